@@ -106,6 +106,29 @@ export declare function stages(update: Update, snapshot: Snapshot): Generator<St
 
 // Failures.
 
+/** The kind of a fault. A newer server can have more of them. */
+export type FaultCode =
+  | "missing-member"
+  | "unknown-member"
+  | "wrong-type"
+  | "invalid-value"
+  | "out-of-range"
+  | "duplicate"
+  | "unknown-name"
+  | "conflict"
+  | "template-failed"
+  | "refused"
+  | (string & {});
+
+/** One fault of a request's body. */
+export interface Fault {
+  /** A JSON Pointer into the body. */
+  readonly pointer: string;
+  readonly code: FaultCode;
+  /** For a developer: what is wrong there. */
+  readonly detail: string;
+}
+
 /** The server refused. */
 export declare class Problem extends Error {
   constructor(status: number, document?: { [name: string]: unknown }, retryAfter?: number);
@@ -119,7 +142,7 @@ export declare class Problem extends Error {
   readonly instance?: string;
   readonly requestId?: string;
   readonly line?: number;
-  readonly errors: { pointer: string; detail: string }[];
+  readonly errors: Fault[];
   /** Of the first of `errors`. */
   readonly pointer?: string;
   /** Milliseconds. */
@@ -209,7 +232,7 @@ export declare class BraidClient {
     put(name: string, description: object, options?: SendOptions): Promise<{ table: string; version: number }>;
     delete(name: string, options?: SendOptions): Promise<void>;
     /** Throws a `Problem` whose `errors` name every fault. `warnings`: what is allowed, but surely not meant. */
-    validate(description: object, options?: SendOptions): Promise<{ table: string; valid: true; warnings?: { pointer: string; detail: string }[] }>;
+    validate(description: object, options?: SendOptions): Promise<{ table: string; valid: true; warnings?: Fault[] }>;
   };
   readonly sessions: {
     /** A page; `next` is the `after` of the one behind it. */

@@ -26,8 +26,8 @@ export class Problem extends Error {
     this.requestId = member("requestId", "string");
     this.line = member("line", "number");
     const errors = document?.errors;
-    /** What is wrong where: `{pointer, detail}`, a JSON Pointer into the body. */
-    this.errors = Array.isArray(errors) ? errors.filter((error) => typeof error?.pointer === "string" && typeof error.detail === "string") : [];
+    /** The faults of the body: `{pointer, code, detail}`. */
+    this.errors = Array.isArray(errors) ? errors.filter((error) => ["pointer", "code", "detail"].every((name) => typeof error?.[name] === "string")) : [];
     this.pointer = this.errors[0]?.pointer;
     /** Milliseconds, where the server said when to try again. */
     this.retryAfter = retryAfter;

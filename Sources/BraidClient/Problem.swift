@@ -27,6 +27,8 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public struct Fault: Codable, Sendable, Hashable {
         /// The JSON Pointer (RFC 6901) to the faulty value.
         public var pointer: String
+        /// The kind of the fault, for example `missing-member`. docs/http-api/error-codes.md lists the codes.
+        public var code: String
         /// What is wrong there.
         public var detail: String
     }

@@ -80,7 +80,9 @@ extension HTTPConnection {
     }
 
     private func refuseBody() {
-        refuse(HTTPFailure(status: 413, detail: "The body is longer than the limit of \(bodyLimit) bytes."))
+        refuse(
+            HTTPFailure(
+                status: 413, detail: "The body is longer than the \(bodyLimit) bytes that the server accepts here."))
     }
 
     func requestEnded() {

@@ -39,7 +39,7 @@ extension HTTPParser {
                 throw HTTPFailure(status: 400, detail: "The method is not a token.")
             }
             guard method.count <= 32 else {
-                throw HTTPFailure(status: 501, detail: "No method of that name is served.")
+                throw HTTPFailure(status: 501, detail: "The server serves no method of this name.")
             }
         }
     }

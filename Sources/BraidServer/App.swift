@@ -182,11 +182,13 @@ package final class App: HTTPHandler {
     private func route(of head: HTTPRequestHead) throws -> Route {
         switch router.match(method: head.method, path: head.path) {
         case .route(let route): return route
-        case .none: throw ProblemError(.notFound, "There is no resource \(head.plainPath).")
+        case .none:
+            throw ProblemError(
+                .notFound, "The resource \(head.plainPath) does not exist. /openapi.json lists all resources.")
         case .otherMethods(let allowed):
             throw ProblemError(
                 .methodNotAllowed,
-                "\(head.plainPath) does not allow \(head.method); it allows \(allowed.joined(separator: ", ")).",
+                "\(head.plainPath) does not accept \(head.method). It accepts \(allowed.joined(separator: ", ")).",
                 headers: [("Allow", allowed.joined(separator: ", "))])
         }
     }
@@ -302,12 +304,12 @@ package final class App: HTTPHandler {
         for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
             throw ProblemError(
                 .badRequest,
-                "The query parameter `\(name)` is unknown here\(route.query.isEmpty ? "" : "; this resource accepts \(route.query.sorted().map { "`\($0)`" }.joined(separator: ", "))")."
+                "The query parameter `\(name)` is unknown here. The known parameters are \(route.query.union(["pretty"]).sorted().map { "`\($0)`" }.joined(separator: ", "))."
             )
         }
         for (index, parameter) in head.query.enumerated()
         where head.query[..<index].contains(where: { $0.name == parameter.name }) {
-            throw ProblemError(.badRequest, "The query parameter `\(parameter.name)` occurs twice.")
+            throw ProblemError(.badRequest, "The query has the parameter `\(parameter.name)` twice. Send it once.")
         }
     }
 
@@ -325,7 +327,8 @@ package final class App: HTTPHandler {
         if route.takesBody {
             try checkContentType(head, route)
         } else if !request.body.isEmpty {
-            throw ProblemError(.badRequest, "\(head.method) \(head.plainPath) accepts no body.")
+            throw ProblemError(
+                .badRequest, "\(head.method) \(head.plainPath) accepts no body. Send the request without one.")
         }
         try route.checkConditions(head)
         try route.checkKey(head)
@@ -345,7 +348,9 @@ package final class App: HTTPHandler {
         }
         let available = ([route.produces] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
         throw ProblemError(
-            .notAcceptable, "Answers are \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow.")
+            .notAcceptable,
+            "The resource answers with \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow. Send an `Accept` that allows it, or none."
+        )
     }
 
     private func checkContentType(_ head: HTTPRequestHead, _ route: Route) throws {
@@ -376,8 +381,10 @@ package final class App: HTTPHandler {
         logger.error(
             "internal error: \(error)",
             metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
-        return ProblemError(.internalError, "The server failed. Its log contains the error under this request's id.")
-            .response(path: exchange.head.plainPath, requestID: exchange.id)
+        return ProblemError(
+            .internalError, "The server failed. Its log contains the cause, under the `requestId` of this answer."
+        )
+        .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
 
     private func finish(_ response: HTTPResponse, _ exchange: HandledRequest) -> HTTPResponse {

@@ -42,7 +42,9 @@ package struct PositionCondition: Sendable {
     /// Throws `positionMismatch` unless the condition is met at `position`.
     package func check(_ position: Position) throws(SessionError) {
         guard !isMet(position) else { return }
-        var error = SessionError(.positionMismatch, "The session is at \"\(position)\", not at \(text).")
+        var error = SessionError(
+            .positionMismatch, "The session is at \"\(position)\", not at \(text). Get the snapshot, then decide again."
+        )
         error.position = position
         throw error
     }

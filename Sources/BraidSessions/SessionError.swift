@@ -50,7 +50,9 @@ package struct SessionError: Error, Sendable, Equatable {
         self.retryAfter = retryAfter
     }
 
-    package init(noSession id: String) { self.init(.noSession, "There is no session \"\(id)\".") }
+    package init(noSession id: String) {
+        self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
+    }
 
     /// Creates an error that a retry can overcome after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
@@ -71,7 +73,9 @@ package struct SessionError: Error, Sendable, Equatable {
         }
     }
 
-    static var invalidToken: SessionError { SessionError(.invalidToken, "The token is unknown, expired or revoked.") }
+    static var invalidToken: SessionError {
+        SessionError(.invalidToken, "The token is unknown, expired or revoked. Get a new one.")
+    }
 }
 
 // MARK: - Which errors a retry can overcome

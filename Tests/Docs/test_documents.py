@@ -43,6 +43,8 @@ def is_output(block):
 
 def refusals_told(text, shown):
     """The statuses of refusals that the document tells: as `# 403 editing-not-allowed`, or in the answer that it shows."""
+    if '"example": {' in shown:  # the page of a problem, which is no refusal
+        shown = ""
     told = re.findall(r"# ([45]\d\d)\b", text)
     return [int(status) for status in told or re.findall(r'"status": ?([45]\d\d)(?=[^}]*"instance")', shown)]
 

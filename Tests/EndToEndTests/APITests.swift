@@ -78,7 +78,7 @@ import Testing
         // A row of another section is no reason to deny that it is there.
         #expect(
             try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"1","section":"e"}}"#).object["detail"]
-                as? String == #"No displayed row of the section "e" has the id "1"."#)
+                as? String == #"No displayed row of the section "e" has the id "1". Get the snapshot."#)
     }
 
     @Test func sessionsAreOpenedListedPageByPageAndEnded() throws {

@@ -54,7 +54,7 @@ import Testing
         let run = try CommandRun(["--port", "0", "--database", ":memory:", "--fixtures", fixtures])
         #expect(
             run.status == 1 && run.errors.contains("\(models):")
-                && run.errors.contains("\(tableless): There is no table description \"u\""), "\(run.errors)")
+                && run.errors.contains("\(tableless): The table description \"u\" does not exist"), "\(run.errors)")
     }
 
     @Test func aSessionThatIsThereIsLeftAloneAndAResetPutsItBack() throws {

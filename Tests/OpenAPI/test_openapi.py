@@ -6,6 +6,7 @@ import subprocess
 import sys
 import urllib.request
 
+import jsonschema
 import openapi_spec_validator
 import pytest
 
@@ -88,3 +89,29 @@ def test_the_document_contains_the_schema_of_table_descriptions():
     schema = json.loads((ROOT / "docs/table-description.schema.json").read_text())
     component = DOCUMENT["components"]["schemas"]["TableDescription"]
     assert set(component["then"]["$defs"]) == set(schema["$defs"])
+
+
+def test_the_page_of_every_problem_is_valid_and_so_is_its_example():
+    server = Server()
+    names = DOCUMENT["components"]["schemas"]["ProblemName"]["enum"]
+    pages = {}
+    for name in names:
+        with urllib.request.urlopen(f"{server.url}/problems/{name}") as answer:
+            pages[name] = json.load(answer)
+    server.stop()
+    schema = {"$ref": "#/components/schemas/ProblemExplanation", "components": DOCUMENT["components"]}
+    validator = jsonschema.Draft202012Validator(schema)
+    for name, page in pages.items():
+        assert [f"{fault.json_path}: {fault.message}" for fault in validator.iter_errors(page)] == [], name
+        members = ["type", "title", "status"]
+        assert [page["example"][member] for member in members] == [page[member] for member in members], name
+        for member in ["detail", "cause", "remedy"]:
+            assert re.fullmatch(r"[A-Z`/].*\.", page[member]), f"{name}: {page[member]}"
+
+
+def test_the_codes_of_faults_are_those_of_the_document_and_of_the_declarations():
+    codes = DOCUMENT["components"]["schemas"]["FaultCode"]["enum"]
+    page = (ROOT / "docs/http-api/error-codes.md").read_text().split("\n## Codes\n")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", page, re.M)) == codes
+    declared = re.search(r"export type FaultCode =\n(.*?);", (ROOT / "Web/braid.d.ts").read_text(), re.S)[1]
+    assert sorted(re.findall(r'"([a-z-]+)"', declared)) == codes

@@ -85,7 +85,10 @@ public struct Binder: Sendable {
 
     func requiredBinding(of section: SectionID) throws(Refusal) -> SectionBinding {
         guard let binding = binding(of: section) else {
-            throw Refusal(.sectionNotFound, "No binding binds the cells of a section \"\(section)\".")
+            if let declaredSections { throw .noSection(section, among: declaredSections) }
+            throw Refusal(
+                .sectionNotFound,
+                "No binding binds the cells of the section \"\(section)\". Bind them, or name another section.")
         }
         return binding
     }
@@ -96,12 +99,16 @@ public struct Binder: Sendable {
     func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
         let declaration = cells[cell]
         guard let schema = declaration?.events[UTF8Key(event)] ?? declaration?.otherEvents else {
-            throw Refusal(.eventUndeclared, "The cell \"\(cell)\" declares no event \"\(event)\".")
+            let declared = listed(
+                declaration?.events.keys.map(\.string).sorted() ?? [], none: "declares no events",
+                one: "declares only", many: "declares")
+            throw Refusal(.eventUndeclared, "The cell \"\(cell)\" declares no event \"\(event)\". It \(declared).")
         }
         let mismatches = schema.mismatches(of: parameters.value())
         guard mismatches.isEmpty else {
             throw Refusal(
-                .eventInvalid, "The parameters of the event \"\(event)\" are not what the cell \"\(cell)\" declares.",
+                .eventInvalid,
+                "The parameters of the event \"\(event)\" do not match the schema that the cell \"\(cell)\" declares.",
                 faults: mismatches.map(\.fault))
         }
     }

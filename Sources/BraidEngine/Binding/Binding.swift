@@ -43,7 +43,7 @@ struct ModelType: Sendable {
             let mismatches = schema.mismatches(of: model.value())
             if !mismatches.isEmpty {
                 throw Refusal(
-                    .modelInvalid, "A model is not of the type \"\(name?.string ?? "")\".",
+                    .modelInvalid, "A model does not match the schema of the model type \"\(name?.string ?? "")\".",
                     faults: mismatches.map(\.fault))
             }
         }
@@ -52,18 +52,25 @@ struct ModelType: Sendable {
         let type = name.map { "of the type \"\($0)\" " } ?? ""
         guard let value = model[id] else {
             throw Refusal(
-                .modelInvalid, "A model \(type)needs its id at \"\(id)\", but has no value there.",
-                faults: [.init(pointer: id, detail: "missing id")])
+                .modelInvalid, "A model \(type)needs its id, a string or an integer, at \"\(id)\".",
+                faults: [
+                    .init(
+                        pointer: id, code: .missingMember, detail: "the model's id, a string or an integer, is missing")
+                ])
         }
         if let id = RowID(json: value) { return id }
         throw Refusal(
             .modelInvalid, "The id of a model \(type)at \"\(id)\" must be a string or an integer.",
-            faults: [.init(pointer: id, detail: "must be a string or an integer")])
+            faults: [
+                .init(
+                    pointer: id, code: .rejecting(value.kind, accepting: .number),
+                    detail: "must be a string or an integer")
+            ])
     }
 }
 
 extension JTDSchema.Mismatch {
-    var fault: Refusal.Fault { .init(pointer: instancePath, detail: detail) }
+    var fault: Refusal.Fault { .init(pointer: instancePath, code: code, detail: detail) }
 }
 
 /// The declaration of a cell: the events that it can emit with the schemas of their parameters, and the schema of its

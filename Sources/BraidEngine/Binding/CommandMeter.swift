@@ -39,7 +39,7 @@ final class CommandMeter: Sendable {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(
             .commandTimeout,
-            "The command took more than the \(limit.components.seconds) seconds that are allowed here. Nothing was changed: send it in smaller parts."
+            "The command took more than the \(limit.components.seconds) seconds that it may take. Nothing was changed. Send it in smaller parts."
         )
     }
 
@@ -71,7 +71,8 @@ public struct TableLimits: Sendable {
     func check(_ table: TableModel, after before: TableModel?) throws(Refusal) {
         if table.sections.count > sections, table.sections.count > before?.sections.count ?? 0 {
             throw Refusal(
-                .tooManySections, "The table would have \(table.sections.count) sections; \(sections) are allowed here."
+                .tooManySections,
+                "The table would have \(table.sections.count) sections. It may have at most \(sections). Remove sections first."
             )
         }
         let count = table.rowCount
@@ -81,6 +82,8 @@ public struct TableLimits: Sendable {
 
 extension Refusal {
     static func tooManyRows(_ limits: TableLimits) -> Refusal {
-        Refusal(.tooManyRows, "The table would have more rows than the \(limits.rows) that are allowed here.")
+        Refusal(
+            .tooManyRows,
+            "The table would have more than \(limits.rows) rows, the most that it may have. Remove rows first.")
     }
 }

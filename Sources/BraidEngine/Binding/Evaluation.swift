@@ -167,7 +167,7 @@ extension Computed where Input == RowInput {
             if typeNamesCell { return .string(type) }
             throw Refusal(
                 .modelInvalid,
-                "No cell is registered for the model type \"\(type)\", that of row \(input.row) of the section \"\(input.section)\"."
+                "Row \(input.row) of the section \"\(input.section)\" has the model type \"\(type)\", for which no cell is registered. Register one in `cellsForModelTypes`."
             )
         }
     }

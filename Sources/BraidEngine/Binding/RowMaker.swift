@@ -58,7 +58,8 @@ struct RowMaker {
                 if let id, !seen.insert(id).inserted {
                     throw Refusal(
                         .duplicateRowID,
-                        "`modelsFrom` rendered two models with the id \"\(id)\" for the section \"\(section)\".")
+                        "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\". Ids must be unique within a section."
+                    )
                 }
                 rows.append(try row(id: id, model: model, at: index, of: models.count))
             }

@@ -181,7 +181,7 @@ final class SectionNames<Section: TableSection> {
     }
 
     func section(_ id: SectionID) throws(Refusal) -> Section {
-        guard let section = byID[id] else { throw .noSection(id) }
+        guard let section = byID[id] else { throw .noSection(id, among: byID.keys.sorted()) }
         return section
     }
 }

@@ -41,7 +41,10 @@ extension DescriptionCompiler {
         case nil: break
         case .string("byReloading")?: chain.updates(manually: false)
         case .string("manually")?: chain.updates(manually: true)
-        default: reader.fault(pointer.appending("updates"), "`updates` must be \"byReloading\" or \"manually\"")
+        default:
+            reader.fault(
+                pointer.appending("updates"), .rejecting(object["updates"], accepting: .string),
+                "`updates` must be \"byReloading\" or \"manually\"")
         }
         if scope == .anySection {
             for member in [
@@ -49,7 +52,7 @@ extension DescriptionCompiler {
                 "headers", "footer", "footers", "editing", "moving",
             ] where object[member] != nil {
                 reader.fault(
-                    pointer.appending(member),
+                    pointer.appending(member), .conflict,
                     "a binding of \"anySection\" binds no cells, headers, footers, editing or moving")
             }
         }
@@ -60,13 +63,13 @@ extension DescriptionCompiler {
         switch value {
         case nil:
             reader.fault(
-                pointer,
+                pointer, .missingMember,
                 "a binding needs a scope, `on`: \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
             )
         case .string("table")?:
             if let sections, sections.count == 1 { return .table }
             reader.fault(
-                on,
+                on, .conflict,
                 "\"table\" is the scope of an unsectioned table; this one has \(sections.map { "\($0.count) sections" } ?? "dynamic sections")"
             )
         case .string("allSections")?, .string("allOtherSections")?: return .allOtherSections
@@ -85,16 +88,21 @@ extension DescriptionCompiler {
                 guard let ids = reader.strings(sections, at: on.appending("sections"), what: "`sections`") else {
                     return nil
                 }
-                if ids.isEmpty { reader.fault(on.appending("sections"), "a scope must name at least one section") }
+                if ids.isEmpty {
+                    reader.fault(on.appending("sections"), .invalidValue, "a scope must name at least one section")
+                }
                 for (index, id) in ids {
                     reader.requireSection(SectionID(id), at: on.appending("sections").appending(index))
                 }
                 return .sections(ids.map { SectionID($0.text) })
-            default: reader.fault(on, "a scope has either `section` or `sections`")
+            default:
+                reader.fault(
+                    on, object["section"] == nil ? .missingMember : .conflict,
+                    "a scope has either `section` or `sections`")
             }
         default:
             reader.fault(
-                on,
+                on, .rejecting(value, accepting: .string, .object),
                 "a scope is \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
             )
         }
@@ -115,7 +123,7 @@ extension DescriptionCompiler {
                         ? "\(declaration.events.count) others"
                         : declaration.events.keys.map(\.string).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
                     reader.fault(
-                        place,
+                        place, .unknownName,
                         "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")"
                     )
                 }
@@ -129,7 +137,8 @@ extension DescriptionCompiler {
         let handler = object["onPrefetch"].map { reader.handler($0, at: pointer.appending("onPrefetch")) }
         guard let value = object["prefetch"] else {
             if object["onPrefetch"] != nil {
-                reader.fault(pointer.appending("onPrefetch"), "`onPrefetch` needs `prefetch`: {\"cellsFromEnd\": n}")
+                reader.fault(
+                    pointer.appending("onPrefetch"), .conflict, "`onPrefetch` needs `prefetch`: {\"cellsFromEnd\": n}")
             }
             return
         }
@@ -140,6 +149,7 @@ extension DescriptionCompiler {
         guard let distance = prefetch["cellsFromEnd"]?.intValue, distance >= 0 else {
             return reader.fault(
                 prefetch["cellsFromEnd"] == nil ? place : place.appending("cellsFromEnd"),
+                .rejecting(prefetch["cellsFromEnd"], accepting: .number),
                 "`cellsFromEnd` must be an integer from 0")
         }
         chain.prefetch(cellsFromEnd: distance, handler)

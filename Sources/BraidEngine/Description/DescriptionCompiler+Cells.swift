@@ -7,12 +7,12 @@ extension DescriptionCompiler {
         guard object["cell"] != nil || object["cellProvider"] != nil || !data.isEmpty else {
             for member in ["viewModel", "shown"] where object[member] != nil {
                 reader.fault(
-                    pointer.appending(member),
+                    pointer.appending(member), .conflict,
                     "`\(member)` belongs in the binding that binds the cells, with its `cell` and `models`")
             }
             if type != nil {
                 reader.warn(
-                    pointer.appending("modelType"),
+                    pointer.appending("modelType"), .conflict,
                     "`modelType` has no effect here: it belongs in the binding that binds the cells, with its `cell` and `models`"
                 )
             }
@@ -20,11 +20,12 @@ extension DescriptionCompiler {
         }
         if data.count > 1 {
             reader.fault(
-                pointer, "cells are bound to one of \(data.map { "`\($0)`" }.joined(separator: ", ")), not to several")
+                pointer, .conflict,
+                "cells are bound to one of \(data.map { "`\($0)`" }.joined(separator: ", ")), not to several")
         }
         for (section, owner) in chain.bindings.claimCells(chain.index) {
             reader.fault(
-                pointer,
+                pointer, .conflict,
                 "the cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound already, by \(owner.pointer)"
             )
         }
@@ -34,7 +35,7 @@ extension DescriptionCompiler {
             readModels(viewModels, "viewModels", chain, &reader)
             if object["viewModel"] != nil {
                 reader.fault(
-                    pointer.appending("viewModel"),
+                    pointer.appending("viewModel"), .conflict,
                     "`viewModels` already contain what the cells show: remove the `viewModel` template")
             }
         } else if let models = object["models"] {
@@ -55,7 +56,7 @@ extension DescriptionCompiler {
     {
         guard let name = reader.string(value, at: pointer, what: "`modelType`") else { return nil }
         if let type = modelTypes[UTF8Key(name)] { return type }
-        reader.fault(pointer, "the model type \"\(name)\" is not declared in `modelTypes`")
+        reader.fault(pointer, .unknownName, "the model type \"\(name)\" is not declared in `modelTypes`")
         return nil
     }
 
@@ -81,24 +82,29 @@ extension DescriptionCompiler {
                     requireCell(name, at: pointer.appending("cellProvider"), &reader)
                 } else if !template.canGive(.string) {
                     reader.fault(
-                        pointer.appending("cellProvider"), "a cell provider must give the name of a cell, a string")
+                        pointer.appending("cellProvider"), .wrongType,
+                        "a cell provider must give the name of a cell, a string")
                 }
             }
-        case (nil, nil): reader.fault(pointer, "a binding of cells names its `cell`, or a `cellProvider`")
-        case (_?, _?): reader.fault(pointer, "a binding has either a `cell` or a `cellProvider`")
-        default: reader.fault(pointer.appending("cell"), "`cell` must be a cell's name, or {\"byModelType\": true}")
+        case (nil, nil):
+            reader.fault(pointer, .missingMember, "a binding of cells names its `cell`, or a `cellProvider`")
+        case (_?, _?): reader.fault(pointer, .conflict, "a binding has either a `cell` or a `cellProvider`")
+        default:
+            reader.fault(
+                pointer.appending("cell"), .rejecting(object["cell"], accepting: .string, .object),
+                "`cell` must be a cell's name, or {\"byModelType\": true}")
         }
         if case .object? = object["cell"],
             object["viewModel"] != nil || object["viewModels"] != nil || object["numberOfCells"] != nil
         {
             reader.fault(
-                pointer.appending("cell"),
+                pointer.appending("cell"), .conflict,
                 "cells by model type show `models` unchanged: remove `viewModel`, `viewModels` and `numberOfCells`"
             )
         }
         if object["cellProvider"] != nil, object["viewModels"] != nil {
             reader.fault(
-                pointer.appending("viewModels"),
+                pointer.appending("viewModels"), .conflict,
                 "a `cellProvider` reads `models`; to bind `viewModels`, use a `cell`")
         }
         return cell
@@ -125,14 +131,14 @@ extension DescriptionCompiler {
                 source = .shown(Computed(holding: expression))
             } else {
                 reader.fault(
-                    pointer.appending("shown"),
+                    pointer.appending("shown"), .conflict,
                     "`shown` hides stored rows; derived ones are left out by what they derive from")
             }
         }
         if !source.isStored {
             for member in ["editing", "moving", "insert"] where object[member] != nil {
                 reader.fault(
-                    pointer.appending(member),
+                    pointer.appending(member), .conflict,
                     "derived rows cannot be edited or moved; change what they derive from in a handler")
             }
         }
@@ -145,14 +151,17 @@ extension DescriptionCompiler {
     ) {
         let pointer = binding.pointer.appending("modelsFrom")
         if !template.canGive(.array, .object) {
-            reader.fault(pointer, "`modelsFrom` must give an array of models, or an object from section ids to arrays")
+            reader.fault(
+                pointer, .wrongType,
+                "`modelsFrom` must give an array of models, or an object from section ids to arrays")
         }
         guard case .object(let object) = source, !object.members.contains(where: { $0.name.contains("$") }) else {
             return
         }
         for (name, _) in object.members {
             if binding.scope.excludes(SectionID(name)) {
-                reader.fault(pointer.appending(name), "the section \"\(name)\" is not in this binding's scope")
+                reader.fault(
+                    pointer.appending(name), .conflict, "the section \"\(name)\" is not in this binding's scope")
             } else {
                 reader.requireSection(SectionID(name), at: pointer.appending(name))
             }
@@ -174,7 +183,7 @@ extension DescriptionCompiler {
         }
         guard let count = value.intValue, (0...RowMaker.mostCountedRows).contains(count) else {
             reader.fault(
-                pointer,
+                pointer, .rejecting(value, accepting: .number),
                 "`numberOfCells` must be an integer from 0 to \(RowMaker.mostCountedRows), or an expression over the state that gives one"
             )
             return .stored
@@ -194,18 +203,18 @@ extension DescriptionCompiler {
             where !DescriptionReader.isRemark(name) {
                 let id = SectionID(name), place = pointer.appending(name)
                 if scope.excludes(id) {
-                    reader.fault(place, "the section \"\(name)\" is not in this binding's scope")
+                    reader.fault(place, .conflict, "the section \"\(name)\" is not in this binding's scope")
                 } else if !reader.requireSection(id, at: place) {
                     continue
                 } else if case .array = models {
                     self.models.append((id, text.value.elements() ?? [], place))
                 } else {
-                    reader.fault(place, "the models of a section must be an array")
+                    reader.fault(place, .wrongType, "the models of a section must be an array")
                 }
             }
         default:
             reader.fault(
-                pointer,
+                pointer, .wrongType,
                 "`\(member)` must be \(scope.isOfOneSection ? "an array of models" : "an object from section ids to arrays of models")"
             )
         }

@@ -15,7 +15,7 @@ extension DescriptionCompiler {
                 guard let to = binder.binding(of: target) else { continue }
                 if !to.cells.source.isStored {
                     reader.fault(
-                        pointer.appending(index),
+                        pointer.appending(index), .conflict,
                         "the rows of the section \"\(target)\" are derived: none can be moved there")
                     continue
                 }
@@ -26,7 +26,7 @@ extension DescriptionCompiler {
                 }
                 guard let other, let from = binder.binding(of: other) else { continue }
                 reader.fault(
-                    pointer.appending(index),
+                    pointer.appending(index), .conflict,
                     "the models of \"\(other)\" are of the type \(from.modelType.nameForMessages), those of \"\(target)\" of the type \(to.modelType.nameForMessages): rows cannot be moved between them"
                 )
             }
@@ -46,7 +46,7 @@ extension DescriptionCompiler {
             guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
             for (member, isBound) in policies where isBound {
                 reader.fault(
-                    binding.pointer.appending(member),
+                    binding.pointer.appending(member), .conflict,
                     "derived rows cannot be edited or moved; change what they derive from in a handler")
             }
         }
@@ -61,7 +61,8 @@ extension DescriptionCompiler {
             guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
             for pointer in pointers {
                 reader.warn(
-                    pointer, "the handler's own row is derived, which no action can change: change what it derives from"
+                    pointer, .conflict,
+                    "the handler's own row is derived, which no action can change: change what it derives from"
                 )
             }
         }
@@ -73,10 +74,10 @@ extension DescriptionCompiler {
             guard let name = binding.assumedType else { continue }
             let pointer = binding.pointer.appending("assumingModelType")
             if modelTypes[name] == nil {
-                reader.fault(pointer, "the model type \"\(name.string)\" is not declared in `modelTypes`")
+                reader.fault(pointer, .unknownName, "the model type \"\(name.string)\" is not declared in `modelTypes`")
             } else if let (section, bound) = bindings.mismatch(of: binding, in: binder) {
                 reader.fault(
-                    pointer,
+                    pointer, .conflict,
                     "the models of the section \"\(section)\" are of the type \(bound.nameForMessages), not \"\(name.string)\""
                 )
             }

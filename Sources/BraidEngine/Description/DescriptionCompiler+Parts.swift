@@ -16,7 +16,7 @@ extension DescriptionCompiler {
         for (name, value) in reader.map(object[plural], at: pointer.appending(plural), what: "`\(plural)`") {
             let place = pointer.appending(plural).appending(name)
             if scope.excludes(SectionID(name)) {
-                reader.fault(place, "the section \"\(name)\" is not in this binding's scope")
+                reader.fault(place, .conflict, "the section \"\(name)\" is not in this binding's scope")
             } else {
                 reader.requireSection(SectionID(name), at: place)
             }
@@ -64,7 +64,7 @@ extension DescriptionCompiler {
                 || template.constant?.stringValue.map({ EditingStyle(rawValue: $0) == nil }) ?? false
             {
                 reader.fault(
-                    pointer.appending("editing"),
+                    pointer.appending("editing"), .rejecting(value, accepting: .string, .object),
                     "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
             }
             chain.allowEditing(Computed(rendering: template) { $1.context(for: $0, reading: $2) })
@@ -73,7 +73,7 @@ extension DescriptionCompiler {
             let insert = reader.object(value, at: pointer.appending("insert"), members: ["template"], what: "`insert`")
         else { return }
         guard let source = insert["template"] else {
-            return reader.fault(pointer.appending("insert"), "`insert` needs a `template`")
+            return reader.fault(pointer.appending("insert"), .missingMember, "`insert` needs a `template`")
         }
         if let template = reader.template(source, at: pointer.appending("insert").appending("template")) {
             chain.insertTemplate { section, evaluation in
@@ -100,7 +100,7 @@ extension DescriptionCompiler {
             guard let passing = reader.object(object["to"] ?? .null, at: to, members: ["passing"], what: "`to`") else {
                 break
             }
-            if passing["passing"] == nil { reader.fault(to, "`to` needs an expression `passing`") }
+            if passing["passing"] == nil { reader.fault(to, .missingMember, "`to` needs an expression `passing`") }
             if let expression = reader.expression(passing["passing"], at: to.appending("passing"), what: "`passing`") {
                 let reads = Reads(names: expression.freeNames)
                 policy = .passing(reads: reads) { input, evaluation in
@@ -109,8 +109,12 @@ extension DescriptionCompiler {
             }
         case nil:
             reader.fault(
-                pointer, "`moving` needs `to`: \"anySection\", an array of section ids, or {\"passing\": expression}")
-        default: reader.fault(to, "`to` must be \"anySection\", an array of section ids, or {\"passing\": expression}")
+                pointer, .missingMember,
+                "`moving` needs `to`: \"anySection\", an array of section ids, or {\"passing\": expression}")
+        default:
+            reader.fault(
+                to, .rejecting(object["to"], accepting: .string),
+                "`to` must be \"anySection\", an array of section ids, or {\"passing\": expression}")
         }
         let movable = reader.expression(
             object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`")

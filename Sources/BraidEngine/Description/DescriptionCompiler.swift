@@ -35,12 +35,12 @@ struct DescriptionCompiler {
         var name = ""
         let namePointer = root.appending("table")
         if object["table"] == nil {
-            reader.fault(root, "the member `table`, the description's name, is missing")
+            reader.fault(root, .missingMember, "the member `table`, the description's name, is missing")
         } else if let text = reader.string(object["table"], at: namePointer, what: "the name of a table") {
             if TableDescription.isName(text) {
                 name = text
             } else {
-                reader.fault(namePointer, "a table's name has \(TableDescription.nameRule)")
+                reader.fault(namePointer, .invalidValue, "a table's name has \(TableDescription.nameRule)")
             }
         }
         readSections(object["sections"], &reader)
@@ -58,10 +58,12 @@ struct DescriptionCompiler {
         let display = readDisplay(object["sectionDisplay"], &reader)
         if let state = object["state"], case .object = state {
         } else if object["state"] != nil {
-            reader.fault(root.appending("state"), "the state must be an object")
+            reader.fault(root.appending("state"), .wrongType, "the state must be an object")
         }
         if object["empty"] == .null {
-            reader.fault(root.appending("empty"), "`empty` cannot be null: in an update null says that it went away")
+            reader.fault(
+                root.appending("empty"), .invalidValue,
+                "`empty` cannot be null: in an update null says that it went away")
         }
 
         let bindings = TableBindings(sections: sections)
@@ -72,17 +74,18 @@ struct DescriptionCompiler {
             for (index, element) in elements.enumerated() {
                 bind(element, at: bindingsPointer.appending(index), to: bindings, &reader)
             }
-        default: reader.fault(bindingsPointer, "`bindings` must be an array of bindings")
+        default: reader.fault(bindingsPointer, .wrongType, "`bindings` must be an array of bindings")
         }
         for id in bindings.unbound(among: sections ?? []) where reader.faults.isEmpty {
             reader.fault(
-                bindingsPointer,
+                bindingsPointer, .missingMember,
                 "no binding binds the cells of the section \"\(id)\": bind it by name, or bind \"allOtherSections\"")
         }
         for (section, _, pointer) in models {
             if let owner = bindings.owner(of: section)?.pointer, !pointer.tokens.starts(with: owner.tokens) {
                 reader.fault(
-                    pointer, "the models of the section \"\(section)\" belong in the binding of its cells, \(owner)")
+                    pointer, .conflict,
+                    "the models of the section \"\(section)\" belong in the binding of its cells, \(owner)")
             }
         }
         let binder = bindings.binder(
@@ -118,15 +121,19 @@ extension DescriptionCompiler {
         case .array?:
             let ids = reader.strings(value ?? .null, at: pointer, what: "`sections`") ?? []
             sections = ids.map { SectionID($0.text) }
-            if ids.isEmpty { reader.fault(pointer, "`sections` must name at least one section, or be \"dynamic\"") }
+            if ids.isEmpty {
+                reader.fault(pointer, .invalidValue, "`sections` must name at least one section, or be \"dynamic\"")
+            }
             for (index, id) in ids where DescriptionReader.isRemark(id) {
                 reader.fault(
-                    pointer.appending(index),
+                    pointer.appending(index), .invalidValue,
                     "a section cannot be named \"\(id)\": members of that name are remarks, and would not be read")
             }
         default:
             sections = []
-            reader.fault(pointer, "`sections` must be an array of section ids, or \"dynamic\"")
+            reader.fault(
+                pointer, .rejecting(value, accepting: .string),
+                "`sections` must be an array of section ids, or \"dynamic\"")
         }
     }
 
@@ -146,13 +153,14 @@ extension DescriptionCompiler {
                 guard let id = JSONPointer(text) else {
                     reader.fault(
                         pointer.appending("id"),
+                        .invalidValue,
                         "\"\(text)\" is not a JSON Pointer; a JSON Pointer begins with \"/\", such as \"/id\"")
                     continue
                 }
                 modelTypes[UTF8Key(name)] = ModelType(name: name, id: id, schema: schema)
             default:
                 reader.fault(
-                    pointer.appending("id"),
+                    pointer.appending("id"), .wrongType,
                     "`id` must be a JSON Pointer, such as \"/id\", or null for models without identity")
             }
         }
@@ -179,7 +187,7 @@ extension DescriptionCompiler {
 
     func requireCell(_ name: String, at pointer: JSONPointer, _ reader: inout DescriptionReader) {
         if cells[UTF8Key(name)] == nil {
-            reader.fault(pointer, "the cell \"\(name)\" is not declared; add it to `cells`")
+            reader.fault(pointer, .unknownName, "the cell \"\(name)\" is not declared; add it to `cells`")
         }
     }
 
@@ -199,7 +207,8 @@ extension DescriptionCompiler {
             let pointer = root.appending("displayed")
             if display.behavior != .manuallyManaged {
                 reader.fault(
-                    pointer, "`displayed` needs the behaviour \"manuallyManaged\"; this one decides by itself")
+                    pointer, .conflict,
+                    "`displayed` needs the behaviour \"manuallyManaged\"; this one decides by itself")
             }
             let ids = reader.strings(displayed, at: pointer, what: "`displayed`") ?? []
             for (index, id) in ids { reader.requireSection(SectionID(id), at: pointer.appending(index)) }
@@ -209,6 +218,7 @@ extension DescriptionCompiler {
         if object["order"] != nil, display.behavior == .manuallyManaged {
             reader.fault(
                 pointer,
+                .conflict,
                 "`order` is only for automatic behaviours; under \"manuallyManaged\" the displayed sections are set in order"
             )
         }
@@ -218,14 +228,17 @@ extension DescriptionCompiler {
         case .object?:
             guard let order = reader.object(object["order"] ?? .null, at: pointer, members: ["by"], what: "`order`")
             else { break }
-            if order["by"] == nil { reader.fault(pointer, "`order` needs an expression `by`") }
+            if order["by"] == nil { reader.fault(pointer, .missingMember, "`order` needs an expression `by`") }
             if let expression = reader.expression(order["by"], at: pointer.appending("by"), what: "`by`") {
                 let reads = Reads(names: expression.freeNames)
                 display.order = .by(reads: reads) { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads))
                 }
             }
-        default: reader.fault(pointer, "`order` must be \"declared\", \"ascending\" or {\"by\": expression}")
+        default:
+            reader.fault(
+                pointer, .rejecting(object["order"], accepting: .string),
+                "`order` must be \"declared\", \"ascending\" or {\"by\": expression}")
         }
         return display
     }

@@ -3,7 +3,7 @@ extension DescriptionReader {
     /// Reads a JSON Type Definition (RFC 8927).
     mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> JTDSchema? {
         let (schema, faults) = JTDSchema.compile(value)
-        for found in faults { fault(pointer.appending(found.pointer), found.message) }
+        for found in faults { fault(pointer.appending(found.pointer), found.code, found.message) }
         return schema
     }
 
@@ -20,16 +20,16 @@ extension DescriptionReader {
             if string(object["view"], at: pointer.appending("view"), what: "the name of a view") == nil,
                 object["view"] == nil
             {
-                fault(pointer, "a view needs its name, `view`")
+                fault(pointer, .missingMember, "a view needs its name, `view`")
             }
             value = .object(JSONObject(object.members.filter { !Self.isRemark($0.name) }.map { ($0.name, $0.value) }))
         default:
-            fault(pointer, rule)
+            fault(pointer, .wrongType, rule)
             return nil
         }
         guard let template = template(value, at: pointer) else { return nil }
         guard isView || template.canGive(.string, .null) else {
-            fault(pointer, rule)
+            fault(pointer, .wrongType, rule)
             return nil
         }
         if let constant = template.constant { return Computed(constant: JSONText(constant)) }
@@ -62,7 +62,9 @@ extension DescriptionReader {
         }
         guard let template = template(value, at: pointer, over: names) else { return nil }
         guard template.canGive(.number, .string), template.constant.map(isDimension) ?? true else {
-            fault(pointer, "a dimension \(rule), or a template that gives one of them")
+            fault(
+                pointer, .rejecting(value, accepting: .number, .string),
+                "a dimension \(rule), or a template that gives one of them")
             return nil
         }
         if let constant = template.constant { return Computed(constant: JSONText(constant)) }
@@ -92,7 +94,7 @@ extension DescriptionReader {
 
     private mutating func steps(_ value: JSONValue, at pointer: JSONPointer) -> [HandlerStep] {
         guard case .array(let elements) = value else {
-            fault(pointer, "a handler must be an array of steps")
+            fault(pointer, .wrongType, "a handler must be an array of steps")
             return []
         }
         var steps: [HandlerStep] = []
@@ -112,21 +114,23 @@ extension DescriptionReader {
         else { return nil }
         if object["if"] != nil {
             if let other = Self.actions.first(where: { object[$0] != nil }) {
-                fault(pointer.appending(other), "a step with `if` has its actions in `do` and `else`")
+                fault(pointer.appending(other), .conflict, "a step with `if` has its actions in `do` and `else`")
             }
             let condition = expression(object["if"], at: pointer.appending("if"), what: "`if`")
-            if object["do"] == nil, object["else"] == nil { fault(pointer, "a step with `if` needs `do` or `else`") }
+            if object["do"] == nil, object["else"] == nil {
+                fault(pointer, .missingMember, "a step with `if` needs `do` or `else`")
+            }
             let then = object["do"].map { steps($0, at: pointer.appending("do")) } ?? []
             let otherwise = object["else"].map { steps($0, at: pointer.appending("else")) } ?? []
             return condition.map { .choice($0, then: then, otherwise: otherwise) }
         }
         for member in ["do", "else"] where object[member] != nil {
-            fault(pointer.appending(member), "`\(member)` needs an `if`")
+            fault(pointer.appending(member), .conflict, "`\(member)` needs an `if`")
         }
         let named = Self.actions.filter { object[$0] != nil }
         guard named.count == 1, let name = named.first, let argument = object[name] else {
             fault(
-                pointer,
+                pointer, named.isEmpty ? .missingMember : .conflict,
                 "a step is one action, one of \(Self.actions.map { "`\($0)`" }.joined(separator: ", ")), or a choice with `if`"
             )
             return nil
@@ -162,7 +166,7 @@ extension DescriptionReader {
                 section: section, row: object["row"] == nil ? nil : field("row", of: object, at: pointer), model: model)
         case "remove":
             if object["id"] == nil, object["section"] == nil, object["row"] == nil {
-                fault(pointer, "`remove` needs `id`, or `section` and `row`")
+                fault(pointer, .missingMember, "`remove` needs `id`, or `section` and `row`")
             }
             return target(object, at: pointer).map { .remove($0) }
         case "update":
@@ -172,7 +176,7 @@ extension DescriptionReader {
         default:
             guard let id = field("id", of: object, at: pointer) else { return nil }
             guard let to = object["to"] else {
-                fault(pointer, "`move` needs `to`: {\"section\", \"row\"}")
+                fault(pointer, .missingMember, "`move` needs `to`: {\"section\", \"row\"}")
                 return nil
             }
             let toPointer = pointer.appending("to")
@@ -191,7 +195,7 @@ extension DescriptionReader {
         guard let template = template(value, at: pointer) else { return nil }
         if !template.canGive(kind) {
             fault(
-                pointer,
+                pointer, .wrongType,
                 "must be \(kind == .object ? "an object" : kind == .array ? "an array" : "a string"), or a template that gives one"
             )
         }
@@ -221,14 +225,14 @@ extension DescriptionReader {
             let place = pointer.appending(index)
             guard let id = self.template(element, at: place, giving: .string)?.constant?.stringValue else { continue }
             requireSection(SectionID(id), at: place)
-            if !seen.insert(SectionID(id)).inserted { fault(place, "\"\(id)\" is in `display` twice") }
+            if !seen.insert(SectionID(id)).inserted { fault(place, .duplicate, "\"\(id)\" is in `display` twice") }
         }
         return template
     }
 
     private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer) -> JSONeTemplate? {
         guard let value = object[name] else {
-            fault(pointer, "the member `\(name)` is missing")
+            fault(pointer, .missingMember, "the member `\(name)` is missing")
             return nil
         }
         let place = pointer.appending(name)
@@ -239,21 +243,26 @@ extension DescriptionReader {
             if let id = constant?.stringValue {
                 requireSection(SectionID(id), at: place)
             } else if !template.canGive(.string) {
-                fault(place, "`section` must be a section's id, or a template that gives one")
+                fault(place, .wrongType, "`section` must be a section's id, or a template that gives one")
             }
         case "row":
             // A string is not an index: `"${row}"` renders a string.
             if !template.canGive(.number) || constant.map({ ($0.intValue ?? -1) < 0 }) ?? false {
                 fault(
-                    place, "`row` must be an integer from 0, or a template that gives one, such as {\"$eval\": \"row\"}"
+                    place, constant.map { .rejecting($0, accepting: .number) } ?? .wrongType,
+                    "`row` must be an integer from 0, or a template that gives one, such as {\"$eval\": \"row\"}"
                 )
             }
         case "id":
             if !template.canGive(.string, .number) || constant.map({ RowID(json: JSONText($0)) == nil }) ?? false {
-                fault(place, "`id` must be a row's id, a string or an integer, or a template that gives one")
+                fault(
+                    place, constant.map { .rejecting($0, accepting: .number) } ?? .wrongType,
+                    "`id` must be a row's id, a string or an integer, or a template that gives one")
             }
         case "merge":
-            if !template.canGive(.object) { fault(place, "must be an object, or a template that gives one") }
+            if !template.canGive(.object) {
+                fault(place, .wrongType, "must be an object, or a template that gives one")
+            }
         default: break
         }
         return template
@@ -262,7 +271,7 @@ extension DescriptionReader {
     /// Reads the target of an action, or returns `nil` if the action names none.
     private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
         if object["id"] != nil {
-            if object["row"] != nil { fault(pointer, "a target has either `id` or `row`") }
+            if object["row"] != nil { fault(pointer, .conflict, "a target has either `id` or `row`") }
             guard let id = field("id", of: object, at: pointer) else { return nil }
             return .id(id, section: object["section"] == nil ? nil : field("section", of: object, at: pointer))
         }

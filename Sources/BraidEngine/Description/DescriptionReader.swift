@@ -24,9 +24,9 @@ struct DescriptionReader {
         bindings = text["bindings"]?.elements() ?? []
     }
 
-    mutating func fault(_ pointer: JSONPointer, _ detail: String) {
+    mutating func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         faultCount += 1
-        if faults.count < Self.faultLimit { faults.append(.init(pointer: pointer, detail: detail)) }
+        if faults.count < Self.faultLimit { faults.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
     /// Reads an object. Unknown members are faults, except `$schema` and `$comment`, which every object may contain.
@@ -34,12 +34,12 @@ struct DescriptionReader {
         -> JSONObject?
     {
         guard case .object(let object) = value else {
-            fault(pointer, "\(what) must be an object")
+            fault(pointer, .wrongType, "\(what) must be an object")
             return nil
         }
         for (name, _) in object.members where !known.contains(name) && !Self.isRemark(name) {
             fault(
-                pointer.appending(name),
+                pointer.appending(name), .unknownMember,
                 "\(what) has no member `\(name)`; \(suggestion(for: name, among: known, else: "it may have"))")
         }
         return object
@@ -50,7 +50,7 @@ struct DescriptionReader {
     {
         guard let value else { return [] }
         guard case .object(let object) = value else {
-            fault(pointer, "\(what) must be an object")
+            fault(pointer, .wrongType, "\(what) must be an object")
             return []
         }
         return object.members.filter { !Self.isRemark($0.name) }
@@ -62,7 +62,7 @@ struct DescriptionReader {
     mutating func string(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> String? {
         guard let value else { return nil }
         guard case .string(let string) = value else {
-            fault(pointer, "\(what) must be a string")
+            fault(pointer, .wrongType, "\(what) must be a string")
             return nil
         }
         return string
@@ -73,7 +73,7 @@ struct DescriptionReader {
     /// - Returns: the strings with their indices in the array.
     mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [(index: Int, text: String)]? {
         guard case .array(let elements) = value else {
-            fault(pointer, "\(what) must be an array of strings")
+            fault(pointer, .wrongType, "\(what) must be an array of strings")
             return nil
         }
         var strings: [(index: Int, text: String)] = []
@@ -81,7 +81,7 @@ struct DescriptionReader {
         for (index, element) in elements.enumerated() {
             if let string = string(element, at: pointer.appending(index), what: "an element of \(what)") {
                 if !seen.insert(UTF8Key(string)).inserted {
-                    fault(pointer.appending(index), "\"\(string)\" is in \(what) twice")
+                    fault(pointer.appending(index), .duplicate, "\"\(string)\" is in \(what) twice")
                 } else {
                     strings.append((index, string))
                 }
@@ -96,7 +96,7 @@ struct DescriptionReader {
         guard let name = string(value, at: pointer, what: what) else { return nil }
         if let choice = Choice(rawValue: name) { return choice }
         fault(
-            pointer,
+            pointer, .invalidValue,
             "\(what) cannot be \"\(name)\"; it is one of \(Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))"
         )
         return nil
@@ -112,7 +112,7 @@ struct DescriptionReader {
             checkNames(template.names, names, at: pointer)
             return template
         } catch {
-            fault(error.pointer.reduce(pointer) { $0.appending($1) }, error.message)
+            fault(error.pointer.reduce(pointer) { $0.appending($1) }, .invalidValue, error.message)
             return nil
         }
     }
@@ -127,7 +127,7 @@ struct DescriptionReader {
             checkNames(expression.names, names, at: pointer)
             return expression
         } catch {
-            fault(pointer, error.message)
+            fault(pointer, .invalidValue, error.message)
             return nil
         }
     }
@@ -143,7 +143,7 @@ struct DescriptionReader {
         let known = Self.commonNames + names + handlerNames
         for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
             warn(
-                pointer,
+                pointer, .unknownName,
                 "nothing gives the name `\(name)` here; \(suggestion(for: name, among: known, else: "there are"))")
         }
     }
@@ -155,16 +155,16 @@ struct DescriptionReader {
 
     /// Adds a warning. It replaces the same warning at an enclosing pointer, because the parts of a value are read
     /// again on their own.
-    mutating func warn(_ pointer: JSONPointer, _ detail: String) {
+    mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
-        if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, detail: detail)) }
+        if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
     /// Checks that a section can exist: it is declared, or sections are dynamic. Otherwise it adds a fault.
     @discardableResult
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }
-        fault(pointer, "the section \"\(id)\" is not declared in `sections`")
+        fault(pointer, .unknownName, "the section \"\(id)\" is not declared in `sections`")
         return false
     }
 

@@ -188,7 +188,9 @@ struct StepRunner {
             return (current.section, current.row)
         case .place(let section, let row):
             let section = try sectionID(section, names), row = try index(row, names)
-            guard let count = editor.table[section]?.rows.count else { throw Refusal.noSection(section) }
+            guard let count = editor.table[section]?.rows.count else {
+                throw Refusal.noSection(section, among: editor.table.sections.lazy.map(\.id))
+            }
             guard row < count else { throw Refusal.noRow(row, in: section, of: count) }
             return (section, row)
         case .id(let id, let section):

@@ -37,7 +37,9 @@ public struct TableDescription: Sendable {
         let faults = modelFaults
         if !faults.isEmpty {
             throw Refusal(
-                .descriptionInvalid, "The models of the table description are not valid.", faults: faults)
+                .descriptionInvalid,
+                "The models in the table description have \(faults.count == 1 ? "a fault" : "\(faults.count) faults").",
+                faults: faults)
         }
     }
 
@@ -52,13 +54,13 @@ public struct TableDescription: Sendable {
                     if let id, !seen.insert(id).inserted {
                         faults.append(
                             .init(
-                                pointer: pointer.appending(index),
+                                pointer: pointer.appending(index), code: .duplicate,
                                 detail: "the section has a model with the id \"\(id)\" already"))
                     }
                 } catch {
                     faults +=
                         error.faults.isEmpty
-                        ? [.init(pointer: pointer.appending(index), detail: error.detail)]
+                        ? [.init(pointer: pointer.appending(index), code: .unknownName, detail: error.detail)]
                         : error.placed(at: pointer.appending(index)).faults
                 }
             }
@@ -122,7 +124,7 @@ public struct TableDescription: Sendable {
         } catch {
             guard let refusal = error as? Refusal else { return nil }
             return .init(
-                pointer: .root,
+                pointer: .root, code: refusal.code == .templateFailed ? .templateFailed : .refused,
                 detail: "no session can be opened with the description's own models and state: \(refusal.detail)")
         }
     }
@@ -131,7 +133,9 @@ public struct TableDescription: Sendable {
         throws(Refusal)
     {
         if binder.declaredSections == nil { editor.ensureSection(section) }
-        guard editor.table.position(of: section) != nil else { throw .noSection(section) }
+        guard editor.table.position(of: section) != nil else {
+            throw .noSection(section, among: editor.table.sections.lazy.map(\.id))
+        }
         try editor.setModels(try binder.identified(models, in: section, at: pointer), in: section)
     }
 }

@@ -117,7 +117,7 @@ extension SnapshotReader {
     private mutating func indexPath(_ json: JSONText, _ pointer: JSONPointer) -> RowPath {
         let numbers = list(json, pointer) { $0.count($1, $2) }
         guard numbers.count == 2 else {
-            if json.kind == .array { fault(pointer, "must be a section and a row, two integers from 0") }
+            if json.kind == .array { fault(pointer, .invalidValue, "must be a section and a row, two integers from 0") }
             return RowPath(section: 0, row: 0)
         }
         return RowPath(section: numbers[0], row: numbers[1])
@@ -140,7 +140,7 @@ extension SnapshotReader {
             body(&reader, name, value, pointer)
         }
         guard json.kind == .object else { return }
-        for name in missing { fault(pointer, "the member `\(name)` is missing") }
+        for name in missing { fault(pointer, .missingMember, "the member `\(name)` is missing") }
     }
 
     private static let stageMembers = [

@@ -34,10 +34,12 @@ struct SnapshotReader {
             "This is not a valid \(what): \"\(first.pointer)\": \(first.detail).\(others)", faults: faults)
     }
 
-    mutating func fault(_ pointer: JSONPointer, _ detail: String, isDuplicateRow: Bool = false) {
+    mutating func fault(
+        _ pointer: JSONPointer, _ code: FaultCode, _ detail: String, isDuplicateRow: Bool = false
+    ) {
         faultCount += 1
         if !isDuplicateRow { onlyDuplicateRows = false }
-        if faults.count < Self.limit { faults.append(.init(pointer: pointer, detail: detail)) }
+        if faults.count < Self.limit { faults.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
     mutating func snapshot(_ json: JSONText, _ pointer: JSONPointer) -> Snapshot {
@@ -56,10 +58,10 @@ struct SnapshotReader {
             default: result.empty = value.detached
             }
         }
-        if json.kind == .object, !hasSections { fault(pointer, "the member `sections` is missing") }
+        if json.kind == .object, !hasSections { fault(pointer, .missingMember, "the member `sections` is missing") }
         result.totalRowCount = result.sections.reduce(0) { $0 + $1.rows.count }
         if let total, total != result.totalRowCount {
-            fault(pointer.appending("totalRowCount"), "the sections contain \(result.totalRowCount) rows")
+            fault(pointer.appending("totalRowCount"), .conflict, "the sections contain \(result.totalRowCount) rows")
         }
         return result
     }
@@ -69,7 +71,9 @@ struct SnapshotReader {
         return elements(json, pointer).enumerated().map { index, element in
             let section = section(element, pointer.appending(index))
             if element["id"]?.kind == .string, !ids.insert(section.id).inserted {
-                fault(pointer.appending(index).appending("id"), "another section already has the id \"\(section.id)\"")
+                fault(
+                    pointer.appending(index).appending("id"), .duplicate,
+                    "another section already has the id \"\(section.id)\"")
             }
             return section
         }
@@ -89,15 +93,15 @@ struct SnapshotReader {
             default: rows = value
             }
         }
-        if json.kind == .object, id == nil { fault(pointer, "the member `id`, a string, is missing") }
+        if json.kind == .object, id == nil { fault(pointer, .missingMember, "the member `id`, a string, is missing") }
         if let rows {
             result.rows = self.rows(rows, pointer.appending("rows"), isDiffable: result.isDiffable)
         } else if json.kind == .object {
-            fault(pointer, "the member `rows` is missing")
+            fault(pointer, .missingMember, "the member `rows` is missing")
         }
         if let rowCount, rowCount != result.rows.count {
             fault(
-                pointer.appending("rowCount"),
+                pointer.appending("rowCount"), .conflict,
                 "there are \(result.rows.count) rows; a window of a snapshot cannot be compared")
         }
         var section = Section(
@@ -116,11 +120,12 @@ struct SnapshotReader {
             if isDiffable {
                 if let id = row.id, !ids.insert(id).inserted {
                     fault(
-                        pointer.appending("id"), "another row of the section already has the id \"\(id)\"",
+                        pointer.appending("id"), .duplicate, "another row of the section already has the id \"\(id)\"",
                         isDuplicateRow: true)
                 } else if row.id == nil, element.kind == .object {
                     fault(
-                        pointer, "the member `id` is missing; only rows of sections with \"diffable\": false have none")
+                        pointer, .missingMember,
+                        "the member `id` is missing; only rows of sections with \"diffable\": false have none")
                 }
             }
             rows.append(row)
@@ -139,14 +144,17 @@ struct SnapshotReader {
             case "editing":
                 parts.editing = value.stringValue
                 if parts.editing != "delete", parts.editing != "insert" {
-                    reader.fault(pointer, "must be \"delete\" or \"insert\"")
+                    reader.fault(
+                        pointer, .rejecting(value.kind, accepting: .string), "must be \"delete\" or \"insert\"")
                 }
             case "movable": parts.movable = reader.bool(value, pointer)
             case "height": parts.height = reader.dimension(value, pointer)
             default: parts.estimatedHeight = reader.dimension(value, pointer)
             }
         }
-        if json.kind == .object, cell == nil { fault(pointer, "the member `cell`, the name of a cell, is missing") }
+        if json.kind == .object, cell == nil {
+            fault(pointer, .missingMember, "the member `cell`, the name of a cell, is missing")
+        }
         parts.cell = cell ?? ""
         return Row(parts: parts)
     }
@@ -167,13 +175,13 @@ extension SnapshotReader {
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
     ) {
-        guard let members = json.members() else { return fault(pointer, "\(what) must be an object") }
+        guard let members = json.members() else { return fault(pointer, .wrongType, "\(what) must be an object") }
         for (name, value) in members {
             if known.contains(name) {
                 body(&self, name, value, pointer.appending(name))
             } else {
                 fault(
-                    pointer.appending(name),
+                    pointer.appending(name), .unknownMember,
                     "\(what) has no such member; its members are \(known.map { "`\($0)`" }.joined(separator: ", "))")
             }
         }
@@ -181,30 +189,32 @@ extension SnapshotReader {
 
     mutating func elements(_ json: JSONText, _ pointer: JSONPointer) -> [JSONText] {
         guard let elements = json.elements() else {
-            fault(pointer, "must be an array")
+            fault(pointer, .wrongType, "must be an array")
             return []
         }
         return elements
     }
 
     private mutating func string(_ json: JSONText, _ pointer: JSONPointer) -> String? {
-        if json.kind != .string { fault(pointer, "must be a string") }
+        if json.kind != .string { fault(pointer, .wrongType, "must be a string") }
         return json.stringValue
     }
 
     private mutating func bool(_ json: JSONText, _ pointer: JSONPointer) -> Bool {
-        if json.kind != .bool { fault(pointer, "must be true or false") }
+        if json.kind != .bool { fault(pointer, .wrongType, "must be true or false") }
         return json.boolValue ?? false
     }
 
     private mutating func dimension(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
-        if json.kind != .number, json != .string("automatic") { fault(pointer, "must be a number or \"automatic\"") }
+        if json.kind != .number, json != .string("automatic") {
+            fault(pointer, .rejecting(json.kind, accepting: .string), "must be a number or \"automatic\"")
+        }
         return json
     }
 
     mutating func count(_ json: JSONText, _ pointer: JSONPointer) -> Int {
         guard let count = json.intValue, count >= 0 else {
-            fault(pointer, "must be an integer from 0")
+            fault(pointer, .rejecting(json.kind, accepting: .number), "must be an integer from 0")
             return 0
         }
         return count
@@ -212,12 +222,14 @@ extension SnapshotReader {
 
     mutating func movesTo(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         let isList = json.elements()?.allSatisfy { $0.kind == .string } ?? false
-        if !isList, json.stringValue != "anySection" { fault(pointer, "must be \"anySection\" or an array of ids") }
+        if !isList, json.stringValue != "anySection" {
+            fault(pointer, .rejecting(json.kind, accepting: .string), "must be \"anySection\" or an array of ids")
+        }
         return json.detached
     }
 
     mutating func state(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
-        if json.kind != .object { fault(pointer, "the state is an object") }
+        if json.kind != .object { fault(pointer, .wrongType, "the state is an object") }
         return json.detached
     }
 
@@ -237,7 +249,7 @@ extension SnapshotReader {
             }
         }
         if json.kind == .object, !isView, json["title"] == nil {
-            fault(pointer, "the member `title` or `view` is missing")
+            fault(pointer, .missingMember, "the member `title` or `view` is missing")
         }
         return json.detached
     }

@@ -143,7 +143,8 @@ extension Refusal {
             var refusal = self
             refusal.faults =
                 faults.isEmpty
-                ? [Fault(pointer: place, detail: detail)] : faults.map { Fault(pointer: place, detail: $0.detail) }
+                ? [Fault(pointer: place, code: .refused, detail: detail)]
+                : faults.map { Fault(pointer: place, code: $0.code, detail: $0.detail) }
             return refusal
         }
     }
@@ -151,7 +152,10 @@ extension Refusal {
 
 extension Refusal {
     static func noDisplayedSection(_ index: Int, of count: Int) -> Refusal {
-        Refusal(.rowNotFound, "\(count) sections are displayed, counted from 0: there is no section \(index).")
+        Refusal(
+            .rowNotFound,
+            "Section \(index) does not exist. The table displays \(count) \(count == 1 ? "section" : "sections"), counted from 0."
+        )
     }
 }
 
@@ -168,7 +172,7 @@ extension Snapshot {
             return sections[index]
         case .id(let id):
             guard let section = sections.first(where: { $0.id == id }) else {
-                throw Refusal(.rowNotFound, "No section \"\(id)\" is displayed.")
+                throw .notDisplayed(id, among: sections.lazy.map(\.id))
             }
             return section
         }

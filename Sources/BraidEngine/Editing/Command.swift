@@ -74,7 +74,8 @@ extension Command {
     private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
         guard let decode = CommandKind.decodable(resource)?.decode else {
             throw Refusal.bad(
-                pointer, "there is no command \"\(resource)\"; commands are \(Self.names.joined(separator: ", "))")
+                pointer, .unknownName,
+                "there is no command \"\(resource)\"; commands are \(Self.names.joined(separator: ", "))")
         }
         self = try decode(body, partial, pointer)
     }
@@ -89,7 +90,9 @@ extension Command {
     ///   - pointer: the pointer to the object in a larger document, for the faults.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
-        guard let members = json.members() else { throw Refusal.bad(pointer, "a command must be an object") }
+        guard let members = json.members() else {
+            throw Refusal.bad(pointer, .wrongType, "a command must be an object")
+        }
         let names = members.map(\.name)
         if names.contains("delete") || names.contains("insert") {
             self = try Command(resource: "edits", body: json, partial: false, at: pointer)
@@ -100,17 +103,17 @@ extension Command {
             let named = members.filter { !(isOfModels && $0.name == "partial") }
             guard let resource = named.first, named.count == 1 else {
                 throw Refusal.bad(
-                    pointer,
+                    pointer, named.isEmpty ? .missingMember : .conflict,
                     "a command has one member, named as its resource (\(Self.names.dropLast().joined(separator: ", "))), and of models also `partial`; or it is the body of an edit or a move"
                 )
             }
             let given = members.first { $0.name == "partial" && isOfModels }
             guard given == nil || given?.value.boolValue != nil else {
-                throw Refusal.bad(pointer.appending("partial"), "must be true or false")
+                throw Refusal.bad(pointer.appending("partial"), .wrongType, "must be true or false")
             }
             let partial = given?.value.boolValue ?? false
             if resource.name == "transactions" {
-                throw Refusal.bad(pointer, "a transaction cannot contain a transaction")
+                throw Refusal.bad(pointer, .conflict, "a transaction cannot contain a transaction")
             }
             self = try Command(
                 resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))
@@ -124,9 +127,12 @@ extension RowReference {
     init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let object = try BodyReader(json, at: pointer, members: ["section", "row", "id"])
         if let id = object["id"] {
-            if object["row"] != nil { throw Refusal.bad(pointer, "a row reference has either `id` or `row`") }
+            if object["row"] != nil {
+                throw Refusal.bad(pointer, .conflict, "a row reference has either `id` or `row`")
+            }
             guard let id = RowID(json: id) else {
-                throw object.fault("id", "a row's id must be a string, or an integer")
+                throw object.fault(
+                    "id", .rejecting(id.kind, accepting: .number), "a row's id must be a string, or an integer")
             }
             self = .id(id, in: try object["section"] == nil ? nil : object.sectionReference("section"))
         } else {
@@ -140,7 +146,9 @@ extension BodyReader {
         let value = try required(name)
         if let id = value.stringValue { return .id(SectionID(id)) }
         guard let index = value.intValue, index >= 0 else {
-            throw fault(name, "must be a section's id, or its index among the displayed sections, from 0")
+            throw fault(
+                name, .rejecting(value.kind, accepting: .number),
+                "must be a section's id, or its index among the displayed sections, from 0")
         }
         return .displayed(index)
     }

@@ -21,7 +21,7 @@ extension CommandInProgress {
         for (index, section) in sections.enumerated() {
             guard let id = section.id, !claimed.insert(id).inserted else { continue }
             throw Refusal.bad(
-                JSONPointer.root.appending("sections").appending(index).appending("id"),
+                JSONPointer.root.appending("sections").appending(index).appending("id"), .duplicate,
                 "another section has the id \"\(id)\" already")
         }
         let ids = sections.enumerated().map { index, section in
@@ -66,7 +66,8 @@ extension CommandInProgress {
     mutating func registerCell(_ cell: String, for modelType: String) throws(Refusal) -> DataSourceEffect {
         guard binder.cells[cell] != nil else {
             throw Refusal.bad(
-                JSONPointer.root.appending("cell"), "the cell \"\(cell)\" is not declared in the table's `cells`")
+                JSONPointer.root.appending("cell"), .unknownName,
+                "the cell \"\(cell)\" is not declared in the table's `cells`")
         }
         editor.registerCell(cell, for: modelType)
         return .nothingToTell
@@ -95,7 +96,8 @@ extension CommandInProgress {
         let id = id ?? editor.newSectionID(avoiding: taken)
         guard editor.table.position(of: id) == nil else {
             throw Refusal.bad(
-                JSONPointer.root.appending("section").appending("id"), "the table has a section \"\(id)\" already")
+                JSONPointer.root.appending("section").appending("id"), .duplicate,
+                "the table has a section \"\(id)\" already")
         }
         _ = try binder.requiredBinding(of: id)
         editor.insertSection(id, before: next)
@@ -123,7 +125,8 @@ extension CommandInProgress {
 
     private var sectionsAreDeclared: Refusal {
         Refusal(
-            .sectionsAreDeclared, "The table declares its sections: none can be added, removed or put in another order."
+            .sectionsAreDeclared,
+            "The table declares its sections. They cannot be added, removed or put in another order. Change their rows instead, or use a table with dynamic sections."
         )
     }
 }

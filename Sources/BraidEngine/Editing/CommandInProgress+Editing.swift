@@ -63,7 +63,7 @@ extension CommandInProgress {
         // The target index counts stored rows, some of which may be hidden. It is the end, or the stored index of the
         // row before which the moved row is placed.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
-            throw Refusal.noSection(destination.id)
+            throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
         var targetIndex = before.rows.count - (isWithin ? 1 : 0)
         if targetRow < last {
@@ -109,7 +109,7 @@ extension CommandInProgress {
         guard count == expected else {
             throw Refusal(
                 .handlerContract,
-                "After \(handler) the section \"\(section)\" has \(count) rows where \(expected) were due; the command was undone."
+                "After \(handler) the section \"\(section)\" has \(count) rows instead of \(expected). The command was undone. Correct the handler."
             )
         }
     }
@@ -146,7 +146,7 @@ extension CommandInProgress {
         guard binding.cells.source.isStored else {
             throw Refusal(
                 .editingNotAllowed,
-                "The rows of the section \"\(section)\" are derived: they cannot be edited, only what they derive from."
+                "The rows of the section \"\(section)\" are derived and cannot be edited. Edit the models or the state from which they are derived."
             )
         }
         return binding
@@ -171,25 +171,33 @@ extension CommandInProgress {
         guard let policy = binding.moving, binding.allowsMoving, let stored = editor.table[source.id],
             let index = try storedIndex(of: place.row, in: source, binding)
         else {
-            throw Refusal(.moveNotAllowed, "Rows of the section \"\(source.id)\" cannot be moved.")
+            throw Refusal(
+                .moveNotAllowed,
+                "The rows of the section \"\(source.id)\" cannot be moved: the section has no `moving`.")
         }
         let input = RowInput(section: source.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
         guard try binding.isMovable(input, evaluation) else {
-            throw Refusal(.moveNotAllowed, "Row \(place.row) of the section \"\(source.id)\" cannot be moved.")
+            throw Refusal(
+                .moveNotAllowed,
+                "Row \(place.row) of the section \"\(source.id)\" cannot be moved: the section's `movable` does not allow it."
+            )
         }
         let isAllowed: Bool
         switch policy.targets {
         case .anySection: isAllowed = true
         case .sections(let ids): isAllowed = ids.contains(destination.id)
         case .passing(let policy):
-            guard let target = editor.table[destination.id] else { throw Refusal.noSection(destination.id) }
+            guard let target = editor.table[destination.id] else {
+                throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
+            }
             isAllowed = try policy.passes(
                 try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
         }
         guard isAllowed, target.cells.source.isStored else {
             throw Refusal(
                 .moveNotAllowed,
-                "Rows of the section \"\(source.id)\" cannot be moved to the section \"\(destination.id)\".")
+                "The rows of the section \"\(source.id)\" cannot be moved to the section \"\(destination.id)\". The snapshot's `movesTo` lists the sections to which they can be moved."
+            )
         }
         return index
     }

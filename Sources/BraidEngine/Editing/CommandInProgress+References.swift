@@ -37,7 +37,7 @@ extension CommandInProgress {
                 let place = try section.map { section throws(Refusal) in
                     "row of the section \"\(try displayed(section).id)\""
                 }
-                throw Refusal(.rowNotFound, "No displayed \(place ?? "row") has the id \"\(id)\".")
+                throw Refusal(.rowNotFound, "No displayed \(place ?? "row") has the id \"\(id)\". Get the snapshot.")
             }
             return found
         }

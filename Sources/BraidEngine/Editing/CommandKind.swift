@@ -63,11 +63,14 @@ public struct CommandKind: Sendable {
         let object = try BodyReader(body, at: pointer, members: ["delete", "insert", "model"])
         switch (object["delete"], object["insert"]) {
         case (let row?, nil):
-            if object["model"] != nil { throw object.fault("model", "a delete must not have a `model`") }
+            if object["model"] != nil { throw object.fault("model", .conflict, "a delete must not have a `model`") }
             return .delete(try RowReference(row, at: pointer.appending("delete")))
         case (nil, let row?):
             return .insert(try RowReference(row, at: pointer.appending("insert")), model: object["model"])
-        default: throw Refusal.bad(pointer, "an edit has either `delete` or `insert`, a row reference")
+        default:
+            throw Refusal.bad(
+                pointer, object["delete"] == nil ? .missingMember : .conflict,
+                "an edit has either `delete` or `insert`, a row reference")
         }
     }
 
@@ -84,7 +87,7 @@ public struct CommandKind: Sendable {
         var sections: [(section: SectionID, models: [JSONText])] = []
         for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with arrays of models") {
             guard let models = value.elements() else {
-                throw Refusal.bad(pointer.appending(name), "the models of a section must be an array")
+                throw Refusal.bad(pointer.appending(name), .wrongType, "the models of a section must be an array")
             }
             sections.append((SectionID(name), models))
         }
@@ -101,14 +104,16 @@ public struct CommandKind: Sendable {
 
     static let displayedSections = CommandKind(.put, "displayed-sections", for: .controller) {
         (body, _, pointer) throws(Refusal) in
-        guard let elements = body.elements() else { throw Refusal.bad(pointer, "must be an array of section ids") }
+        guard let elements = body.elements() else {
+            throw Refusal.bad(pointer, .wrongType, "must be an array of section ids")
+        }
         var ids: [SectionID] = [], seen: Set<SectionID> = []
         for (index, element) in elements.enumerated() {
             guard let id = element.stringValue else {
-                throw Refusal.bad(pointer.appending(index), "a section id must be a string")
+                throw Refusal.bad(pointer.appending(index), .wrongType, "a section id must be a string")
             }
             if !seen.insert(SectionID(id)).inserted {
-                throw Refusal.bad(pointer.appending(index), "the section \"\(id)\" is named twice")
+                throw Refusal.bad(pointer.appending(index), .duplicate, "the section \"\(id)\" is named twice")
             }
             ids.append(SectionID(id))
         }
@@ -116,7 +121,9 @@ public struct CommandKind: Sendable {
     }
 
     static let state = CommandKind(.patch, "state", for: .controller) { (body, _, pointer) throws(Refusal) in
-        guard body.kind == .object else { throw Refusal.bad(pointer, "a merge patch on the state must be an object") }
+        guard body.kind == .object else {
+            throw Refusal.bad(pointer, .wrongType, "a merge patch on the state must be an object")
+        }
         return .patchState(body)
     }
 
@@ -131,7 +138,9 @@ public struct CommandKind: Sendable {
         let object = try BodyReader(body, at: pointer, members: ["at", "event"])
         let at = try RowReference(try object.required("at"), at: pointer.appending("at"))
         guard let event = try object.required("event").members(), event.count == 1 else {
-            throw object.fault("event", "must be an object with one member: the event's name, with its parameters")
+            throw object.fault(
+                "event", .rejecting(object["event"]?.kind ?? .null, accepting: .object),
+                "must be an object with one member: the event's name, with its parameters")
         }
         return .event(at, name: event[0].name, parameters: event[0].value)
     }
@@ -140,7 +149,7 @@ public struct CommandKind: Sendable {
         (body, _, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["rows"])
         guard let elements = try object.required("rows").elements() else {
-            throw object.fault("rows", "must be an array of row references")
+            throw object.fault("rows", .wrongType, "must be an array of row references")
         }
         var rows: [RowReference] = []
         for (index, element) in elements.enumerated() {
@@ -158,7 +167,7 @@ public struct CommandKind: Sendable {
         (body, _, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["commands"])
         guard let elements = try object.required("commands").elements() else {
-            throw object.fault("commands", "must be an array of commands")
+            throw object.fault("commands", .wrongType, "must be an array of commands")
         }
         var commands: [Command] = []
         for (index, element) in elements.enumerated() {

@@ -69,7 +69,7 @@ extension Command {
         let object = try BodyReader(arguments, at: pointer, members: call.members)
         let notify: Bool
         switch object["notify"]?.boolValue {
-        case nil where object["notify"] != nil: throw object.fault("notify", "must be true or false")
+        case nil where object["notify"] != nil: throw object.fault("notify", .wrongType, "must be true or false")
         case let value: notify = value ?? true
         }
         self = .dataSource(try DataSourceCommand(call, object, at: pointer), notify: notify)
@@ -79,11 +79,13 @@ extension Command {
     init(dataSource json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let names = DataSourceCommand.Call.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         guard let members = json.members(), members.count == 1 else {
-            throw Refusal.bad(pointer, "a call to the data source is an object with one member: \(names)")
+            throw Refusal.bad(
+                pointer, .rejecting(json.kind, accepting: .object),
+                "a call to the data source is an object with one member: \(names)")
         }
         guard let call = DataSourceCommand.Call(rawValue: members[0].name) else {
             throw Refusal.bad(
-                pointer.appending(members[0].name),
+                pointer.appending(members[0].name), .unknownName,
                 "there is no call \"\(members[0].name)\" to the data source; calls are \(names)")
         }
         try self.init(dataSource: call, arguments: members[0].value, at: pointer.appending(members[0].name))
@@ -131,7 +133,7 @@ extension DataSourceCommand {
             let row = try BodyReader(element, at: place, members: ["at", "model"])
             let path = try row.indexPath("at")
             guard seen.insert(path).inserted else {
-                throw Refusal.bad(place.appending("at"), "the row \(path) is named twice")
+                throw Refusal.bad(place.appending("at"), .duplicate, "the row \(path) is named twice")
             }
             rows.append((path, try row.required("model")))
         }
@@ -155,7 +157,9 @@ extension SectionContent {
     ///
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public static func list(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) -> [SectionContent] {
-        guard let elements = json.elements() else { throw Refusal.bad(pointer, "must be an array of sections") }
+        guard let elements = json.elements() else {
+            throw Refusal.bad(pointer, .wrongType, "must be an array of sections")
+        }
         var sections: [SectionContent] = []
         for (index, element) in elements.enumerated() {
             sections.append(try SectionContent(element, at: pointer.appending(index)))
@@ -166,20 +170,23 @@ extension SectionContent {
 
 extension BodyReader {
     func array(_ name: String) throws(Refusal) -> [JSONText] {
-        guard let elements = try required(name).elements() else { throw fault(name, "must be an array") }
+        guard let elements = try required(name).elements() else { throw fault(name, .wrongType, "must be an array") }
         return elements
     }
 
     func string(_ name: String) throws(Refusal) -> String {
-        guard let string = try required(name).stringValue else { throw fault(name, "must be a string") }
+        guard let string = try required(name).stringValue else { throw fault(name, .wrongType, "must be a string") }
         return string
     }
 
     /// Reads an index path, `[section, row]`.
     func indexPath(_ name: String) throws(Refusal) -> RowPath {
-        let numbers = try required(name).elements()?.map { $0.intValue ?? -1 } ?? []
+        let value = try required(name)
+        let numbers = value.elements()?.map { $0.intValue ?? -1 } ?? []
         guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else {
-            throw fault(name, "must be an index path, [section, row], of two integers from 0")
+            throw fault(
+                name, .rejecting(value.kind, accepting: .array),
+                "must be an index path, [section, row], of two integers from 0")
         }
         return RowPath(section: numbers[0], row: numbers[1])
     }

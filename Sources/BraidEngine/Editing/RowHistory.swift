@@ -315,7 +315,7 @@ extension Refusal {
             case .at(.displayed(let section), let row): "[\(section),\(row)]"
             case .at(.id(let section), let row): "\(row) of the section \"\(section)\""
             }
-        return Refusal(.rowGone, "The row \(name) is not displayed any more.")
+        return Refusal(.rowGone, "The row \(name) is not displayed any more. Get the snapshot.")
     }
 }
 

@@ -112,7 +112,7 @@ extension CommandInProgress {
         guard let row = try rowWithoutID(place, seen) else {
             throw Refusal(
                 .rowNotFound,
-                "Row \(place.row) of the section \"\(place.section.id)\" has changed, or gone, without being published yet."
+                "Row \(place.row) of the section \"\(place.section.id)\" was changed or removed by a change that is not published yet. Name another row, or try again after the change is published."
             )
         }
         return .at(section, row: row)

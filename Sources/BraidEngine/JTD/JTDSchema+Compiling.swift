@@ -74,19 +74,21 @@ private struct JTDCompiler {
     private mutating func compile(_ schema: Pending) {
         let position = schema.position
         guard case .object(let object) = schema.json else {
-            fault(position, [], "\(shown(schema.json)) stands where a schema, which is an object, should")
+            fault(position, [], .wrongType, "\(shown(schema.json)) stands where a schema, which is an object, should")
             return
         }
         checkKeywords(of: object, at: position)
         if position == 0 { compileDefinitions(of: object) }
         if let metadata = object["metadata"], metadata.objectValue == nil {
-            fault(position, ["metadata"], "\(shown(metadata)) stands where an object should")
+            fault(position, ["metadata"], .wrongType, "\(shown(metadata)) stands where an object should")
         }
         nodes[position].isNullable = bool("nullable", of: object, at: position)
         let forms = Self.forms.filter { $0.contains { object[$0] != nil } }
         if forms.count > 1 {
             let found = forms.flatMap { $0.filter { object[$0] != nil } }.map(quoted).joined(separator: ", ")
-            fault(position, [], "\(found) stand in one schema, which should have the keywords of one form only")
+            fault(
+                position, [], .conflict, "\(found) stand in one schema, which should have the keywords of one form only"
+            )
         }
         checkMapped(schema, object)
         for form in forms {
@@ -119,10 +121,12 @@ private struct JTDCompiler {
             // A `Set<String>` is safe here: only the same bytes are canonically equivalent to an ASCII word.
             if !Self.keywords.contains(name) {
                 fault(
-                    position, [name],
+                    position, [name], .unknownMember,
                     "\(quoted(name)) is no keyword of a schema; what validation should not see belongs in \"metadata\"")
             } else if name == "definitions", position != 0 {
-                fault(position, [name], "\"definitions\" stands in a subschema, but may stand in the root schema only")
+                fault(
+                    position, [name], .unknownMember,
+                    "\"definitions\" stands in a subschema, but may stand in the root schema only")
             }
         }
     }
@@ -138,18 +142,18 @@ private struct JTDCompiler {
         guard let mapping = schema.mapping else { return }
         if object["properties"] == nil, object["optionalProperties"] == nil {
             fault(
-                schema.position, [],
+                schema.position, [], .missingMember,
                 "a schema in \"mapping\" must have \"properties\" or \"optionalProperties\", and this has neither")
         }
         if object["nullable"]?.boolValue == true {
             fault(
-                schema.position, ["nullable"],
+                schema.position, ["nullable"], .conflict,
                 "a schema in \"mapping\" must not be nullable; the schema with the \"discriminator\" may be")
         }
         guard let tag = mapping.tag else { return }
         for keyword in ["properties", "optionalProperties"] where object[keyword]?.objectValue?[tag] != nil {
             fault(
-                schema.position, [keyword, tag],
+                schema.position, [keyword, tag], .conflict,
                 "\(quoted(tag)) is the discriminator's tag, which a schema in \"mapping\" must not define again")
         }
     }
@@ -162,7 +166,9 @@ private struct JTDCompiler {
         guard let name = string("ref", of: object, at: position) else { return nil }
         if let definition = definitions.position(of: name) { return .reference(firstDefinition + definition) }
         let there = listed(definitions.list, none: "are no definitions", one: "is only", many: "are")
-        fault(position, ["ref"], "\(quoted(name)) stands where the name of a definition should; there \(there)")
+        fault(
+            position, ["ref"], .unknownName,
+            "\(quoted(name)) stands where the name of a definition should; there \(there)")
         return nil
     }
 
@@ -171,7 +177,7 @@ private struct JTDCompiler {
         guard let name = string("type", of: object, at: position) else { return nil }
         if let type = Self.types.first(where: { $0.name == name }) { return type.form }
         let names = Self.types.map { quoted($0.name) }.joined(separator: ", ")
-        fault(position, ["type"], "\(quoted(name)) is no type; the types are \(names)")
+        fault(position, ["type"], .invalidValue, "\(quoted(name)) is no type; the types are \(names)")
         return nil
     }
 
@@ -180,18 +186,20 @@ private struct JTDCompiler {
         guard let json = object["enum"] else { return nil }
         guard case .array(let elements) = json, !elements.isEmpty else {
             let found = json == [] ? "an empty array" : shown(json)
-            fault(position, ["enum"], "\(found) stands where an array of one or more strings should")
+            fault(
+                position, ["enum"], .rejecting(json, accepting: .array),
+                "\(found) stands where an array of one or more strings should")
             return nil
         }
         var names = JTDNames()
         for (index, element) in elements.enumerated() {
             guard case .string(let name) = element else {
-                fault(position, ["enum", String(index)], "\(shown(element)) stands where a string should")
+                fault(position, ["enum", String(index)], .wrongType, "\(shown(element)) stands where a string should")
                 continue
             }
             if !names.append(name) {
                 fault(
-                    position, ["enum", String(index)],
+                    position, ["enum", String(index)], .duplicate,
                     "\(quoted(name)) stands twice, but each string of an \"enum\" should stand once")
             }
         }
@@ -207,14 +215,14 @@ private struct JTDCompiler {
         let allowsAdditional = bool("additionalProperties", of: object, at: position)
         if mustHaveNames, object["properties"] == nil, object["optionalProperties"] == nil {
             fault(
-                position, ["additionalProperties"],
+                position, ["additionalProperties"], .conflict,
                 "\"additionalProperties\" needs \"properties\" or \"optionalProperties\" beside it")
         }
         var names = JTDNames()
         for (name, _) in required?.members ?? [] { names.append(name) }
         for (name, _) in optional?.members ?? [] where !names.append(name) {
             fault(
-                position, ["optionalProperties", name],
+                position, ["optionalProperties", name], .duplicate,
                 "\(quoted(name)) stands in \"properties\" too, but should be either required or optional")
         }
         // Adding both groups one after the other puts their nodes in the order of `names`.
@@ -231,9 +239,9 @@ private struct JTDCompiler {
         let tag = string("discriminator", of: object, at: position)
         let mapping = schemasByName("mapping", of: object, at: position)
         if isOnlyForm, object["mapping"] == nil {
-            fault(position, ["discriminator"], "\"discriminator\" needs \"mapping\" beside it")
+            fault(position, ["discriminator"], .conflict, "\"discriminator\" needs \"mapping\" beside it")
         } else if isOnlyForm, object["discriminator"] == nil {
-            fault(position, ["mapping"], "\"mapping\" needs \"discriminator\" beside it")
+            fault(position, ["mapping"], .conflict, "\"mapping\" needs \"discriminator\" beside it")
         }
         guard let mapping else { return nil }
         var names = JTDNames()
@@ -266,7 +274,7 @@ private struct JTDCompiler {
     private mutating func string(_ keyword: String, of object: JSONObject, at position: Int) -> String? {
         guard let json = object[keyword] else { return nil }
         if let string = json.stringValue { return string }
-        fault(position, [keyword], "\(shown(json)) stands where a string should")
+        fault(position, [keyword], .wrongType, "\(shown(json)) stands where a string should")
         return nil
     }
 
@@ -274,14 +282,15 @@ private struct JTDCompiler {
     private mutating func bool(_ keyword: String, of object: JSONObject, at position: Int) -> Bool {
         guard let json = object[keyword] else { return false }
         if let bool = json.boolValue { return bool }
-        fault(position, [keyword], "\(shown(json)) stands where true or false should")
+        fault(position, [keyword], .wrongType, "\(shown(json)) stands where true or false should")
         return false
     }
 
     private mutating func schemasByName(_ keyword: String, of object: JSONObject, at position: Int) -> JSONObject? {
         guard let json = object[keyword] else { return nil }
         if let schemas = json.objectValue { return schemas }
-        fault(position, [keyword], "\(shown(json)) stands where an object with a schema for each name should")
+        fault(
+            position, [keyword], .wrongType, "\(shown(json)) stands where an object with a schema for each name should")
         return nil
     }
 
@@ -289,9 +298,11 @@ private struct JTDCompiler {
     /// become very large.
     private static let faultLimit = 100
 
-    private mutating func fault(_ position: Int, _ tokens: [String], _ message: String) {
+    private mutating func fault(_ position: Int, _ tokens: [String], _ code: FaultCode, _ message: String) {
         guard faults.count < Self.faultLimit else { return }
         faults.append(
-            .init(pointer: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), message: message))
+            .init(
+                pointer: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), code: code,
+                message: message))
     }
 }

@@ -70,7 +70,7 @@ private struct JTDValidation {
                 } else if !properties.allowsAdditional, tag.map({ !$0.hasSameBytes(as: name) }) ?? true {
                     let there = listed(
                         properties.names.list, none: "should be none", one: "may be only", many: "may be")
-                    mismatch(node, [], "the member \(quoted(name)) is not defined; there \(there)")
+                    mismatch(node, [], .unknownMember, "the member \(quoted(name)) is not defined; there \(there)")
                 }
             default: frames.removeLast()
             }
@@ -107,7 +107,7 @@ private struct JTDValidation {
         // References never lead to other references, so only circles get here.
         case (.circle, _), (.reference, _):
             mismatch(
-                position, ["ref"],
+                position, ["ref"], .invalidValue,
                 "no value can be right, since the definition refers to itself and never says what it accepts")
         }
     }
@@ -117,12 +117,15 @@ private struct JTDValidation {
         let tag = discriminator.tag
         guard let value = object[tag] else {
             return mismatch(
-                position, ["discriminator"], "the tag \(quoted(tag)) is missing; it \(choice(discriminator))")
+                position, ["discriminator"], .missingMember,
+                "the tag \(quoted(tag)) is missing; it \(choice(discriminator))")
         }
         let name = value.stringValue
         guard let mapped = name.flatMap({ discriminator.mapping.position(of: $0) }) else {
             let detail = "\(shown(value)) stands where the tag should; it \(choice(discriminator))"
-            return mismatch(position, [name == nil ? "discriminator" : "mapping"], detail, inside: tag)
+            return mismatch(
+                position, [name == nil ? "discriminator" : "mapping"], .rejecting(value, accepting: .string), detail,
+                inside: tag)
         }
         guard case .properties(let properties) = nodes[discriminator.first + mapped].form else { return }
         enter(object, properties, discriminator.first + mapped, tag: tag)
@@ -145,7 +148,7 @@ private struct JTDValidation {
         for (index, name) in properties.names.list[..<properties.requiredCount].enumerated() where object[name] == nil {
             if isFull { return }
             mismatch(
-                position, ["properties", name],
+                position, ["properties", name], .missingMember,
                 "the member \(quoted(name)) is missing; \(expected(properties.first + index)) should stand there")
         }
         enter(.properties(object, properties, position, tag: tag), object.isEmpty)
@@ -154,14 +157,23 @@ private struct JTDValidation {
     // MARK: Mismatches
 
     private mutating func reject(_ value: JSONValue, _ position: Int, _ keyword: String) {
-        mismatch(position, [keyword], "\(shown(value)) stands where \(expected(position)) should")
+        let code: FaultCode =
+            switch nodes[position].form {
+            case .integer: .rejecting(value, accepting: .number)
+            case .timestamp, .oneOf: .rejecting(value, accepting: .string)
+            default: .wrongType
+            }
+        mismatch(position, [keyword], code, "\(shown(value)) stands where \(expected(position)) should")
     }
 
-    private mutating func mismatch(_ position: Int, _ tokens: [String], _ detail: String, inside name: String? = nil) {
+    private mutating func mismatch(
+        _ position: Int, _ tokens: [String], _ code: FaultCode, _ detail: String, inside name: String? = nil
+    ) {
         mismatches.append(
             .init(
                 instancePath: JSONPointer(tokens: frames.map(\.token) + (name.map { [$0] } ?? [])),
-                schemaPath: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), detail: detail))
+                schemaPath: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), code: code,
+                detail: detail))
     }
 
     /// Returns what a schema accepts, as a noun phrase.

@@ -13,12 +13,15 @@ public struct JTDSchema: Sendable {
     public struct Fault: Sendable, Equatable {
         /// The pointer to the faulty value in the schema document.
         public var pointer: JSONPointer
+        /// The kind of the fault.
+        public var code: FaultCode
         /// For a developer: what the document contains there, and what would be correct.
         public var message: String
 
         /// Creates a fault.
-        public init(pointer: JSONPointer, message: String) {
+        public init(pointer: JSONPointer, code: FaultCode, message: String) {
             self.pointer = pointer
+            self.code = code
             self.message = message
         }
     }
@@ -29,13 +32,16 @@ public struct JTDSchema: Sendable {
         public var instancePath: JSONPointer
         /// The pointer to the part of the schema that rejected it.
         public var schemaPath: JSONPointer
+        /// The kind of the fault.
+        public var code: FaultCode
         /// For a developer: what the value contains there, and what would be correct.
         public var detail: String
 
         /// Creates a mismatch.
-        public init(instancePath: JSONPointer, schemaPath: JSONPointer, detail: String) {
+        public init(instancePath: JSONPointer, schemaPath: JSONPointer, code: FaultCode, detail: String) {
             self.instancePath = instancePath
             self.schemaPath = schemaPath
+            self.code = code
             self.detail = detail
         }
     }

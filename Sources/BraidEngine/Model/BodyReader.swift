@@ -8,7 +8,7 @@ struct BodyReader {
         self.pointer = pointer
         for (name, _) in members where !known.contains(name) {
             throw Refusal.bad(
-                pointer.appending(name),
+                pointer.appending(name), .unknownMember,
                 "the member is unknown; the known members are \(known.map { "`\($0)`" }.joined(separator: ", "))")
         }
     }
@@ -16,26 +16,30 @@ struct BodyReader {
     static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(
         name: String, value: JSONText
     )] {
-        guard let members = json.members() else { throw Refusal.bad(pointer, "must be an object of \(what)") }
+        guard let members = json.members() else {
+            throw Refusal.bad(pointer, .wrongType, "must be an object of \(what)")
+        }
         return members
     }
 
     subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
     func required(_ name: String) throws(Refusal) -> JSONText {
-        guard let value = self[name] else { throw Refusal.bad(pointer, "the member `\(name)` is missing") }
+        guard let value = self[name] else {
+            throw Refusal.bad(pointer, .missingMember, "the member `\(name)` is missing")
+        }
         return value
     }
 
     func index(_ name: String) throws(Refusal) -> Int {
         let value = try required(name)
         guard let index = value.intValue, index >= 0 else {
-            throw fault(name, "must be an integer from 0")
+            throw fault(name, .rejecting(value.kind, accepting: .number), "must be an integer from 0")
         }
         return index
     }
 
-    func fault(_ name: String, _ detail: String) -> Refusal { .bad(place(of: name), detail) }
+    func fault(_ name: String, _ code: FaultCode, _ detail: String) -> Refusal { .bad(place(of: name), code, detail) }
 
     func place(of name: String) -> JSONPointer { pointer.appending(name) }
 
@@ -46,19 +50,21 @@ struct BodyReader {
         case .object:
             let object = try BodyReader(value, at: pointer, members: ["view", "viewModel"])
             guard try object.required("view").kind == .string else {
-                throw object.fault("view", "must be the name of a view, a string")
+                throw object.fault("view", .wrongType, "must be the name of a view, a string")
             }
             return value
-        default: throw Refusal.bad(pointer, "a title must be a string, null, or {\"view\": name, \"viewModel\": …}")
+        default:
+            throw Refusal.bad(
+                pointer, .wrongType, "a title must be a string, null, or {\"view\": name, \"viewModel\": …}")
         }
     }
 }
 
 extension Refusal {
-    static func bad(_ pointer: JSONPointer, _ detail: String) -> Refusal {
+    static func bad(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) -> Refusal {
         Refusal(
             .badRequest,
             "The request's body is not valid. At \(pointer.description.isEmpty ? "its root" : "\"\(pointer)\""): \(detail).",
-            faults: [.init(pointer: pointer, detail: detail)])
+            faults: [.init(pointer: pointer, code: code, detail: detail)])
     }
 }

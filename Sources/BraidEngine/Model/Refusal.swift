@@ -49,14 +49,20 @@ public struct Refusal: Error, Sendable, Equatable {
 
     /// One fault of a document, for example of a table description or of a model.
     public struct Fault: Sendable, Equatable {
+        /// The kind of a fault. Programs decide by it.
+        public typealias Code = FaultCode
+
         /// The pointer to the faulty value in the document that was sent.
         public var pointer: JSONPointer
+        /// The kind of the fault.
+        public var code: Code
         /// A sentence for a developer: what is wrong at the pointer.
         public var detail: String
 
         /// Creates a fault.
-        public init(pointer: JSONPointer, detail: String) {
+        public init(pointer: JSONPointer, code: Code, detail: String) {
             self.pointer = pointer
+            self.code = code
             self.detail = detail
         }
     }
@@ -81,7 +87,7 @@ public struct Refusal: Error, Sendable, Equatable {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
             code,
-            "\(maker) made a model that is refused. \(detail)\(places.isEmpty ? "" : " (\(places.joined(separator: "; ")))")"
+            "\(maker) made a model that is not valid. \(detail)\(places.isEmpty ? "" : " (\(places.joined(separator: "; ")))")"
         )
     }
 
@@ -91,17 +97,37 @@ public struct Refusal: Error, Sendable, Equatable {
     public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self
         refusal.faults = faults.map { fault in
-            Fault(pointer: fault.pointer.tokens.reduce(place) { $0.appending($1) }, detail: fault.detail)
+            Fault(
+                pointer: fault.pointer.tokens.reduce(place) { $0.appending($1) }, code: fault.code, detail: fault.detail
+            )
         }
         return refusal
     }
 
-    static func noSection(_ id: SectionID) -> Refusal {
-        Refusal(.sectionNotFound, "The section \"\(id)\" does not exist in this table.")
+    /// A refusal of a section that the table does not have. The detail lists the first of the table's sections.
+    static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
+        Refusal(
+            .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
+    }
+
+    /// A refusal of a section that is not displayed. The detail lists the first of those that are.
+    package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
+        Refusal(
+            .rowNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")
+    }
+
+    private static func listed(_ sections: some Collection<SectionID>) -> String {
+        guard !sections.isEmpty else { return "no sections" }
+        let limit = 8
+        let names = sections.prefix(limit).map { "\"\($0)\"" }.joined(separator: ", ")
+        return sections.count > limit ? "\(names) and \(sections.count - limit) more" : names
     }
 
     static func noRow(_ index: Int, in section: SectionID, of count: Int) -> Refusal {
-        Refusal(.rowNotFound, "The section \"\(section)\" has \(count) rows, counted from 0: there is no row \(index).")
+        Refusal(
+            .rowNotFound,
+            "The section \"\(section)\" has no row \(index). It has \(count) \(count == 1 ? "row" : "rows"), counted from 0."
+        )
     }
 
     static func duplicateRow(_ id: RowID, in section: SectionID) -> Refusal {

@@ -12,7 +12,7 @@ public struct RegisteredCells: Sendable, Equatable {
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         for (type, cell) in try BodyReader.members(json, at: pointer, what: "model types with names of cells") {
             guard let name = cell.stringValue else {
-                throw Refusal.bad(pointer.appending(type), "a cell's name must be a string")
+                throw Refusal.bad(pointer.appending(type), .wrongType, "a cell's name must be a string")
             }
             cells[UTF8Key(type)] = name
         }

@@ -102,7 +102,7 @@ struct TableEditor {
     }
 
     func position(of id: SectionID) throws(Refusal) -> Int {
-        guard let position = table.position(of: id) else { throw .noSection(id) }
+        guard let position = table.position(of: id) else { throw .noSection(id, among: table.sections.lazy.map(\.id)) }
         return position
     }
 }

@@ -46,7 +46,7 @@ package struct PagePolicy: Sendable {
             guard Self.isAddress(host) || Self.isLocal(host) || hosts.contains(host.lowercased()) else {
                 throw ProblemError(
                     .misdirectedRequest,
-                    "This server needs no token, so it refuses the host \"\(host.lowercased())\": a web page could reach it by that name. It accepts its address, localhost, and the hosts of --allow-origin."
+                    "This server needs no token, so it does not answer for the host \"\(host.lowercased())\": web pages could reach it by that name. Use its IP address or localhost, or start it with --allow-origin or a token."
                 )
             }
         }
@@ -54,7 +54,7 @@ package struct PagePolicy: Sendable {
         let page = head.headers["origin"].map { "pages of \($0)" } ?? "pages of other sites"
         throw ProblemError(
             .originNotAllowed,
-            "This server needs no token, so it refuses \(page). Start it with --allow-origin, or with a token."
+            "This server needs no token, so it refuses requests of \(page). Start it with --allow-origin or a token."
         )
     }
 

@@ -14,7 +14,8 @@ struct Requester: Sendable {
     func require(_ role: Role) throws {
         guard self.role < role else { return }
         throw ProblemError(
-            .role, "This needs the role \(role.rawValue); the token's role is \(self.role.rawValue).",
+            .role,
+            "This request needs a \(role.rawValue)'s token. The token that was sent is a \(self.role.rawValue)'s.",
             headers: [
                 Bearer.challenge("insufficient_scope", "A \(role.rawValue)'s token is needed.", scope: role.rawValue)
             ])
@@ -66,7 +67,9 @@ package enum Bearer {
     }
 
     static var missing: ProblemError {
-        ProblemError(.unauthorized, "This needs a token: `Authorization: Bearer …`.", headers: [challenge()])
+        ProblemError(
+            .unauthorized, "This request needs a token. Send it as `Authorization: Bearer <token>`.",
+            headers: [challenge()])
     }
 
     static let invalidChallenge = challenge("invalid_token", "The token is unknown, expired or revoked.")

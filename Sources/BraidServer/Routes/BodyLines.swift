@@ -51,6 +51,7 @@ struct BodyLines {
     }
 
     private func tooLong(_ number: Int) -> ProblemError {
-        ProblemError(.tooLarge, "The line has more than \(limit) bytes.").at(line: number)
+        ProblemError(.tooLarge, "The line has more than \(limit) bytes, the most that a line may have.").at(
+            line: number)
     }
 }

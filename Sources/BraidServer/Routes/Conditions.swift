@@ -14,13 +14,14 @@ extension Route {
         if !obeysIfMatch, head.headers["if-match"] != nil {
             throw ProblemError(
                 .preconditionFailed,
-                "\(method) \(head.plainPath) does not support If-Match. Only requests that change or end a session do."
+                "\(method) \(head.plainPath) does not support If-Match. Only requests that change or end a session do. Send the request without it."
             )
         }
         if head.headers["if-none-match"] != nil {
             throw ProblemError(
                 .preconditionFailed,
-                "\(method) \(head.plainPath) does not support If-None-Match. Only GET and HEAD do.")
+                "\(method) \(head.plainPath) does not support If-None-Match. Only GET and HEAD do. Send the request without it."
+            )
         }
     }
 }

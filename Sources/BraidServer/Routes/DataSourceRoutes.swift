@@ -74,14 +74,18 @@ extension RequestContext {
         let body = request.body.isEmpty ? .emptyObject : try json()
         guard let members = body.members() else {
             throw Refusal(
-                .badRequest, "The body must be an object.", faults: [.init(pointer: .root, detail: "must be an object")]
+                .badRequest, "The body must be an object.",
+                faults: [.init(pointer: .root, code: .wrongType, detail: "must be an object")]
             )
         }
         for (name, _) in members where added.contains(where: { $0.name == name }) {
             throw Refusal(
-                .badRequest, "The body's member `\(name)` is already in the path or the query.",
+                .badRequest,
+                "The body's member `\(name)` is already given by the path or the query. Remove it from the body.",
                 faults: [
-                    .init(pointer: JSONPointer.root.appending(name), detail: "is already in the path or the query")
+                    .init(
+                        pointer: JSONPointer.root.appending(name), code: .conflict,
+                        detail: "is already given by the path or the query")
                 ])
         }
         return JSONText(object: added + members)

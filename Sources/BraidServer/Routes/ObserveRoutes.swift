@@ -63,8 +63,8 @@ extension ProblemError {
         var error = self
         error.line = number
         error.detail = "\(detail) This is line \(number); the lines before it have been applied."
-        let faults = faults.isEmpty ? [Refusal.Fault(pointer: .root, detail: detail)] : faults
-        error.faults = faults.map { .init(pointer: $0.pointer, detail: "line \(number): \($0.detail)") }
+        let faults = faults.isEmpty ? [Refusal.Fault(pointer: .root, code: .refused, detail: detail)] : faults
+        error.faults = faults.map { .init(pointer: $0.pointer, code: $0.code, detail: "line \(number): \($0.detail)") }
         return error
     }
 }

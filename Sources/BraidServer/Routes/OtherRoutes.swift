@@ -14,9 +14,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
             let object = try body.object(of: ["from", "to"])
             func snapshot(_ name: String) throws -> Snapshot {
                 guard let text = object[name] else {
-                    throw Refusal(
-                        .badRequest, "The body's member `\(name)`, a snapshot, is missing.",
-                        faults: [.init(pointer: .root, detail: "`\(name)` is missing")])
+                    throw Refusal.missing(name, "must be a snapshot")
                 }
                 return try Snapshot(json: text, at: JSONPointer.root.appending(name))
             }
@@ -28,14 +26,16 @@ func statelessRoutes(clock: Clock) -> [Route] {
             let now = Instant(millisecondsSince1970: clock.now()).text
             let object = try body.object(of: ["template", "context"])
             guard let source = object["template"] else {
-                throw Refusal(
-                    .badRequest, "The body's member `template` is missing.",
-                    faults: [.init(pointer: .root, detail: "`template` is missing")])
+                throw Refusal.missing("template", "must be a JSON-e template")
             }
             guard case .object(let names) = object["context"]?.value() ?? .object(JSONObject()) else {
                 throw Refusal(
                     .badRequest, "The body's member `context` must be an object.",
-                    faults: [.init(pointer: JSONPointer.root.appending("context"), detail: "must be an object")])
+                    faults: [
+                        .init(
+                            pointer: JSONPointer.root.appending("context"), code: .wrongType,
+                            detail: "must be an object")
+                    ])
             }
             do throws(JSONeError) {
                 let template = try JSONeTemplate(source.value())
@@ -55,23 +55,42 @@ func statelessRoutes(clock: Clock) -> [Route] {
                 let pointer = error.pointer.reduce(JSONPointer.root.appending("template")) { $0.appending($1) }
                 throw ProblemError(
                     .templateFailed, "The template failed: \(error.message).",
-                    faults: [.init(pointer: pointer, detail: error.message)])
+                    faults: [.init(pointer: pointer, code: .templateFailed, detail: error.message)])
             }
         },
     ]
+}
+
+extension Refusal {
+    /// A refusal of a body that lacks a member. `rule` is a clause that says what the member must be.
+    static func missing(_ name: String, _ rule: String) -> Refusal {
+        Refusal(
+            .badRequest, "The body's member `\(name)` is missing. It \(rule).",
+            faults: [
+                .init(pointer: .root, code: .missingMember, detail: "the member `\(name)` is missing; it \(rule)")
+            ])
+    }
 }
 
 extension JSONText {
     /// Returns the members of a body. Throws `badRequest` for a member that is not in `names`.
     func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
-        guard let members = members() else { throw Refusal(.badRequest, "The body must be an object of \(known).") }
+        guard let members = members() else {
+            throw Refusal(
+                .badRequest, "The body must be an object of \(known).",
+                faults: [.init(pointer: .root, code: .wrongType, detail: "must be an object of \(known)")])
+        }
         var object: [String: JSONText] = [:]
         for (name, value) in members {
             guard names.contains(name) else {
                 throw Refusal(
-                    .badRequest, "The body has \(known), not `\(name)`.",
-                    faults: [.init(pointer: JSONPointer.root.appending(name), detail: "there is no such member")])
+                    .badRequest, "The body's member `\(name)` is unknown. The known members are \(known).",
+                    faults: [
+                        .init(
+                            pointer: JSONPointer.root.appending(name), code: .unknownMember,
+                            detail: "the member is unknown; the known members are \(known)")
+                    ])
             }
             object[name] = value
         }
@@ -88,7 +107,8 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
                 try await store.check()
             } catch {
                 logger.warning("not ready: \(error)")
-                throw ProblemError(unavailable: "The database cannot be read and written; the log says why.")
+                throw ProblemError(
+                    unavailable: "The database cannot be read and written. The server's log contains the cause.")
             }
             return .json { writer in
                 writer.beginObject()
@@ -99,13 +119,12 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
         },
         Route.inMemory("GET", "/problems/{name}", for: .everyone) { context in
             guard let problem = Problem(rawValue: context.parameter("name")) else {
-                throw ProblemError(.notFound, "There is no problem of this name.")
+                let name = context.parameter("name")
+                throw ProblemError(
+                    .notFound,
+                    "The problem \"\(name)\" does not exist. The schema `ProblemName` of /openapi.json lists all.")
             }
-            return .json { writer in
-                writer.beginObject()
-                problem.writeMembers(detail: problem.explanation, to: &writer)
-                writer.endObject()
-            }
+            return .json { problem.writePage(to: &$0) }
         },
     ]
 }

@@ -50,6 +50,15 @@ package struct ProblemError: Error, Sendable {
             case .tooManySections: .tooManySections
             }
         self.init(problem, refusal.detail, faults: refusal.faults)
+        switch refusal.code {
+        // The detail of the others has the place already.
+        case .descriptionInvalid, .eventInvalid, .modelInvalid:
+            guard let first = refusal.faults.first, first.detail != refusal.detail else { break }
+            let place = first.pointer == .root ? "the root" : "\"\(first.pointer)\""
+            let others = refusal.faults.count > 1 ? " `errors` lists all faults." : ""
+            detail += " At \(place): \(first.detail).\(others)"
+        default: break
+        }
     }
 
     package init(_ error: SessionError) {
@@ -99,6 +108,12 @@ package struct ProblemError: Error, Sendable {
             headers: problem == .unavailable || problem == .quotaExceeded ? [("Retry-After", "1")] : [])
     }
 
+    /// A problem of a table description that does not exist.
+    init(noTable name: String) {
+        self.init(
+            .notFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
+    }
+
     /// Converts any error. Returns `nil` for a fault of the server, which is logged and not shown to the client.
     package init?(_ error: any Error) {
         switch error {
@@ -108,15 +123,35 @@ package struct ProblemError: Error, Sendable {
         case let error as JSONError: self.init(error)
         case let error as StoreError:
             switch error {
-            case .sessionExists: self.init(.sessionExists, "A session with this id already exists.")
-            case .full: self.init(.storageFull, "The disk is full: nothing was changed.")
-            case .sessionMissing: self.init(.notFound, "There is no such session.")
-            case .tableMissing: self.init(.notFound, "The table description was deleted meanwhile.")
-            case .busy: self.init(unavailable: "Another program has locked the database; try again.")
-            case .readOnly: self.init(unavailable: "The database cannot be written now; try again.")
-            case .unavailable: self.init(unavailable: "The database is not available; try again.")
+            case .sessionExists:
+                self.init(
+                    .sessionExists,
+                    "A session with this id exists already. Choose another id, or end that session first.")
+            case .full:
+                self.init(
+                    .storageFull,
+                    "The server's disk is full. Nothing was changed. Send the request again when the disk has room.")
+            case .sessionMissing:
+                self.init(
+                    .notFound, "The session does not exist any more: it was ended while the request was carried out.")
+            case .tableMissing:
+                self.init(
+                    .notFound, "The table description was deleted while the request was carried out. Register it again."
+                )
+            case .busy:
+                self.init(
+                    unavailable: "Another program has locked the database. Try again after the time in `Retry-After`.")
+            case .readOnly:
+                self.init(
+                    unavailable: "The database is read-only at the moment. Try again after the time in `Retry-After`.")
+            case .unavailable:
+                self.init(unavailable: "The database is not available. Try again after the time in `Retry-After`.")
             case .closed: self.init(unavailable: "The server is stopping.")
-            case .revisionConflict: self.init(unavailable: "The session changed elsewhere; try again.")
+            case .revisionConflict:
+                self.init(
+                    unavailable:
+                        "Another server changed the session at the same time. Try again after the time in `Retry-After`."
+                )
             default: return nil
             }
         default: return nil
@@ -128,6 +163,14 @@ package struct ProblemError: Error, Sendable {
     /// - Parameter path: the request's path without its query.
     func response(path: String, requestID: String) -> HTTPResponse {
         var writer = JSONWriter()
+        write(path: path, requestID: requestID, to: &writer)
+        return HTTPResponse(
+            status: problem.status, headers: [("Content-Type", "application/problem+json")] + headers,
+            body: .bytes(writer.bytes))
+    }
+
+    /// Writes the problem document.
+    func write(path: String, requestID: String, to writer: inout JSONWriter) {
         writer.beginObject()
         problem.writeMembers(detail: detail, to: &writer)
         writer.name("instance")
@@ -140,9 +183,6 @@ package struct ProblemError: Error, Sendable {
         }
         writer.faults(faults, named: "errors")
         writer.endObject()
-        return HTTPResponse(
-            status: problem.status, headers: [("Content-Type", "application/problem+json")] + headers,
-            body: .bytes(writer.bytes))
     }
 }
 
@@ -156,6 +196,8 @@ extension JSONWriter {
             beginObject()
             self.name("pointer")
             value(fault.pointer.description)
+            self.name("code")
+            value(fault.code.rawValue)
             self.name("detail")
             value(fault.detail)
             endObject()

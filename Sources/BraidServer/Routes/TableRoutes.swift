@@ -47,16 +47,18 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         Route("PUT", "/v1/tables/{table}", takesBody: true) { context in
             let name = context.parameter("table")
             guard TableDescription.isName(name) else {
-                throw ProblemError(.badRequest, "A table's name has \(TableDescription.nameRule).")
+                throw ProblemError(
+                    .badRequest, "The path's table name is not valid: a name has \(TableDescription.nameRule).")
             }
             let body = try context.json()
             let description = try TableDescription(body)
             guard description.name == name else {
                 throw Refusal(
-                    .descriptionInvalid, "The description's name is \"\(description.name)\", not \"\(name)\".",
+                    .descriptionInvalid,
+                    "The description has the name \"\(description.name)\", but the path has the name \"\(name)\".",
                     faults: [
                         .init(
-                            pointer: JSONPointer.root.appending("table"),
+                            pointer: JSONPointer.root.appending("table"), code: .conflict,
                             detail: "must be \"\(name)\", as in the path")
                     ])
             }
@@ -80,7 +82,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         Route("GET", "/v1/tables/{table}") { context in
             let name = context.parameter("table")
             guard let table = try await store.table(name) else {
-                throw ProblemError(.notFound, "There is no table description \"\(name)\".")
+                throw ProblemError(noTable: name)
             }
             return .json(table.description.bytes)
         },
@@ -88,11 +90,12 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
             let name = context.parameter("table")
             switch try await store.deleteTable(name) {
             case .deleted: return HTTPResponse(status: 204)
-            case .missing: throw ProblemError(.notFound, "There is no table description \"\(name)\".")
+            case .missing: throw ProblemError(noTable: name)
             case .inUse(let sessions):
                 throw ProblemError(
                     .tableInUse,
-                    "\(sessions == 1 ? "A session uses" : "\(sessions) sessions use") the table \"\(name)\".")
+                    "\(sessions == 1 ? "A session uses" : "\(sessions) sessions use") the table \"\(name)\". End \(sessions == 1 ? "it" : "them") first."
+                )
             }
         },
     ]
@@ -104,7 +107,7 @@ extension RequestContext {
     /// - Parameter deeper: the number of nesting levels that the body may have in addition to the limit.
     /// - Throws: `invalidJSON`, or `JSONError` if the body is not JSON or is nested too deeply.
     func json(deeper: Int = 0) throws -> JSONText {
-        guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty, but must be JSON.") }
+        guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)
     }
 }

@@ -45,7 +45,8 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
         Route("DELETE", "/v1/sessions/{id}/tokens/{token}") { context in
             let id = context.parameter("id"), token = context.parameter("token")
             guard try await tokens.revoke(token, of: id) else {
-                throw ProblemError(.notFound, "The session \"\(id)\" has no token \"\(token)\".")
+                throw ProblemError(
+                    .notFound, "The session \"\(id)\" has no token \"\(token)\". It never existed, or it was revoked.")
             }
             return HTTPResponse(status: 204)
         },
@@ -57,17 +58,24 @@ private let longestLife = 315_360_000
 
 /// Reads `{"role": "participant" | "viewer", "expiresIn": seconds}`.
 private func tokenRequest(_ body: JSONText) throws -> (role: Role, seconds: Int) {
-    func fault(_ name: String, _ detail: String) -> Refusal {
-        Refusal(
-            .badRequest, "The body's member `\(name)` \(detail).",
-            faults: [.init(pointer: JSONPointer.root.appending(name), detail: detail)])
-    }
     let object = try body.object(of: ["role", "expiresIn"])
+    func fault(_ name: String, accepting kind: JSONKind, _ detail: String) -> Refusal {
+        guard let value = object[name] else { return .missing(name, detail) }
+        return Refusal(
+            .badRequest, "The body's member `\(name)` \(detail).",
+            faults: [
+                .init(
+                    pointer: JSONPointer.root.appending(name), code: .rejecting(value.kind, accepting: kind),
+                    detail: detail)
+            ])
+    }
     guard let role = object["role"]?.stringValue.flatMap(Role.init), role != .controller else {
-        throw fault("role", "must be \"participant\" or \"viewer\"")
+        throw fault("role", accepting: .string, "must be \"participant\" or \"viewer\"")
     }
     guard let seconds = object["expiresIn"]?.intValue, (1...longestLife).contains(seconds) else {
-        throw fault("expiresIn", "must be the token's lifetime in seconds, from 1 to \(longestLife)")
+        throw fault(
+            "expiresIn", accepting: .number,
+            "must be the number of seconds for which the token is valid, from 1 to \(longestLife)")
     }
     return (role, seconds)
 }

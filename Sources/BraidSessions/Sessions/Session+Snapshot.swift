@@ -60,7 +60,7 @@ extension Session {
     package func encodedSnapshot(window: SnapshotWindow) throws -> (revision: Int, bytes: [UInt8]) {
         let snapshot = current.snapshot
         guard snapshot.sections.contains(where: { $0.id == window.section }) else {
-            throw Refusal(.rowNotFound, "No section \"\(window.section)\" is displayed.")
+            throw Refusal.notDisplayed(window.section, among: snapshot.sections.lazy.map(\.id))
         }
         return (
             snapshot.revision,

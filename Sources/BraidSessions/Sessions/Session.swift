@@ -339,13 +339,16 @@ extension Session {
         }
         guard base.revision <= revision else {
             throw SessionError(
-                .badRequest, "The session is at revision \(revision); there is no revision \(base.revision) yet.")
+                .badRequest,
+                "The base is revision \(base.revision), but the session is only at revision \(revision). Use the revision of the snapshot that you have."
+            )
         }
         let (rebased, at) = try await withHistory(
             after: base.revision, count: revision - base.revision, for: Budget.Account(resource: id)
         ) { records in
             guard records.count == revision - base.revision else {
-                throw SessionError(.baseTooOld, "The journal does not reach back to revision \(base.revision).")
+                throw SessionError(
+                    .baseTooOld, "The journal does not reach back to revision \(base.revision). Get the snapshot.")
             }
             if case .dataSource = command, current.unpublished != nil {
                 throw SessionError(

@@ -40,7 +40,7 @@ final class SessionCount: Sendable {
         }
         if isFull {
             throw SessionError(
-                .tooManySessions, "The server has \(limit) sessions, as many as it accepts. End one first.",
+                .tooManySessions, "The server has \(limit) sessions, as many as it accepts. End a session first.",
                 retryAfter: 60)
         }
     }

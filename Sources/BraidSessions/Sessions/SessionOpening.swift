@@ -28,13 +28,16 @@ package struct SessionOpening: Sendable {
     /// Parses the body of a request. Throws a `Refusal` with the JSON Pointer of the fault.
     package init(_ body: JSONText) throws {
         guard let members = body.members() else {
-            throw Refusal(.badRequest, "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.")
+            throw Refusal(
+                .badRequest,
+                "The body must be an object: {\"table\": …, \"id\"?, \"models\"?, \"state\"?}.",
+                faults: [.init(pointer: .root, code: .wrongType, detail: "must be an object")])
         }
         let names = members.map(\.name)
         let given = names.filter { $0 == "table" || Self.initializers.contains($0) }
         guard given.count == 1 else {
             throw Self.fault(
-                .root,
+                .root, given.isEmpty ? .missingMember : .conflict,
                 given.isEmpty
                     ? "`table`, a name or a description, is missing (or one of `row`, `rows`, `section`, `sections`)"
                     : "a session is opened with one of `table`, `row`, `rows`, `section`, `sections`, not with several")
@@ -45,7 +48,7 @@ package struct SessionOpening: Sendable {
     private mutating func read(_ name: String, _ value: JSONText, _ pointer: JSONPointer, beside opened: String) throws
     {
         if name != opened, Self.withTable.contains(name), opened != "table" {
-            throw Self.fault(pointer, "is allowed with `table` only, not with `\(opened)`")
+            throw Self.fault(pointer, .conflict, "is allowed with `table` only, not with `\(opened)`")
         }
         switch name {
         case "table":
@@ -54,50 +57,60 @@ package struct SessionOpening: Sendable {
             } else if value.kind == .object {
                 table = .inline(value.detached)
             } else {
-                throw Self.fault(pointer, "must be the name of a table description, or a description")
+                throw Self.fault(pointer, .wrongType, "must be the name of a table description, or a description")
             }
         case "id":
             guard let id = value.stringValue, TableDescription.isName(id) else {
-                throw Self.fault(pointer, "must have \(TableDescription.nameRule)")
+                throw Self.fault(
+                    pointer, .rejecting(value.kind, accepting: .string), "must have \(TableDescription.nameRule)")
             }
             self.id = id
         case "models":
             guard let sections = value.members() else {
-                throw Self.fault(pointer, "must be an object from section ids to arrays of models")
+                throw Self.fault(pointer, .wrongType, "must be an object from section ids to arrays of models")
             }
             models = try sections.map { section, models in
                 guard let elements = models.elements() else {
-                    throw Self.fault(pointer.appending(section), "must be an array of models")
+                    throw Self.fault(pointer.appending(section), .wrongType, "must be an array of models")
                 }
                 return (SectionID(section), elements)
             }
         case "state":
-            guard value.kind == .object else { throw Self.fault(pointer, "must be an object") }
+            guard value.kind == .object else { throw Self.fault(pointer, .wrongType, "must be an object") }
             state = value.detached
         case "row": sections = [SectionContent(rows: [value])]
         case "rows":
-            guard let rows = value.elements() else { throw Self.fault(pointer, "must be an array of models") }
+            guard let rows = value.elements() else {
+                throw Self.fault(pointer, .wrongType, "must be an array of models")
+            }
             sections = [SectionContent(rows: rows)]
         case "section": sections = [try SectionContent(value, at: pointer)]
         case "sections": sections = try SectionContent.list(value, at: pointer)
         case "cellsForModelTypes":
-            if opened == "table" { throw Self.fault(pointer, "is not allowed with `table`: a description has its own") }
+            if opened == "table" {
+                throw Self.fault(pointer, .conflict, "is not allowed with `table`: a description has its own")
+            }
             cells = try RegisteredCells(json: value, at: pointer)
         case "empty":
-            if opened == "table" { throw Self.fault(pointer, "is not allowed with `table`: a description has its own") }
-            if value.isNull { throw Self.fault(pointer, "must not be null: in an update, null means no `empty`") }
+            if opened == "table" {
+                throw Self.fault(pointer, .conflict, "is not allowed with `table`: a description has its own")
+            }
+            if value.isNull {
+                throw Self.fault(pointer, .invalidValue, "must not be null: in an update, null means no `empty`")
+            }
             empty = value.detached
         default:
             throw Self.fault(
-                pointer,
+                pointer, .unknownMember,
                 opened == "table"
                     ? "is unknown; a session is opened with `table`, `id`, `models`, `state`"
                     : "is unknown; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
         }
     }
 
-    private static func fault(_ pointer: JSONPointer, _ detail: String) -> Refusal {
-        let member = pointer.tokens.isEmpty ? "" : "'s member \"\(pointer)\""
-        return Refusal(.badRequest, "The body\(member): \(detail).", faults: [.init(pointer: pointer, detail: detail)])
+    private static func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) -> Refusal {
+        let start = pointer.tokens.isEmpty ? "The body is not valid:" : "The body's member \"\(pointer)\""
+        return Refusal(
+            .badRequest, "\(start) \(detail).", faults: [.init(pointer: pointer, code: code, detail: detail)])
     }
 }

@@ -34,7 +34,8 @@ final class KeysUnderWay: Sendable {
         let name = Name(session: session, requester: key.requester, key: key.key)
         guard names.withLock({ $0.insert(name).inserted }) else {
             throw SessionError(
-                .idempotencyKeyInUse, "The request with the Idempotency-Key \"\(key.key)\" is still under way.",
+                .idempotencyKeyInUse,
+                "The request with the Idempotency-Key \"\(key.key)\" is still being carried out. Send it again after the time in `Retry-After`.",
                 retryAfter: 1)
         }
         defer { names.withLock { _ = $0.remove(name) } }
@@ -102,7 +103,9 @@ extension Sessions {
         guard let kept = try await stored(key, of: session) else { return nil }
         guard kept.request == key.request else {
             throw SessionError(
-                .idempotencyKeyReused, "The Idempotency-Key \"\(key.key)\" was sent before with another request.")
+                .idempotencyKeyReused,
+                "The Idempotency-Key \"\(key.key)\" was sent before with another request. Use a new key for each request."
+            )
         }
         return kept.answer
     }

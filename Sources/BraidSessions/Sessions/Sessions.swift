@@ -255,7 +255,8 @@ package final class Sessions: Sendable {
         case .named(let name)?:
             guard let table = try await store.table(name) else {
                 throw SessionError(
-                    .noTable, "There is no table description \"\(name)\"; register it with PUT /v1/tables/\(name).")
+                    .noTable,
+                    "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
             }
             let description = try descriptions.compiled(table.description)
             return ((description, table.version), description.binder)

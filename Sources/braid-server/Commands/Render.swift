@@ -36,7 +36,9 @@ struct Render: ParsableCommand {
             } catch {
                 throw Refusal(
                     .templateFailed, error.message,
-                    faults: [.init(pointer: JSONPointer(tokens: error.pointer), detail: error.message)])
+                    faults: [
+                        .init(pointer: JSONPointer(tokens: error.pointer), code: .templateFailed, detail: error.message)
+                    ])
             }
         }
         guard let result else { return }

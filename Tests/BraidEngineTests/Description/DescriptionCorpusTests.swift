@@ -169,7 +169,10 @@ import Testing
             {"table":"t","cells":{"\(composed)":{"events":{"e":{}}},"\(decomposed)":{}},
              "bindings":[{"on":"table","cell":"\(decomposed)","models":[{"id":"1"}],"onEvent":{"\(composed)":{"e":[]}}}]}
             """)
-        #expect(throws: Refusal(.eventUndeclared, "The cell \"\(decomposed)\" declares no event \"e\".")) {
+        #expect(
+            throws: Refusal(
+                .eventUndeclared, "The cell \"\(decomposed)\" declares no event \"e\". It declares no events.")
+        ) {
             try cells.perform(.event(.at(.displayed(0), row: 0), name: "e", parameters: .null))
         }
         let undeclared = try JSONText(

@@ -68,7 +68,7 @@ import Testing
             } catch {
                 let words =
                     expected.isEmpty
-                    ? "No displayed row has the id \"\(id)\"."
+                    ? "No displayed row has the id \"\(id)\". Get the snapshot."
                     : "The sections \"\(expected[0].id)\" and \"\(expected[min(1, expected.count - 1)].id)\" both have a row with the id \"\(id)\": name the section as well."
                 #expect(error.detail == words)
                 #expect(expected.count != 1)

@@ -121,6 +121,18 @@ import Testing
         #expect(Set(Problem.allCases.map(\.status)).subtracting(statuses) == [405, 501])
     }
 
+    @Test("The codes of faults are the engine's, in the document and on their page")
+    func theFaultCodesAreTheEngines() throws {
+        let codes = Refusal.Fault.Code.allCases.map(\.rawValue)
+        let listed = try #require(document["components"]?["schemas"]?["FaultCode"]?["enum"]?.elements())
+        #expect(listed.compactMap(\.stringValue) == codes.sorted())
+        let page = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../docs/http-api/error-codes.md").standardizedFileURL
+        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let told = rows.compactMap { $0.split(separator: "`").dropFirst().first.map(String.init) }
+        #expect(told.filter { !["pointer", "code", "detail"].contains($0) } == codes)
+    }
+
     @Test("Every reference leads somewhere, and every component is referred to")
     func referencesLeadSomewhere() throws {
         var references: Set<String> = []

@@ -32,4 +32,39 @@ import Testing
             #expect(SessionError.isRefusal(error) == (status < 500), "\(error)")
         }
     }
+
+    @Test("Every problem has a summary, a cause, a remedy and an example that is a problem document of its type")
+    func everyProblemIsExplained() throws {
+        for problem in Problem.allCases {
+            var writer = JSONWriter()
+            problem.writePage(to: &writer)
+            let page = try JSONText(parsing: writer.bytes)
+            for member in ["detail", "cause", "remedy"] {
+                #expect(page[member]?.stringValue?.hasSuffix(".") == true, "\(problem.rawValue): \(member)")
+            }
+            let example = try #require(page["example"])
+            for member in ["type", "title", "status"] {
+                #expect(example[member] == page[member], "\(problem.rawValue): \(member)")
+            }
+            #expect(example["type"]?.stringValue == "/problems/\(problem.rawValue)")
+            #expect(example["status"]?.intValue == problem.status)
+            #expect(example["detail"]?.stringValue?.isEmpty == false)
+            for fault in example["errors"]?.elements() ?? [] {
+                #expect(fault["code"]?.stringValue.flatMap(Refusal.Fault.Code.init(rawValue:)) != nil)
+                #expect(fault["pointer"]?.stringValue.flatMap { JSONPointer($0) } != nil)
+            }
+        }
+    }
+
+    @Test("The problem of a faulty document names the first fault, and says if there are others")
+    func detailNamesTheFirstFault() {
+        let first = Refusal.Fault(
+            pointer: JSONPointer(tokens: ["a", "0"]), code: .wrongType, detail: "must be a string")
+        let one = ProblemError(Refusal(.modelInvalid, "A model is not valid.", faults: [first]))
+        #expect(one.detail == "A model is not valid. At \"/a/0\": must be a string.")
+        let several = ProblemError(Refusal(.modelInvalid, "A model is not valid.", faults: [first, first]))
+        #expect(several.detail == "\(one.detail) `errors` lists all faults.")
+        let none = ProblemError(Refusal(.modelInvalid, "A model is not valid."))
+        #expect(none.detail == "A model is not valid.")
+    }
 }

@@ -1,0 +1,188 @@
+import Testing
+
+@testable import BraidEngine
+
+/// The codes of faults, from each reader of documents.
+@Suite struct FaultCodeTests {
+    struct Case: CustomTestStringConvertible {
+        var document: String
+        var pointer: String
+        var code: FaultCode
+
+        init(_ document: String, _ pointer: String, _ code: FaultCode) {
+            self.document = document
+            self.pointer = pointer
+            self.code = code
+        }
+
+        var testDescription: String { "\(code.rawValue) at \(pointer) of \(document)" }
+        /// What `errors` contains of a fault, without the detail.
+        var place: String { "\(pointer) \(code.rawValue)" }
+    }
+
+    private func places(_ make: () throws -> Void) -> [String] {
+        do {
+            try make()
+            return []
+        } catch let refusal as Refusal {
+            return refusal.faults.map { "\($0.pointer) \($0.code.rawValue)" }
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    @Test(
+        "The fault of a command has the code of its kind",
+        arguments: [
+            Case(#"{"moves":{"from":{"id":"a"}}}"#, "/moves", .missingMember),
+            Case(#"{"edits":{}}"#, "/edits", .missingMember),
+            Case(#"{}"#, "", .missingMember),
+            Case(#"{"taps":{"at":{"id":"a"},"by":1}}"#, "/taps/by", .unknownMember),
+            Case(#"[]"#, "", .wrongType),
+            Case(#"{"models":{"a":{}}}"#, "/models/a", .wrongType),
+            Case(#"{"taps":{"at":{"id":true}}}"#, "/taps/at/id", .wrongType),
+            Case(#"{"taps":{"at":{"section":"a","row":"0"}}}"#, "/taps/at/row", .wrongType),
+            Case(#"{"taps":{"at":{"section":"a","row":-1}}}"#, "/taps/at/row", .outOfRange),
+            Case(#"{"taps":{"at":{"section":-1,"row":0}}}"#, "/taps/at/section", .outOfRange),
+            Case(#"{"events":{"at":{"id":"a"},"event":{}}}"#, "/events/event", .invalidValue),
+            Case(#"{"events":{"at":{"id":"a"},"event":1}}"#, "/events/event", .wrongType),
+            Case(#"{"displayed-sections":["a","a"]}"#, "/displayed-sections/1", .duplicate),
+            Case(#"{"dance":{}}"#, "/dance", .unknownName),
+            Case(#"{"data-source":{"dance":{}}}"#, "/data-source/dance", .unknownName),
+            Case(#"{"data-source":{"removeRow":{"at":[0]}}}"#, "/data-source/removeRow/at", .invalidValue),
+            Case(#"{"data-source":{"removeRow":{"at":0}}}"#, "/data-source/removeRow/at", .wrongType),
+            Case(#"{"edits":{"delete":{"id":"a"},"model":{}}}"#, "/edits/model", .conflict),
+            Case(#"{"edits":{"delete":{"id":"a"},"insert":{"id":"a"}}}"#, "/edits", .conflict),
+            Case(#"{"taps":{"at":{"id":"a","row":1}}}"#, "/taps/at", .conflict),
+        ])
+    func commands(fault: Case) {
+        #expect(places { _ = try Command(json: JSONText(parsing: fault.document)) } == [fault.place])
+    }
+
+    @Test(
+        "The fault of a table description has the code of its kind",
+        arguments: [
+            Case(#"{"table":"t"}"#, "/bindings", .missingMember),
+            Case(#"{"table":"t","bindings":[{"cell":"C"}]}"#, "/bindings/0", .missingMember),
+            Case(#"{"table":"t","bindings":[],"colour":1}"#, "/colour", .unknownMember),
+            Case(#"{"table":"t","bindings":{}}"#, "/bindings", .wrongType),
+            Case(#"{"table":"a b","bindings":[{"on":"table","cell":"C"}]}"#, "/table", .invalidValue),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","shown":"1 +"}]}"#, "/bindings/0/shown",
+                .invalidValue),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","updates":"often"}]}"#, "/bindings/0/updates",
+                .invalidValue),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","updates":1}]}"#, "/bindings/0/updates", .wrongType),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","numberOfCells":-1}]}"#,
+                "/bindings/0/numberOfCells",
+                .outOfRange),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","dimensions":{"cellHeight":-1}}]}"#,
+                "/bindings/0/dimensions/cellHeight", .outOfRange),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","prefetch":{}}]}"#, "/bindings/0/prefetch",
+                .missingMember),
+            Case(
+                #"{"table":"t","sections":["a","a"],"bindings":[{"on":"allOtherSections","cell":"C"}]}"#, "/sections/1",
+                .duplicate),
+            Case(#"{"table":"t","bindings":[{"on":"table","cell":"D"}]}"#, "/bindings/0/cell", .unknownName),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","modelType":"M"}]}"#, "/bindings/0/modelType",
+                .unknownName),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","cellProvider":"C"}]}"#, "/bindings/0", .conflict),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","onTap":[{"do":[]}]}]}"#,
+                "/bindings/0/onTap/0/do", .conflict),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#,
+                "/bindings/0/models/1", .duplicate),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","models":[{}]}]}"#, "/bindings/0/models/0/id",
+                .missingMember),
+            Case(
+                #"{"table":"t","bindings":[{"on":"table","cell":"C","models":[{"id":null}]}]}"#,
+                "/bindings/0/models/0/id", .wrongType),
+        ])
+    func descriptions(fault: Case) throws {
+        // Each description has the cell `C`.
+        let json = #"{"cells":{"C":{}},"# + fault.document.dropFirst()
+        let found = places { _ = try TableDescription(JSONText(parsing: json)) }
+        #expect(found.contains(fault.place), "\(found)")
+    }
+
+    @Test("A name that nothing defines, and a member without an effect, are warnings with a code")
+    func warnings() throws {
+        let description = try TableDescription(
+            JSONText(
+                parsing: """
+                    {"table":"t","cells":{"C":{}},"modelTypes":{"M":{}},"bindings":[
+                      {"on":"table","cell":"C","header":{"$eval":"nmae"}}, {"on":"table","modelType":"M"}]}
+                    """))
+        #expect(
+            description.warnings.map { "\($0.pointer) \($0.code.rawValue)" } == [
+                "/bindings/0/header unknown-name", "/bindings/1/modelType conflict",
+            ])
+    }
+
+    @Test(
+        "A mismatch of a schema has the code of its kind",
+        arguments: [
+            ("{}", "", .missingMember), (#"{"n":1,"x":1}"#, "/x", .unknownMember), (#"{"n":"1"}"#, "/n", .wrongType),
+            (#"{"n":300}"#, "/n", .outOfRange), (#"{"n":1.5}"#, "/n", .outOfRange),
+            (#"{"n":1,"e":"c"}"#, "/e", .invalidValue), (#"{"n":1,"e":1}"#, "/e", .wrongType),
+            (#"{"n":1,"t":"noon"}"#, "/t", .invalidValue), (#"{"n":1,"l":{}}"#, "/l", .wrongType),
+            (#"{"n":1,"d":{}}"#, "/d", .missingMember), (#"{"n":1,"d":{"k":"z"}}"#, "/d/k", .invalidValue),
+            (#"{"n":1,"d":{"k":1}}"#, "/d/k", .wrongType),
+        ] as [(String, String, FaultCode)])
+    func mismatches(value: String, pointer: String, code: FaultCode) throws {
+        let schema = try #require(
+            JTDSchema.compile(
+                JSONText(
+                    parsing: """
+                        {"properties": {"n": {"type": "uint8"}}, "optionalProperties": {"e": {"enum": ["a", "b"]},
+                          "t": {"type": "timestamp"}, "l": {"elements": {}},
+                          "d": {"discriminator": "k", "mapping": {"a": {"properties": {}}}}}}
+                        """
+                ).value()
+            ).schema)
+        let found = schema.mismatches(of: try JSONText(parsing: value).value())
+        #expect(found.map { "\($0.instancePath) \($0.code.rawValue)" } == ["\(pointer) \(code.rawValue)"])
+    }
+
+    @Test(
+        "The fault of a schema has the code of its kind",
+        arguments: [
+            ("1", "", .wrongType), (#"{"types":"string"}"#, "/types", .unknownMember),
+            (#"{"type":"text"}"#, "/type", .invalidValue), (#"{"type":1}"#, "/type", .wrongType),
+            (#"{"ref":"a"}"#, "/ref", .unknownName), (#"{"enum":[]}"#, "/enum", .invalidValue),
+            (#"{"enum":["a","a"]}"#, "/enum/1", .duplicate), (#"{"type":"string","enum":["a"]}"#, "", .conflict),
+            (#"{"discriminator":"k"}"#, "/discriminator", .conflict),
+        ] as [(String, String, FaultCode)])
+    func schemas(schema: String, pointer: String, code: FaultCode) throws {
+        let faults = JTDSchema.compile(try JSONText(parsing: schema).value()).faults
+        #expect(faults.map { "\($0.pointer) \($0.code.rawValue)" } == ["\(pointer) \(code.rawValue)"])
+    }
+
+    @Test("The faults of a snapshot have the codes of their kinds")
+    func snapshots() {
+        let found = places {
+            _ = try Snapshot(
+                json: JSONText(
+                    parsing: """
+                        {"revision":-1,"totalRowCount":9,"colour":1,"sections":[
+                          {"id":"a","header":null,"footer":null,"rows":[{"id":"1","cell":"C"},{"id":"1","cell":"C","editing":"x"}]},
+                          {"id":"a","rows":[{"id":"2"}]}]}
+                        """))
+        }
+        #expect(
+            Set(found) == [
+                "/revision out-of-range", "/totalRowCount conflict", "/colour unknown-member",
+                "/sections/0/rows/1/id duplicate", "/sections/0/rows/1/editing invalid-value",
+                "/sections/1/id duplicate", "/sections/1/rows/0 missing-member",
+            ])
+    }
+}
