@@ -59,7 +59,9 @@ struct EventParser {
             hasData = true
         case "id" where !value.contains(0): event.id = String(decoding: value, as: UTF8.self)
         case "retry":
-            if let milliseconds = Int(String(decoding: value, as: UTF8.self)), milliseconds >= 0 {
+            // Digits alone (WHATWG HTML, 9.2.6): `Int` would accept a sign.
+            let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            if isNumber, let milliseconds = Int(String(decoding: value, as: UTF8.self)) {
                 retryTime = .milliseconds(milliseconds)
             }
         default: break

@@ -17,7 +17,7 @@ public struct HTTPConnections: Sendable {
     public var stalledStreams: Int
 }
 
-/// The counts and budgets that all loops of a server share. It wakes the acceptor when a connection closes.
+/// The counts and quotas that all loops of a server share. It wakes the acceptor when a connection closes.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let accepted = Atomic<Int>(0)
@@ -26,11 +26,11 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
-    /// The budget of request bodies. `outgoing` is the budget of answers (`HTTPServer.Configuration`).
-    let incoming: Budget
-    let outgoing: Budget
+    /// The quota of request bodies. `outgoing` is the quota of answers (`HTTPServer.Configuration`).
+    let incoming: Quota
+    let outgoing: Quota
 
-    init(maximum: Int, incoming: Budget, outgoing: Budget) {
+    init(maximum: Int, incoming: Quota, outgoing: Quota) {
         self.maximum = maximum
         self.incoming = incoming
         self.outgoing = outgoing

@@ -15,11 +15,11 @@ public final class HTTPBodyReader: Sendable {
     private let state = Mutex(State())
     private let limit: Int
     /// The lease of the memory that the handler uses beyond `limit`. `nil`: unlimited.
-    private let lease: Budget.Lease?
+    private let lease: Quota.Lease?
     /// Makes the loop read the socket again. Called on any thread.
     private let resume: @Sendable () -> Void
 
-    public init(limit: Int = 64 * 1024, lease: Budget.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
+    public init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
         self.limit = limit
         self.lease = lease
         self.resume = resume
@@ -51,7 +51,7 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Leases memory for a handler that is about to hold this many bytes at once. Throws `HTTPFailure` if the budget
+    /// Leases memory for a handler that is about to hold this many bytes at once. Throws `HTTPFailure` if the quota
     /// refuses it.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }

@@ -28,12 +28,12 @@ extension HTTPConnection {
             if case .length(let length) = head.framing {
                 if length > limit { return refuseBody() }
                 guard length <= HTTPBodyDisposition.smallBody || loop.load.incoming.has(length) else {
-                    return refuse(.noRoomForBody(.budget))
+                    return refuse(.noRoomForBody(.quota))
                 }
             }
         case .stream(let account):
             let (loop, id, handler) = (loop, id, loop.handler)
-            let reader = HTTPBodyReader(lease: Budget.Lease(of: loop.load.incoming, to: account)) {
+            let reader = HTTPBodyReader(lease: Quota.Lease(of: loop.load.incoming, to: account)) {
                 loop.post(.resume(connection: id))
             }
             phase = .feeding(reader)
@@ -60,7 +60,7 @@ extension HTTPConnection {
         if reader == nil {
             if bodyBytes > bodyLimit { return refuseBody() }
             if bodyBytes > HTTPBodyDisposition.smallBody {
-                let lease = bodyLease ?? Budget.Lease(of: loop.load.incoming, to: bodyAccount)
+                let lease = bodyLease ?? Quota.Lease(of: loop.load.incoming, to: bodyAccount)
                 bodyLease = lease
                 do {
                     try lease.grow(to: bodyBytes)

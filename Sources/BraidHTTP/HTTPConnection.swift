@@ -53,12 +53,12 @@ final class HTTPConnection {
     var body: [UInt8] = []
     var bodyLimit = 0
     /// The lease for the request's body. `bodyAccount` is the account that it counts against.
-    var bodyLease: Budget.Lease?
-    var bodyAccount = Budget.Account()
+    var bodyLease: Quota.Lease?
+    var bodyAccount = Quota.Account()
     /// The lease for a large answer, until the answer is sent.
-    var answerLease: Budget.Lease?
+    var answerLease: Quota.Lease?
     /// The leases for a stream's large pieces, until they are sent.
-    var pieceLeases: [Budget.Lease] = []
+    var pieceLeases: [Quota.Lease] = []
 
     private var output = OutputQueue()
 

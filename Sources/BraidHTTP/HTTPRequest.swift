@@ -57,13 +57,13 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     }
 
     /// The server has no memory left for the body, or the account has used its share of that memory.
-    static func noRoomForBody(_ refusal: Budget.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
+    static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
     /// The server has no memory left for the answer, or the account has used its share of that memory.
-    public static func noRoomForAnswer(_ refusal: Budget.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
+    public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
 
-    private static func noRoom(_ refusal: Budget.Refusal, _ what: String) -> HTTPFailure {
+    private static func noRoom(_ refusal: Quota.Refusal, _ what: String) -> HTTPFailure {
         switch refusal {
-        case .budget:
+        case .quota:
             HTTPFailure(
                 status: 503,
                 detail: "The server's memory for large \(what) is in use. Try again after the time in `Retry-After`.")
@@ -81,9 +81,9 @@ public struct HTTPFailure: Error, Sendable, Equatable {
 public enum HTTPBodyDisposition: Sendable {
     /// The server buffers the whole body. A body of more than `limit` bytes is answered with 413. Its memory counts
     /// against `account`.
-    case gather(limit: Int, account: Budget.Account = Budget.Account())
+    case gather(limit: Int, account: Quota.Account = Quota.Account())
     /// The handler reads the body while it arrives.
-    case stream(account: Budget.Account = Budget.Account())
+    case stream(account: Quota.Account = Quota.Account())
     /// The server sends this answer without reading the body, and closes the connection.
     case refuse(HTTPResponse)
     /// The decision is made by this task. The server reads no byte of the body before the task returns.

@@ -6,11 +6,11 @@ public struct HTTPResponse: Sendable {
     public var headers: [(String, String)]
     public var body: HTTPBody
     /// The account that the memory of a large body counts against.
-    public var account: Budget.Account
+    public var account: Quota.Account
 
     public init(
         status: Int, headers: [(String, String)] = [], body: HTTPBody = .none,
-        account: Budget.Account = Budget.Account()
+        account: Quota.Account = Quota.Account()
     ) {
         self.status = status
         self.headers = headers

@@ -60,10 +60,10 @@ public final class HTTPServer: Sendable {
         /// The most connections. The process's limit of file descriptors can lower it.
         public var maxConnections: Int
         /// The memory for request bodies, from their first byte until the request is answered.
-        public var incoming: Budget
+        public var incoming: Quota
         /// The memory for large answers, until they are sent. It is separate from `incoming`, so that slow readers do
         /// not block requests.
-        public var outgoing: Budget
+        public var outgoing: Quota
         /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int
         /// The number of event loops. 0 means one for each core.
@@ -71,7 +71,7 @@ public final class HTTPServer: Sendable {
 
         public init(
             address: HTTPAddress = .tcp(host: "127.0.0.1", port: 8080), limits: Limits = Limits(),
-            maxConnections: Int = 10_000, incoming: Budget = Budget(256 << 20), outgoing: Budget = Budget(256 << 20),
+            maxConnections: Int = 10_000, incoming: Quota = Quota(256 << 20), outgoing: Quota = Quota(256 << 20),
             backlog: Int = 1_024, loops: Int = 0
         ) {
             self.address = address

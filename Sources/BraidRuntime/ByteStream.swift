@@ -19,7 +19,7 @@ public final class ByteStream: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
         /// The leases of large pieces.
-        public var leases: [Budget.Lease] = []
+        public var leases: [Quota.Lease] = []
         /// Whether no piece will follow.
         public var isLast = false
         /// Whether the loop must close the connection, so that the client sees that the body is incomplete.
@@ -63,7 +63,7 @@ public final class ByteStream: Sendable {
     ///
     /// - Parameter lease: the lease of the bytes' memory. The stream holds it until they are sent.
     @discardableResult
-    public func write(_ bytes: [UInt8], _ lease: Budget.Lease? = nil) -> WriteResult {
+    public func write(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
             if state.closer != nil { return (.closed, nil) }
             if bytes.isEmpty { return (.accepted, nil) }

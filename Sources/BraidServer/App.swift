@@ -20,8 +20,8 @@ package final class App: HTTPHandler {
     let metrics = Metrics()
     let router: Router
     private let limits: ServerLimits
-    /// The budget of requests that are being answered.
-    private let requests: Budget
+    /// The quota of requests that are being answered.
+    private let requests: Quota
     private let workers = Workers.shared
     private let access: AccessControl
     private let pages: PagePolicy
@@ -40,7 +40,7 @@ package final class App: HTTPHandler {
         self.clock = clock
         self.ids = ids
         self.limits = limits
-        requests = Budget(limits.requests, resourcePart: 2, clientPart: 16)
+        requests = Quota(limits.requests, resourcePart: 2, clientPart: 16)
         self.pages = pages
         self.logger = logger
         self.requestLog = requestLog
@@ -253,7 +253,7 @@ package final class App: HTTPHandler {
     }
 
     /// Returns the session of a request if it is in memory and large.
-    private func largeSession(_ account: Budget.Account) -> Session? {
+    private func largeSession(_ account: Quota.Account) -> Session? {
         guard let session = account.resource.flatMap({ sessions.inMemory($0) }), session.isLarge else { return nil }
         return session
     }
@@ -264,7 +264,7 @@ package final class App: HTTPHandler {
     /// none because it counts as a subscriber.
     /// - Throws: `unavailable` if the server accepts no more requests, and `quotaExceeded` if the session or the token
     ///   has used its share.
-    private func lease(for route: Route, _ exchange: HandledRequest) throws -> Budget.Lease? {
+    private func lease(for route: Route, _ exchange: HandledRequest) throws -> Quota.Lease? {
         guard exchange.head.path.first == "v1", !route.isLongPoll(exchange.head) else { return nil }
         return try requests.required("requests under way", for: exchange.account)
     }
@@ -277,9 +277,9 @@ package final class App: HTTPHandler {
         let start: Int
         /// `nil` if no route matches.
         var route: Route?
-        var account = Budget.Account()
+        var account = Quota.Account()
         /// The lease for a request that is being answered.
-        var lease: Budget.Lease?
+        var lease: Quota.Lease?
 
         func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
             line.add(id: id, head, route, status: status)

@@ -57,10 +57,10 @@ package struct SessionError: Error, Sendable, Equatable {
     /// Creates an error that a retry can overcome after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
-    /// Creates the error for an answer that gets no memory because the budget refused the lease.
-    init(noRoomForAnswer refusal: Budget.Refusal) {
+    /// Creates the error for an answer that gets no memory because the quota refused the lease.
+    init(noRoomForAnswer refusal: Quota.Refusal) {
         switch refusal {
-        case .budget:
+        case .quota:
             self.init(
                 .unavailable,
                 "The server's memory for large answers is in use. Try again after the time in `Retry-After`.",
@@ -111,18 +111,18 @@ extension SessionError {
     }
 }
 
-extension Budget {
+extension Quota {
     /// Returns a lease of one unit.
     ///
     /// - Parameters:
     ///   - what: the plural name of the units, for the message, as in "subscribers".
     ///   - seconds: the `Retry-After` of the error, in seconds.
-    /// - Throws: `SessionError` with the code `unavailable` if the budget is used up, and `quotaExceeded` if the
+    /// - Throws: `SessionError` with the code `unavailable` if the quota is used up, and `quotaExceeded` if the
     ///   account uses its share.
     package func required(_ what: String, for account: Account, retryAfter seconds: Int = 1) throws -> Lease {
         do {
             return try lease(to: account)
-        } catch .budget {
+        } catch .quota {
             throw SessionError(
                 .unavailable,
                 "The server has \(limit) \(what), as many as it accepts. Try again after the time in `Retry-After`.",

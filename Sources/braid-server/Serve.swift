@@ -36,7 +36,7 @@ struct Serve: AsyncParsableCommand {
         let database = try Database.open(options)
         let store = database.store
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
-        let incoming = options.limits.bufferBudget, outgoing = options.limits.bufferBudget
+        let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
         let app = App(
             store: store, clock: clock, ids: ids, limits: options.limits.limits, token: token,
             pages: options.access.pages(for: address, token: token),

@@ -27,6 +27,13 @@ import Testing
             #expect(parser.retryTime == .milliseconds(7))
         }
     }
+
+    @Test("A retry time that is not digits alone is ignored", arguments: ["+5", "-5", "5s", "5 ", "1.5"])
+    func retryTimes(value: String) {
+        var parser = EventParser()
+        _ = parser.events(in: Data("retry: 7\n\nretry: \(value)\n\n".utf8))
+        #expect(parser.retryTime == .milliseconds(7))
+    }
 }
 
 @Suite struct ClientTests {

@@ -195,7 +195,7 @@ import Testing
         #expect(deleted == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
     }
 
-    /// A template that is within its budget for one row was rendered for thousands.
+    /// A template that is within its quota for one row was rendered for thousands.
     @Test func theTemplatesOfACommandHaveABudgetTogether() throws {
         let client = try ServerProcess().keptClient()
         let models = (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")

@@ -39,8 +39,15 @@ final class CommandMeter: Sendable {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(
             .commandTimeout,
-            "The command took more than the \(limit.components.seconds) seconds that it may take. Nothing was changed. Send it in smaller parts."
+            "The command took more than the \(Self.seconds(limit)) that it may take. Nothing was changed. Send it in smaller parts."
         )
+    }
+
+    /// The duration for a message: whole seconds, or milliseconds.
+    private static func seconds(_ limit: Duration) -> String {
+        let (seconds, attoseconds) = limit.components
+        let milliseconds = attoseconds / 1_000_000_000_000_000
+        return milliseconds == 0 ? "\(seconds) seconds" : "\(seconds * 1_000 + milliseconds) milliseconds"
     }
 
     /// Calls `checkTime()` at every 256th index, because reading the clock can take longer than one row.

@@ -16,7 +16,7 @@ struct RequestContext: Sendable {
     func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
 
     /// The account that the request's resources count against: its session and its token.
-    var account: Budget.Account { route.account(of: head, requester) }
+    var account: Quota.Account { route.account(of: head, requester) }
 
     /// Throws `noSession` if the requester's token is for another session.
     func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
@@ -179,8 +179,8 @@ final class Route: Sendable {
 
     /// Returns the account that a request's resources count against. A controller's requests count against the session
     /// only.
-    func account(of head: HTTPRequestHead, _ requester: Requester) -> Budget.Account {
-        Budget.Account(resource: parameter("id", of: head.path), client: requester.token?.id)
+    func account(of head: HTTPRequestHead, _ requester: Requester) -> Quota.Account {
+        Quota.Account(resource: parameter("id", of: head.path), client: requester.token?.id)
     }
 
     private enum Part: Sendable {

@@ -31,11 +31,11 @@ extension Session {
 
 extension Sessions {
     /// Returns the whole journal as lines of JSON (see `JournalFile`). The stream is written while the store is read.
-    package func journalFile(of id: String, for account: Budget.Account) async throws -> ByteStream {
+    package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
         // The task below holds the first lines until it has read the whole journal.
-        let lease: Budget.Lease?
+        let lease: Quota.Lease?
         do {
             lease = try start.lease(streams, for: account)
         } catch {

@@ -78,7 +78,7 @@ extension Session {
 
 extension ByteStream {
     /// Writes the bytes as soon as the stream has room. Returns `false` if the stream is closed.
-    func writeWhole(_ bytes: [UInt8], _ lease: Budget.Lease? = nil) async -> Bool {
+    func writeWhole(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) async -> Bool {
         while true {
             switch write(bytes, lease) {
             case .accepted: return true

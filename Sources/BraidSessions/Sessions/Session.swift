@@ -157,10 +157,10 @@ package final class Session: Sendable {
     /// while `body` runs. This method never waits for memory.
     /// - Throws: `unavailable` or `quotaExceeded` if there is no memory.
     func withHistory<Value>(
-        after revision: Int, count: Int, for account: Budget.Account, _ body: ([JournalRecord]) throws -> Value
+        after revision: Int, count: Int, for account: Quota.Account, _ body: ([JournalRecord]) throws -> Value
     ) async throws -> Value {
         let limits = feed.limits
-        let lease = Budget.Lease(of: limits.buffers, to: account)
+        let lease = Quota.Lease(of: limits.buffers, to: account)
         defer { lease.end() }
         var records: [JournalRecord] = [], bytes = 0
         while records.count < count {
@@ -344,7 +344,7 @@ extension Session {
             )
         }
         let (rebased, at) = try await withHistory(
-            after: base.revision, count: revision - base.revision, for: Budget.Account(resource: id)
+            after: base.revision, count: revision - base.revision, for: Quota.Account(resource: id)
         ) { records in
             guard records.count == revision - base.revision else {
                 throw SessionError(

@@ -12,8 +12,8 @@ package final class Sessions: Sendable {
     package let tokens: SessionTokens
     let limits: SessionLimits
     package let streams: StreamLimits
-    /// The budget of event streams and waiting long polls.
-    package let subscribers: Budget
+    /// The quota of event streams and waiting long polls.
+    package let subscribers: Quota
     private let count: SessionCount
     package let metrics = SessionMetrics()
     private let logger: Logger
@@ -33,7 +33,7 @@ package final class Sessions: Sendable {
         self.limits = limits
         self.streams = streams
         count = SessionCount(limit: limits.sessions, store: store)
-        subscribers = Budget(limits.subscribers, clientPart: 16)
+        subscribers = Quota(limits.subscribers, clientPart: 16)
         self.logger = logger
     }
 

@@ -90,7 +90,7 @@ final class EventBytes: Sendable {
     private let known = Mutex(WeakLease())
 
     private struct WeakLease {
-        weak var lease: Budget.Lease?
+        weak var lease: Quota.Lease?
     }
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -98,10 +98,10 @@ final class EventBytes: Sendable {
     /// Returns a lease of the memory for answers, shared by all streams for which the bytes wait. Returns `nil` for
     /// small events, which need no lease.
     ///
-    /// The lease counts against the account of the first stream. Throws if the budget refuses the lease.
-    func lease(_ limits: StreamLimits, for account: Budget.Account) throws(Budget.Refusal) -> Budget.Lease? {
+    /// The lease counts against the account of the first stream. Throws if the quota refuses the lease.
+    func lease(_ limits: StreamLimits, for account: Quota.Account) throws(Quota.Refusal) -> Quota.Lease? {
         guard bytes.count > limits.largeBytes else { return nil }
-        return try known.withLock { weak throws(Budget.Refusal) in
+        return try known.withLock { weak throws(Quota.Refusal) in
             if let lease = weak.lease { return lease }
             let lease = try limits.buffers.lease(bytes.count, to: account)
             weak.lease = lease

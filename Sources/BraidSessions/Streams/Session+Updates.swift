@@ -33,7 +33,7 @@ extension Session {
     /// If `position` is `nil`, or if the journal does not reach back to it, the stream starts with a snapshot.
     /// - Throws: `StaleSession` if the session was ended or dropped from memory.
     package func eventStream(
-        after position: Position?, _ form: StreamForm, _ lease: Budget.Lease, _ account: Budget.Account
+        after position: Position?, _ form: StreamForm, _ lease: Quota.Lease, _ account: Quota.Account
     ) throws -> ByteStream {
         let subscriber = Subscriber(
             self, after: position.flatMap { revision(at: $0) }, form: form, lease: lease, account: account)
@@ -49,7 +49,7 @@ extension Session {
     ///   no JSON, and no history is read for it.
     package func updates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
-        _ form: UpdateListForm, for account: Budget.Account
+        _ form: UpdateListForm, for account: Quota.Account
     ) async throws -> UpdateList {
         guard let from = revision(at: position) else {
             let now = self.position

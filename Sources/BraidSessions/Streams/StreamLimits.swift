@@ -21,13 +21,13 @@ package struct StreamLimits: Sendable {
     /// same events share one lease.
     var largeBytes: Int
     /// The memory for large events.
-    package var buffers: Budget
+    package var buffers: Quota
 
     package init(
         commentInterval: Duration = .seconds(15), retryTime: Duration = .seconds(2), queueBytes: Int = 256 * 1024,
         recentChanges: Int = 1_024, recentBytes: Int = 1 << 20, historyPage: Int = 64,
         historyBytes: Int = 256 * 1024, longHistoryBytes: Int = 1 << 20, largeBytes: Int = 1 << 20,
-        buffers: Budget = Budget(256 << 20)
+        buffers: Quota = Quota(256 << 20)
     ) {
         self.commentInterval = commentInterval
         self.retryTime = retryTime

@@ -13,9 +13,9 @@ final class Subscriber: Sendable {
     private let session: Session
     private let form: StreamForm
     /// The lease of one of the subscribers that the server accepts.
-    private let lease: Budget.Lease?
+    private let lease: Quota.Lease?
     /// The account against which large events count.
-    private let account: Budget.Account
+    private let account: Quota.Account
     private let progress: Mutex<Progress>
 
     private struct Progress {
@@ -29,8 +29,8 @@ final class Subscriber: Sendable {
     ///
     /// - Parameter position: the revision after which the stream continues, or `nil` to start with a snapshot.
     init(
-        _ session: Session, after position: Int?, form: StreamForm, lease: Budget.Lease? = nil,
-        account: Budget.Account = Budget.Account()
+        _ session: Session, after position: Int?, form: StreamForm, lease: Quota.Lease? = nil,
+        account: Quota.Account = Quota.Account()
     ) {
         self.session = session
         self.form = form
@@ -163,7 +163,7 @@ final class Subscriber: Sendable {
         }
     }
 
-    private func deliver(_ events: EventBytes, _ lease: Budget.Lease?, revision: Int) -> ByteStream.WriteResult {
+    private func deliver(_ events: EventBytes, _ lease: Quota.Lease?, revision: Int) -> ByteStream.WriteResult {
         let result = stream.write(events.bytes, lease)
         if result == .accepted { progress.withLock { $0.position = revision } }
         return result

@@ -75,8 +75,8 @@ struct LimitOptions: ParsableArguments {
         }
     }
 
-    /// Returns a budget for request bodies or for answers.
-    var bufferBudget: Budget { Budget(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
+    /// Returns a quota for request bodies or for answers.
+    var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {
         var limits = ServerLimits()

@@ -23,6 +23,16 @@ import Testing
         #expect(work.editor.change.isEmpty)
     }
 
+    @Test("The refusal says how much time the command had, below a second as well")
+    func messages() throws {
+        for (limit, text) in [(Duration.seconds(-2), "-2 seconds"), (.milliseconds(-500), "-500 milliseconds")] {
+            var limits = TableLimits()
+            limits.commandTime = limit
+            let refusal = #expect(throws: Refusal.self) { try CommandMeter(rows: 0, limits).checkTime() }
+            #expect(refusal?.detail.contains("the \(text) that") == true, "\(refusal?.detail ?? "")")
+        }
+    }
+
     @Test(
         "Finding a row by its id or its place ends when the command's time is up",
         arguments: [

@@ -7,18 +7,18 @@ import Testing
 @Suite struct BodyLinesTests {
     @Test("An unfinished line of a streamed body counts in the memory for bodies, and is refused when there is none")
     func unfinishedLines() async throws {
-        let budget = Budget(300_000), line = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
+        let quota = Quota(300_000), line = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
         func read() async throws -> Int? {
-            let body = HTTPBodyReader(lease: Budget.Lease(of: budget))
+            let body = HTTPBodyReader(lease: Quota.Lease(of: quota))
             line.withUnsafeBufferPointer { body.append($0) }
             body.finish()
             var lines = BodyLines(body, limit: 1 << 20)
             return try await lines.next()?.count
         }
-        let others = try budget.lease(150_000)
-        await #expect(throws: HTTPFailure.noRoomForBody(.budget)) { try await read() }
+        let others = try quota.lease(150_000)
+        await #expect(throws: HTTPFailure.noRoomForBody(.quota)) { try await read() }
         others.end()
         #expect(try await read() == 200_000)
-        #expect(budget.taken == 0)
+        #expect(quota.taken == 0)
     }
 }

@@ -119,7 +119,7 @@ struct SubscriberTests {
     }
 
     @Test func largeEventsThatWaitTakeOfTheServersMemoryOnceForAllAndWhoHasNoRoomIsCutOff() async throws {
-        let buffers = Budget(6_000)
+        let buffers = Quota(6_000)
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         try await test.setState(1, padding: 4_000)
         // One reads, one does not: they share what each of them alone would just have room for.
@@ -136,7 +136,7 @@ struct SubscriberTests {
     }
 
     @Test func largeEventsOfTheJournalTakeRoomForEachReader() async throws {
-        let buffers = Budget(6_000)
+        let buffers = Quota(6_000)
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         try await test.setState(1, padding: 4_000)
         let silent = test.subscribe(after: 0)

@@ -2,9 +2,9 @@ import Synchronization
 
 /// A limited amount of a resource that requests share: bytes of memory, requests, subscribers.
 ///
-/// A part of the budget is a lease. Each resource (a session) and each client (a token) can lease at most a share of
-/// the budget. So neither can use up what the others need.
-public final class Budget: Sendable {
+/// A part of the quota is a lease. Each resource (a session) and each client (a token) can lease at most a share of
+/// the quota. So neither can use up what the others need.
+public final class Quota: Sendable {
     /// The owner of a lease. A `nil` member counts against no share.
     public struct Account: Sendable, Hashable {
         public var resource: String?
@@ -18,9 +18,9 @@ public final class Budget: Sendable {
 
     /// Why a lease was refused.
     public enum Refusal: Error, Sendable {
-        /// The budget is used up.
-        case budget
-        /// The account already uses its share of the budget.
+        /// The quota is used up.
+        case quota
+        /// The account already uses its share of the quota.
         case share
     }
 
@@ -32,7 +32,7 @@ public final class Budget: Sendable {
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
 
-    /// Creates a budget. The shares are fractions of the limit: a part of 2 means half of it.
+    /// Creates a quota. The shares are fractions of the limit: a part of 2 means half of it.
     public init(_ limit: Int, resourcePart: Int = 1, clientPart: Int = 1) {
         self.limit = limit
         resourceShare = max(1, limit / resourcePart)
@@ -41,7 +41,7 @@ public final class Budget: Sendable {
 
     /// The leased amount.
     public var taken: Int { used.load(ordering: .relaxed) }
-    /// Whether more than half of the budget is leased.
+    /// Whether more than half of the quota is leased.
     public var isShort: Bool { taken > limit / 2 }
 
     /// Returns whether the amount could be leased now. Shares are not considered.
@@ -74,7 +74,7 @@ public final class Budget: Sendable {
             before = present
         }
         discharge(amount, from: account)
-        throw .budget
+        throw .quota
     }
 
     fileprivate func give(_ amount: Int, from account: Account) {
@@ -115,23 +115,23 @@ public final class Budget: Sendable {
         }
     }
 
-    /// An account's part of a budget. It ends at the latest when the last reference to it is released.
+    /// An account's part of a quota. It ends at the latest when the last reference to it is released.
     public final class Lease: Sendable {
-        private let budget: Budget
+        private let quota: Quota
         private let account: Account
         private let amount = Atomic<Int>(0)
 
         /// Creates an empty lease. `grow(to:)` enlarges it.
-        public init(of budget: Budget, to account: Account = Account()) {
-            self.budget = budget
+        public init(of quota: Quota, to account: Account = Account()) {
+            self.quota = quota
             self.account = account
         }
         deinit { end() }
 
-        /// Returns the amount to the budget now, even if references to the lease remain.
+        /// Returns the amount to the quota now, even if references to the lease remain.
         public func end() {
             let amount = amount.exchange(0, ordering: .relaxed)
-            if amount > 0 { budget.give(amount, from: account) }
+            if amount > 0 { quota.give(amount, from: account) }
         }
 
         /// Enlarges the lease to `wanted`, if it is smaller. A refused lease keeps its size. Only one caller at a time
@@ -139,7 +139,7 @@ public final class Budget: Sendable {
         public func grow(to wanted: Int) throws(Refusal) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }
-            try budget.take(wanted - own, own: own, for: account)
+            try quota.take(wanted - own, own: own, for: account)
             amount.store(wanted, ordering: .relaxed)
         }
     }

@@ -1,0 +1,124 @@
+import Synchronization
+import Testing
+
+@testable import BraidRuntime
+
+@Suite struct QuotaTests {
+    @Test("A lease is refused when the quota is used up, and ends when nobody holds it")
+    func leases() throws {
+        let quota = Quota(10)
+        var first: Quota.Lease? = try quota.lease(6)
+        #expect(quota.taken == 6 && quota.isShort)
+        #expect(throws: Quota.Refusal.quota) { try quota.lease(5) }
+        #expect(quota.taken == 6 && quota.has(4) && !quota.has(5))
+        try first?.grow(to: 10)
+        try first?.grow(to: 3)
+        #expect(quota.taken == 10, "a lease never shrinks")
+        first = nil
+        #expect(quota.taken == 0)
+        let second = try quota.lease(5), third = try quota.lease(5)
+        #expect(throws: Quota.Refusal.quota) { try second.grow(to: 6) }
+        #expect(quota.taken == 10)
+        second.end()
+        third.end()
+        #expect(quota.taken == 0)
+    }
+
+    @Test("A lease can be ended while it is held, and once only")
+    func end() throws {
+        let quota = Quota(10)
+        do {
+            let lease = try quota.lease(6), other = try quota.lease(4)
+            lease.end()
+            lease.end()
+            #expect(quota.taken == 4)
+            try lease.grow(to: 6)
+            #expect(quota.taken == 10)
+            withExtendedLifetime(other) {}
+        }
+        #expect(quota.taken == 0)
+    }
+
+    @Test("A session and a token have their shares; others, and what counts for nobody, are not affected")
+    func shares() throws {
+        let quota = Quota(100, resourcePart: 2, clientPart: 4)
+        let account = Quota.Account(resource: "s", client: "t")
+        do {
+            let first = try quota.lease(25, to: account)
+            #expect(throws: Quota.Refusal.share) { try quota.lease(1, to: account) }
+            #expect(throws: Quota.Refusal.share, "the token's share is for all sessions") {
+                try quota.lease(1, to: .init(resource: "other", client: "t"))
+            }
+            let second = try quota.lease(25, to: .init(resource: "s", client: "u"))
+            #expect(throws: Quota.Refusal.share, "the session's share is for all tokens") {
+                try quota.lease(1, to: .init(resource: "s"))
+            }
+            #expect(quota.taken == 50, "what was refused takes nothing")
+            let others = try quota.lease(50, to: .init(resource: "other", client: "v"))
+            #expect(throws: Quota.Refusal.quota) { try quota.lease(1) }
+            second.end()
+            try first.grow(to: 25)
+            withExtendedLifetime((first, second, others)) {}
+        }
+        #expect(quota.taken == 0)
+        withExtendedLifetime(try quota.lease(25, to: account)) {}
+    }
+
+    @Test("The names of a session and of a token do not meet")
+    func names() throws {
+        let quota = Quota(10, resourcePart: 10, clientPart: 10)
+        let session = try quota.lease(to: .init(resource: "x")), token = try quota.lease(to: .init(client: "x"))
+        #expect(quota.taken == 2)
+        withExtendedLifetime((session, token)) {}
+    }
+
+    @Test("A lease larger than the quota, or than its share, is granted to the first")
+    func alone() throws {
+        let quota = Quota(10, resourcePart: 2)
+        do {
+            let large = try quota.lease(50, to: .init(resource: "s"))
+            #expect(throws: Quota.Refusal.quota) { try quota.lease(1) }
+            #expect(!quota.has(1))
+            try large.grow(to: 60)
+            #expect(quota.taken == 60, "it grows for as long as it is the only one")
+        }
+        #expect(quota.taken == 0 && quota.has(50))
+    }
+
+    @Test("A refused lease takes nothing from a smaller one at the same moment")
+    func refusedTakesNothing() async throws {
+        let quota = Quota(10), held = try quota.lease(1)
+        let hasAsked = Atomic(false), isDone = Atomic(false)
+        async let tooMuch: Void = {
+            while !isDone.load(ordering: .relaxed) {
+                #expect(throws: Quota.Refusal.quota) { try quota.lease(10) }
+                hasAsked.store(true, ordering: .relaxed)
+            }
+        }()
+        while !hasAsked.load(ordering: .relaxed) { await Task.yield() }
+        let refused = (0..<20_000).count { _ in (try? quota.lease(5)) == nil }
+        isDone.store(true, ordering: .relaxed)
+        await tooMuch
+        #expect(refused == 0)
+        #expect(quota.taken == 1)
+        withExtendedLifetime(held) {}
+    }
+
+    @Test("Whatever many threads lease and end, nothing is lost and never more is out than there is")
+    func threads() async {
+        let quota = Quota(100, resourcePart: 2, clientPart: 3)
+        await withTaskGroup(of: Void.self) { group in
+            for task in 1...8 {
+                group.addTask {
+                    for turn in 0..<2_000 {
+                        let lease = try? quota.lease(
+                            1 + (task * 7 + turn) % 90, to: .init(resource: "\(turn % 3)", client: "\(task)"))
+                        try? lease?.grow(to: 95)
+                    }
+                }
+            }
+        }
+        #expect(quota.taken == 0)
+        #expect((try? quota.lease(50, to: .init(resource: "0"))) != nil, "no share is used up")
+    }
+}
