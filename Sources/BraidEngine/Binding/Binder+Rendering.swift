@@ -180,7 +180,7 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// Returns a section's facts. Its rows are rendered only if their number cannot be known otherwise.
+    /// Returns a section's facts. The section's rows are rendered only if their number cannot be known otherwise.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]

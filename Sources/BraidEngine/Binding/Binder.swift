@@ -1,4 +1,4 @@
-/// A bound table: it decides what is displayed and what may be edited and moved. It contains no models.
+/// A bound table: it decides what is displayed and what may be edited and moved, and contains no models.
 public struct Binder: Sendable {
     /// The ids of the declared sections, in order. `nil` if sections are dynamic, that is, come with the models.
     public let declaredSections: [SectionID]?

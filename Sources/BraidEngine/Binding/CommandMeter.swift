@@ -68,7 +68,7 @@ public struct TableLimits: Sendable {
     ///
     /// Bytes are counted as in ``JSONeBudget``.
     public var renderedBytes = Int.max
-    /// The time that one command may take. `nil` for no limit. It is checked between the parts of a command.
+    /// The time that one command may take, checked between the parts of the command. `nil` for no limit.
     public var commandTime: Duration?
 
     /// Creates the default limits: only the templates' steps are limited.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One section's facts, which expressions in `order` and `passing`, titles and dimensions read. `rowCount` counts
+/// The facts of one section, which expressions in `order` and `passing`, titles and dimensions read. `rowCount` counts
 /// displayed rows.
 struct SectionInput: Sendable {
     var id: SectionID
@@ -9,8 +9,8 @@ struct SectionInput: Sendable {
     var footer: JSONText
 }
 
-/// One row's facts, which cells, policies and dimensions read. `row` is the index among the section's stored rows, from
-/// 0.
+/// The facts of one row, which cells, policies and dimensions read. `row` is the row's index among the section's stored
+/// rows, from 0.
 struct RowInput: Sendable {
     var section: SectionID
     var row: Int

@@ -1,7 +1,8 @@
-/// A source of models that a program keeps. Every command reads it again, like Braid's `models: { … }` closures.
+/// A source of models that a program keeps. Every command reads the source again, like Braid's `models: { … }`
+/// closures.
 ///
-/// A command reads all providers before it places any model. It therefore recognizes a model that moved from one
-/// chain's section to another's.
+/// A command reads all providers before it places any model. A command therefore recognizes a model that moved from one
+/// chain's section to another chain's section.
 protocol ModelProvider: AnyObject {
     /// Reads the models and finds out what changed since the last command that succeeded.
     func read(_ table: TableModel, _ departures: inout Departures) throws

@@ -42,7 +42,7 @@ public struct SectionDisplay: Sendable {
 
     /// Returns the displayed sections, in order, as positions in `table.sections`.
     ///
-    /// - Parameter input: returns the facts of the section at a position. Its row count is the number of rows that the
+    /// - Parameter input: returns the facts of the section at a position. The row count is the number of rows that the
     ///   section would display.
     /// - Complexity: O(sections log sections).
     func displayedPositions(

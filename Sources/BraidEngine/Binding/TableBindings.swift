@@ -9,7 +9,7 @@ final class TableBindings<Section: TableSection> {
     /// The program's Swift models, by the numbers that represent them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
-    /// The asynchronous sequences that were bound. Each calls its closure after every element.
+    /// The asynchronous sequences that were bound. Each sequence calls its `arrived` closure after every element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
     /// Updates the program's binder, unless a command is running.
     var refresh: () -> Void = {}
@@ -62,8 +62,8 @@ final class TableBindings<Section: TableSection> {
 
     /// Starts a chain for any section, bound by name or not.
     ///
-    /// The chain is a fallback for dimensions, and its handlers are called in addition to others. It binds no cells,
-    /// titles, editing or moving.
+    /// The chain is a fallback for dimensions, and its handlers are called in addition to others. A chain for any
+    /// section binds no cells, titles, editing or moving.
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {

@@ -53,7 +53,7 @@ extension TableSection where Self: RawRepresentable & Comparable, RawValue: Comp
 ///
 /// Source: Braid's `CollectionIdentifiable`.
 public protocol CollectionIdentifiable {
-    /// The identity. It is unique within a section, and does not change while the model represents the same thing.
+    /// The model's identity: unique within a section, and unchanged while the model represents the same thing.
     var collectionId: String { get }
 }
 

@@ -19,8 +19,8 @@ enum IncreasingSubsequence {
     ) -> [Int] {
         if !(1..<max(1, count)).contains(where: { value($0) <= value($0 - 1) }) { return Array(0..<count) }
 
-        // Each node describes the value at its position. Its `heaviestEnd` belongs to the Fenwick tree instead, to the
-        // rank that is the node's position plus one.
+        // Each node describes the value at its position, except for `heaviestEnd`. A node's `heaviestEnd` belongs to
+        // the Fenwick tree, to the rank that is the node's position plus one.
         var nodes = ContiguousArray<Node<Weight>>()
         nodes.reserveCapacity(count)
         for position in 0..<count { nodes.append(Node(total: weight(position))) }

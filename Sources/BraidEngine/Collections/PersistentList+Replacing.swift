@@ -20,8 +20,8 @@ extension PersistentList {
         }
     }
 
-    /// If at most one element in `fewOf` changes, the elements are changed one by one. One such change takes as long as
-    /// passing a few chunks of about fifty elements.
+    /// If at most one element in `fewOf` changes, the elements are changed one by one. Changing one element takes as
+    /// long as passing a few chunks of about fifty elements.
     private static var fewOf: Int { 512 }
 
     private mutating func replaceOneByOne(_ replacement: Replacement) {
@@ -63,7 +63,7 @@ extension PersistentList {
         root = leaves.root()
     }
 
-    /// Builds leaves from runs of elements and whole chunks, in order. It avoids narrow leaves between other leaves.
+    /// Builds leaves from runs of elements and whole chunks, in order, and avoids narrow leaves between other leaves.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
         private var run = Chunk()

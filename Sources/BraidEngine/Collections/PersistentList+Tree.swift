@@ -53,7 +53,7 @@ extension PersistentList {
         }
     }
 
-    /// A node of the tree. All leaves have the same depth.
+    /// A node of the list's tree. All leaves of the tree have the same depth.
     enum Node: Sendable {
         case leaf(Chunk)
         case inner(Inner)

@@ -154,7 +154,7 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
         }
     }
 
-    /// An iterator over a list's elements. It keeps the list as it was when the iterator was created.
+    /// An iterator over a list's elements, which keeps the list as it was when the iterator was created.
     public struct Iterator: IteratorProtocol {
         let chunks: ContiguousArray<Chunk>
         var chunk = 0

@@ -1,8 +1,8 @@
-/// An index from rows' ids to their ranks. It is a value: changing one entry of a shared index copies a chunk of about
-/// fifty entries and the nodes above the chunk.
+/// An index from rows' ids to their ranks. A `RankIndex` is a value: changing one entry of a shared index copies a
+/// chunk of about fifty entries and the nodes above the chunk.
 ///
-/// An entry has 16 bytes: half a hash and a rank. The ids themselves are only in the rows, and the caller compares them
-/// there.
+/// An entry has 16 bytes: half a hash and a rank. Only the rows contain the ids themselves, and the caller compares the
+/// ids.
 struct RankIndex: Sendable {
     private struct Entry {
         var hash: UInt32

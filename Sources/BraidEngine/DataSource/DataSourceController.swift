@@ -113,8 +113,8 @@ extension DataSourceController {
 
     /// Returns the data controller for a model.
     ///
-    /// - Returns: the model itself if it is a data controller. Otherwise a data controller of the type registered for
-    ///   the model's type, populated with the model. `nil` if none is registered.
+    /// - Returns: the model itself if it is a data controller. Any other model populates a data controller of the type
+    ///   registered for the model's type. `nil` if no data controller is registered for the model's type.
     public func dataController(for model: Any) -> (any CellDataController)? {
         if let controller = model as? any CellDataController { return controller }
         return dataControllers[ObjectIdentifier(type(of: model))]?.populate(with: model)
@@ -134,8 +134,10 @@ extension DataSourceController {
     /// Carries out a call and notifies the delegate.
     ///
     /// - Parameters:
-    ///   - old: the numbers that the call removes from the table. They are forgotten if the call is applied.
-    ///   - new: the numbers that the call adds to the table. They are forgotten if the call is not applied.
+    ///   - old: the numbers that the call removes from the table. If the call is applied, the removed numbers are
+    ///     forgotten.
+    ///   - new: the numbers that the call adds to the table. If the call is not applied, the added numbers are
+    ///     forgotten.
     ///   - data: the data of sections, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],

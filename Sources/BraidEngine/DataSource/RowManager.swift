@@ -1,5 +1,5 @@
-/// An object that changes rows by index path. An index out of bounds never fails. Each method says what it does
-/// instead.
+/// An object that changes rows by index path. An index out of bounds never fails: each method says what it does for
+/// such an index.
 ///
 /// With `notify` false, the change is stored. The delegate is not notified, and no update contains the change until a
 /// later call notifies. Index paths count in the stored rows.

@@ -1,4 +1,4 @@
-// The compilation of one binding: its scope, and the links of its chain. Each link is read by itself.
+// Compiles one binding of a table description: its scope, and the links of its chain. Each link is read by itself.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",

@@ -20,7 +20,7 @@ extension DescriptionCompiler {
                     continue
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
-                // One conflicting section is enough for the message.
+                // The message names only one conflicting section.
                 let other = sources.first {
                     binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false
                 }

@@ -16,7 +16,7 @@ struct DescriptionReader {
     /// The pointers of actions that change their handler's row.
     var actionsOnOwnRow: [JSONPointer] = []
 
-    /// Each binding's text. Without it, finding a binding would scan the document from its start each time.
+    /// Each binding's text. Without these texts, finding a binding would scan the document from its start each time.
     private let bindings: [JSONText]
 
     init(_ text: JSONText) {
@@ -137,8 +137,8 @@ struct DescriptionReader {
     /// The additional names that templates for a row may read.
     static let rowNames = ["model", "row"]
 
-    /// Warns about names that nothing provides. It is not a fault, because rendering fails only if it reaches such a
-    /// name.
+    /// Warns about names that nothing provides. An unknown name is not a fault, because rendering fails only if it
+    /// reaches the name.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let known = Self.commonNames + names + handlerNames
         for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
@@ -153,14 +153,15 @@ struct DescriptionReader {
         return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// Adds a warning. It replaces the same warning at an enclosing pointer, because the parts of a value are read
-    /// again on their own.
+    /// Adds a warning. The warning replaces the same warning at an enclosing pointer, because the parts of a value are
+    /// read again on their own.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// Checks that a section can exist: it is declared, or sections are dynamic. Otherwise it adds a fault.
+    /// Checks that a section can exist: it is declared, or sections are dynamic. Adds a fault if the section cannot
+    /// exist.
     @discardableResult
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }

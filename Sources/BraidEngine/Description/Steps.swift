@@ -4,7 +4,7 @@ indirect enum HandlerStep: Sendable {
     case action(HandlerAction)
 }
 
-/// An action of a handler. Its fields are templates over the names that the handler may read.
+/// An action of a handler. The action's fields are templates over the names that the handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget)
@@ -29,7 +29,7 @@ enum ActionTarget: Sendable {
 struct StepRunner {
     let call: HandlerCall
     let context: HandlerContext
-    /// The values that expressions read. It is replaced after each action, so that expressions read the current table.
+    /// The values that expressions read, replaced after each action, so that expressions read the current table.
     private var evaluation: Evaluation
     /// The place to which the handler itself has moved its row.
     private var movedTo: (section: SectionID, row: Int)?

@@ -10,7 +10,8 @@ public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension BatchUpdate {
-    /// One stage of an update, with the sections before and after it: what a view needs for one `performBatchUpdates`.
+    /// A stage of an update, with the sections before and after the stage: what a view needs for one
+    /// `performBatchUpdates`.
     public struct Step: Sendable {
         /// The stage's operations.
         public let stage: Stage
@@ -44,7 +45,7 @@ extension BatchUpdate {
         return steps
     }
 
-    /// Returns the snapshot after this update. This is the reference for how clients apply updates.
+    /// Returns the snapshot after this update. The method is the reference for how clients apply updates.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
     /// - Throws: ``UpdateFault`` where a table view would crash and where a rule of the wire format is broken:

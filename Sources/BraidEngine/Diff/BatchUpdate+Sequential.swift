@@ -9,7 +9,7 @@ public enum TableOperation: Sendable {
     case insertSection(at: Int, Section)
     /// Moves a section, with its rows. `to` counts without the section.
     case moveSection(from: Int, to: Int)
-    /// Replaces a section with new content. Its rows are not matched.
+    /// Replaces a section with new content. The old rows and the new rows are not matched.
     case reloadSection(at: Int, Section)
     /// Changes a section's header, footer or `movesTo`, without its rows.
     case updateSection(BatchUpdate.SectionUpdate)
@@ -26,8 +26,7 @@ public enum TableOperation: Sendable {
 }
 
 extension BatchUpdate {
-    /// Returns the same change as operations, one after another. Their number is the number of operations in the
-    /// stages.
+    /// Returns the update's change as operations, one after another: as many operations as the stages contain.
     ///
     /// The result is meaningless if ``applied(to:)`` would refuse the update.
     ///
@@ -38,9 +37,10 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Returns the stage's operations in an order in which indexes are easy to adapt. Content comes first, while every
-    /// index is still the one before the stage. Then come rows: deletes from the last to the first, moves, and inserts
-    /// from the first to the last. Sections come last, in the same order.
+    /// Returns the stage's operations in an order in which indexes are easy to adapt. Reloads and updates of content
+    /// come first, while every index is still the index before the stage. Operations on rows follow: deletes from the
+    /// last to the first, moves, and inserts from the first to the last. Operations on sections come last, in the same
+    /// order: deletes, moves, inserts.
     fileprivate func sequential() -> [TableOperation] {
         var operations: [TableOperation] = []
         operations += reloadSections.map { .reloadSection(at: $0.at, $0.section) }
@@ -119,9 +119,10 @@ private struct OriginsOfSections {
 
 /// Indexes in one list while elements leave it and arrive in it one at a time.
 ///
-/// The cost does not depend on the elements that stay. Each mover has a slot in the order of all elements that are ever
-/// in the list. Its index minus its rank is the number of staying elements before it. A Fenwick tree counts the movers
-/// that are in the list at the moment. O(log movers) for each operation.
+/// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
+/// order of all elements that are ever in the list. A mover's index minus its rank is the number of staying elements
+/// before the mover. A Fenwick tree counts the movers that are in the list at the moment. O(log movers) for each
+/// operation.
 private struct MovingPlaces {
     private let leaving: [Int]
     private let arriving: [Int]

@@ -44,7 +44,8 @@ extension RowComparison {
                 MatchedRun(
                     oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
         }
-        // Touched rows are matched by id. This includes replaced rows, because an edit may have put another row there.
+        // Touched rows are matched by id, including replaced rows, because an edit may have put another row in their
+        // place.
         for change in edits.changes {
             try matching.addOld(change.old, of: old, in: newSection, section)
             try matching.addNew(change.new, of: new, in: newSection, section)

@@ -13,8 +13,8 @@ struct FoldedDifference: ~Copyable {
     private var oldPlaces: [Int]
     /// For each named section, its rows after the last update. Empty if it was deleted.
     private var rows: [[FoldedTable.RowPiece]]
-    /// Whether a reloaded section is deleted and inserted instead. This is necessary if a row whose content is unknown
-    /// moves into it or out of it.
+    /// Whether a reloaded section is deleted and inserted instead. The replacement is necessary if a row whose content
+    /// is unknown moves into or out of the section.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 
@@ -102,7 +102,8 @@ struct FoldedDifference: ~Copyable {
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
-    /// Returns an inserted or reloaded section with the rows whose content is known. The other rows move into it.
+    /// Returns an inserted or reloaded section with the rows whose content is known. Rows with unknown content move
+    /// into the section.
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
@@ -186,7 +187,8 @@ private struct ReturnedRow {
 
 extension FoldedDifference {
     /// Returns the inserted rows, by index path, that have the id of a deleted row. A row of the same section is
-    /// preferred. Otherwise the id must be left over exactly once on both sides, as in the diff of snapshots.
+    /// preferred. For a row of another section, the id must be left over exactly once on both sides, as in the diff of
+    /// snapshots.
     private func returnedRows() -> [RowPath: ReturnedRow] {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {

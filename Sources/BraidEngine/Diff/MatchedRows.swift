@@ -4,7 +4,7 @@ struct MatchedRun {
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
-    /// Whether the rows move. It is only known after all runs are found.
+    /// Whether the rows move, which is only known after all runs are found.
     var isMoved = false
 
     @inline(__always)

@@ -86,8 +86,8 @@ struct RowComparison {
             // If many rows changed, mostly all did. Growing the list fourfold copies the changes fewer times.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // One such row is enough to reload the section. After a shift of the rows, every further row would be a
-            // change.
+            // One row that needs a reload is enough to reload the section. After a shift of the rows, every further row
+            // would be a change.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true

@@ -17,7 +17,7 @@ struct RowEntry {
 
     @inline(__always) var index: Int { Int(indexAndMark >> 1) }
 
-    /// Whether the same row was found in the other snapshot. It is stored in a spare bit of the index.
+    /// Whether the same row was found in the other snapshot. A spare bit of the index stores the mark.
     @inline(__always) var isMatched: Bool { indexAndMark & 1 != 0 }
 
     @inline(__always)

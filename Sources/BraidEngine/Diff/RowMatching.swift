@@ -1,4 +1,5 @@
-/// Matches rows of two snapshots by id. It contains only the rows that the side-by-side comparison left over.
+/// Matches rows of two snapshots by id. A `RowMatching` contains only the rows that the side-by-side comparison left
+/// over.
 ///
 /// A row is matched within its own section first. If an id is then left over exactly once before and once after, it is
 /// the same row in another section. If an id is left over several times, it is not matched, because the pairs would be

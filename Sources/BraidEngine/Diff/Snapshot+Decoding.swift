@@ -7,8 +7,8 @@ extension Snapshot {
     /// - Parameters:
     ///   - json: the snapshot's object.
     ///   - pointer: the pointer to the object in a larger document, for the faults.
-    /// - Throws: ``Refusal`` with the pointers of the first hundred faults. Its code is `duplicateRowID` if all faults
-    ///   are ids that a section contains twice, and `badRequest` otherwise.
+    /// - Throws: ``Refusal`` with the pointers of the first hundred faults. The refusal's code is `duplicateRowID` if
+    ///   all faults are ids that a section contains twice, and `badRequest` otherwise.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let snapshot = reader.snapshot(json, pointer)
@@ -17,8 +17,8 @@ extension Snapshot {
     }
 }
 
-/// A reader of snapshots and their parts. It continues after a fault to collect all faults. Its results are valid only
-/// if it found no fault.
+/// A reader of snapshots and their parts. The reader continues after a fault to collect all faults. The reader's
+/// results are valid only if it found no fault.
 struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
     private var faultCount = 0

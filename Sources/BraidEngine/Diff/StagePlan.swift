@@ -18,7 +18,7 @@ struct StagePlan {
         static let all = (0..<16).map { RowTask(rawValue: $0) }
     }
 
-    /// All tasks of an update, as far as they matter for the stages.
+    /// All tasks of an update, as far as the tasks matter for the stages.
     struct Tasks {
         var sectionsMove = false
         /// Whether each combination of `RowTask` occurs, by `RowTask.rawValue`.

@@ -2,8 +2,9 @@
 /// table or the rows of a section. "Old" indexes count before all stages, and "new" ones after all. An element that
 /// moves within the list leaves at its old index and arrives at its new one.
 ///
-/// The cost does not depend on the elements that stay. Each mover has a slot in the order of all elements that are ever
-/// in the list. Its index minus its rank is the number of staying elements before it.
+/// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
+/// order of all elements that are ever in the list. A mover's index minus its rank is the number of staying elements
+/// before the mover.
 ///
 /// - Complexity: O(movers log movers) to create, O(log movers) for each index.
 struct StagedPlaces {
@@ -103,7 +104,7 @@ extension Array where Element == Int {
     }
 
     /// Returns how many movers of an ascending list are before the staying element with the number `stayer`, from 0.
-    /// These are the movers with at most `stayer` staying elements before them. O(log count).
+    /// The counted movers have at most `stayer` staying elements before them. O(log count).
     func countOfThoseBefore(stayer: Int) -> Int {
         var low = 0, high = count
         while low < high {

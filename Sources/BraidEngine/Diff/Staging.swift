@@ -12,7 +12,8 @@
 /// | rows, but no row moves | reloads, and rows move elsewhere | sections and other rows; these rows and content |
 /// | row moves | reloads | sections; rows; content |
 ///
-/// Otherwise there are at most these stages: inserted sections and content; rows; deleted and moved sections.
+/// If a row does move into an inserted section or out of a deleted one, there are at most these stages: inserted
+/// sections and content; rows; deleted and moved sections.
 ///
 /// As few sections as possible move. Among equal choices, sections whose operations would force another stage stay in
 /// place. Source: the wire contract, "Update".
@@ -68,7 +69,7 @@ struct Staging: ~Copyable {
         findPlaces()
     }
 
-    /// Returns the stages, none of them empty. Each list in a stage is in order of its indexes. O(n log n) for n
+    /// Returns the stages, without empty stages. Each list in a stage is in order of its indexes. O(n log n) for n
     /// operations.
     func stages() -> [BatchUpdate.Stage] {
         var stages = Array(repeating: BatchUpdate.Stage(), count: plan.stageCount)

@@ -1,4 +1,4 @@
-/// All differences between two tables, each once and not yet in stages.
+/// The differences between two tables, each once and not yet in stages.
 ///
 /// Names say whether an index counts in the old table or in the new one. The type is not copyable, because an
 /// accidental copy of its lists would take noticeable time for small tables.
@@ -13,7 +13,7 @@ struct TableDifference: ~Copyable {
         var rowsAreShared = false
         /// Whether the section's facts are unchanged as well.
         var isShared = false
-        /// The numbers of rows before and after, for sections whose rows are matched in runs. Otherwise 0.
+        /// The numbers of rows before and after, for sections whose rows are matched in runs. 0 for all other sections.
         var oldCount = 0
         var newCount = 0
         /// The number of sections that this one represents. Adjacent sections to which nothing happens can count as
@@ -92,8 +92,8 @@ struct TableDifference: ~Copyable {
         return difference
     }
 
-    /// Compares the sections' facts other than rows. Afterwards `comparesRows` is final, except for sections without
-    /// ids, whose rows have to be compared first.
+    /// Compares the sections' facts other than rows. When the method returns, `comparesRows` is final, except for
+    /// sections without ids, whose rows have to be compared first.
     mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
         pairs.reserveCapacity(oldPlaces.count)
         var next = 0

@@ -4,10 +4,10 @@ public struct Outcome: Sendable {
     public enum Kind: Sendable, Equatable {
         /// The command made a new revision.
         case applied
-        /// The command had nothing to change. There is no new revision.
+        /// The command had nothing to change, and makes no new revision.
         case unchanged
-        /// The command was one that the contract ignores instead of refusing. There is no new revision. The reason is a
-        /// sentence.
+        /// The contract ignores the command instead of refusing it, and the command makes no new revision. The reason
+        /// is a sentence.
         case ignored(reason: String)
     }
 
@@ -15,7 +15,7 @@ public struct Outcome: Sendable {
     public var kind: Kind
     /// The stored table after the command.
     public var table: TableModel
-    /// The snapshot that clients see after the command. It shows ``table``, unless a change is unpublished.
+    /// The snapshot that clients see after the command. The snapshot shows ``table``, unless a change is unpublished.
     public var snapshot: Snapshot
     /// The stored change that clients do not see yet. `nil` if everything is published.
     public var unpublished: Unpublished?
@@ -23,7 +23,8 @@ public struct Outcome: Sendable {
     public var change: TableChange
     /// What a store has to write to return to the table before the command.
     public var undo: TableChange
-    /// The update from the snapshot before the command to ``snapshot``. It has no stages if nothing displayed changed.
+    /// The update from the snapshot before the command to ``snapshot``. The update has no stages if nothing displayed
+    /// changed.
     public var update: BatchUpdate
     /// The taps and cell events that the command contained, in order.
     public var rowEvents: [RowEvent] = []
@@ -41,7 +42,7 @@ extension Binder {
     /// All arguments are values, so a command that throws changes nothing.
     ///
     /// - Parameters:
-    ///   - command: the command. Its index paths count in `shown`.
+    ///   - command: the command. The command's index paths count in `shown`.
     ///   - table: the stored table before the command.
     ///   - shown: the snapshot that clients see: the one of `table`, or the published one while a change is
     ///     unpublished.
@@ -139,7 +140,7 @@ extension Refusal {
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
             // Other pointers refer to a template's result, or to a body that the transaction may contain with or
-            // without its resource's name. Such pointers would be wrong here.
+            // without its resource's name. Such pointers would be wrong in the answer to a transaction.
             var refusal = self
             refusal.faults =
                 faults.isEmpty

@@ -1,6 +1,6 @@
 /// A section as a client names it: by its id, or by its index among the displayed sections.
 public enum SectionReference: Sendable, Equatable {
-    /// The section with this id. It must be displayed.
+    /// The displayed section with this id.
     case id(SectionID)
     /// The section at this index among the displayed sections, from 0.
     case displayed(Int)
@@ -37,9 +37,10 @@ public indirect enum Command: Sendable {
     case setDisplayedSections([SectionID])
     /// Merges a patch into the session's state (RFC 7396).
     case patchState(JSONText)
-    /// Taps a row. Its `onTapped` handlers run.
+    /// Taps a row, and runs the row's `onTapped` handlers.
     case tap(RowReference)
-    /// Sends a custom cell event of a row, with its name and parameters. Its handlers run, and controllers receive it.
+    /// Sends a custom cell event of a row, with its name and parameters. The event's handlers run, and controllers
+    /// receive the event.
     case event(RowReference, name: String, parameters: JSONText)
     /// Reports rows that a client has on its screen, for the `onPrefetch` handlers.
     case displayedRows([RowReference])

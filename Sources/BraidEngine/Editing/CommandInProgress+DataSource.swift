@@ -49,7 +49,7 @@ extension CommandInProgress {
         case .table: .dataSource
         case .section(let section): .section(section)
         case .rows(let paths):
-            // The new model may hide a row. Its index path would then refer to another row or to none.
+            // The new model may hide a row. The hidden row's index path would refer to another row or to none.
             paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count }
                 ? .rows(paths) : .dataSource
         case .rowsOfSection(let section):
@@ -113,7 +113,8 @@ extension CommandInProgress {
         if let path = rows.first(where: { $0.at.section >= shown.sections.count })?.at {
             return noSection(path.section)
         }
-        // All rows are located before the first one changes, because a change may hide its row and shift later rows.
+        // All rows are located before the first one changes, because a changed model may hide its row and shift later
+        // rows.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         for (number, (path, model)) in rows.enumerated() {
             try meter.checkTime(at: number)

@@ -60,8 +60,8 @@ extension CommandInProgress {
         }
         if isWithin, place.row == targetRow { return }
 
-        // The target index counts stored rows, some of which may be hidden. It is the end, or the stored index of the
-        // row before which the moved row is placed.
+        // The target index counts stored rows, some of which may be hidden. The target index is the end, or the stored
+        // index of the row before which the moved row is placed.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
             throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
@@ -128,7 +128,7 @@ extension CommandInProgress {
                 section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
-            // There is no row at the section's end, so only a constant policy can allow an insert there.
+            // The section's end has no row, so only a constant policy can allow an insert at the end.
             allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
         }
         guard allowed == style else {

@@ -97,8 +97,8 @@ struct CommandInProgress {
     /// Brings the sections to exactly those that the program names now, so that the display does not depend on earlier
     /// commands.
     ///
-    /// Sections that chains bind by name come first, in the order of binding. All others follow in the order of their
-    /// ids.
+    /// Sections that chains bind by name come first, in the order of binding. All other sections follow in the order of
+    /// their ids.
     private mutating func arrangeProvidedSections() throws(Refusal) {
         var others = binder.providers.value.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
@@ -117,7 +117,8 @@ struct CommandInProgress {
         // the same.
         guard step.changedAnything || binder.readsNow else { return }
         search.reset()
-        // Counting all rows visits every section. It is needed only if rows were added, which then have new keys.
+        // Counting all rows visits every section. The count is needed only if rows were added. Added rows have new
+        // keys.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
         shown = try binder.snapshot(

@@ -4,7 +4,7 @@ public struct RowEvent: Sendable {
     public enum Kind: Sendable {
         /// The row was tapped.
         case tap
-        /// Its cell sent an event, with the name that the cell declares and with the event's parameters.
+        /// The row's cell sent an event, with the name that the cell declares and with the event's parameters.
         case cellEvent(name: String, parameters: JSONText)
     }
 

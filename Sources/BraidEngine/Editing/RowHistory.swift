@@ -1,10 +1,10 @@
-/// The updates from an earlier revision to now. It rebases commands of clients that have seen only the earlier
-/// revision.
+/// The updates from an earlier revision to now. A `RowHistory` rebases commands of clients that have seen only the
+/// earlier revision.
 ///
 /// An index path is followed through the updates one after the other: through deletes, inserts, moves, and sections
-/// that are inserted, deleted and moved. The journal keeps the ids of rows that an update hides. If such a row is
-/// displayed again, it is found in its own section, or in another one if only one row can be meant. A row without an id
-/// is followed while it stays displayed with the same model.
+/// that are inserted, deleted and moved. The journal keeps the ids of rows that an update hides. If a hidden row is
+/// displayed again, it is found in its own section, or in another section if only one row can be meant. A row without
+/// an id is followed while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
@@ -24,8 +24,8 @@ public struct RowHistory: Sendable {
 
     /// Creates a history from the journal.
     ///
-    /// This and ``rebased(_:)`` throw `commandTimeout` once the command has taken longer than `limits` allow, counted
-    /// from here.
+    /// The initializer and ``rebased(_:)`` throw `commandTimeout` once the command has taken longer than `limits`
+    /// allow, counted from the start of the initializer.
     ///
     /// - Parameters:
     ///   - updates: the updates since the earlier revision in order, each with the rows that it hid
@@ -228,8 +228,8 @@ extension RowHistory {
     /// 4. If the client meant the section's beginning, the row moves to the section's beginning.
     /// 5. The row moves before the nearest row below the place that is still in the section.
     ///
-    /// - Throws: ``Refusal`` with `rowGone` if no such row remains. Also if rows without ids have changed, because it
-    ///   is then unknown which rows remain.
+    /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because no neighbouring row remains in the section.
+    ///   Also if rows without ids have changed, because nobody knows which of those rows remain.
     private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal)
         -> RowPath
     {

@@ -15,7 +15,8 @@ public struct Unpublished: Sendable {
         self.touched = touched
     }
 
-    /// Restores unpublished changes from the two tables, for example after a restart. Any row may differ.
+    /// Restores unpublished changes from the two tables, for example after a restart. Any row may differ between the
+    /// two tables.
     ///
     /// - Parameters:
     ///   - published: the table that clients see.

@@ -23,8 +23,8 @@ extension UInt8 {
     }
 }
 
-/// Tests of eight bytes at a time. Each test marks bytes by setting their highest bit. Only the lowest mark is exact,
-/// because a borrow can set false marks above it.
+/// Tests of eight bytes at a time. Each test marks the bytes that pass by setting their highest bit. Only the lowest
+/// mark is exact, because a borrow can set false marks above it.
 extension UInt64 {
     @inline(__always) static func each(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 

@@ -47,7 +47,8 @@ extension JSONNumber: Equatable {
         left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
     }
 
-    /// A number's value as digits times a power of ten. Each value has exactly one such form. Zero has no digits.
+    /// A number's value as digits times a power of ten. Each value has exactly one form as digits times a power of ten.
+    /// Zero has no digits.
     private struct Decimal: Equatable {
         var isNegative = false
         var digits: [UInt8] = []

@@ -57,7 +57,7 @@ extension JSONText {
 
 // Arrays and objects, read without building trees: each access scans the text.
 extension JSONText {
-    /// Returns an array's elements, in order. They share this text's bytes.
+    /// Returns an array's elements, in order. The elements share this text's bytes.
     ///
     /// - Returns: `nil` if the value is not an array.
     /// - Complexity: O(bytes).
@@ -76,7 +76,7 @@ extension JSONText {
         return elements
     }
 
-    /// Returns an object's members, in the order of the text. Their values share this text's bytes.
+    /// Returns an object's members, in the order of the text. The members' values share this text's bytes.
     ///
     /// - Returns: `nil` if the value is not an object.
     /// - Complexity: O(bytes).
@@ -172,8 +172,8 @@ extension JSONCursor {
 
     /// Moves from the start of a value to the value at a pointer.
     ///
-    /// - Returns: the number of tokens that could be followed. If it is less than the number of all tokens, the cursor
-    ///   is at the innermost value that could be reached.
+    /// - Returns: the number of tokens that could be followed. If fewer tokens were followed than the pointer has, the
+    ///   cursor is at the innermost value that could be reached.
     mutating func follow(_ pointer: JSONPointer) -> Int {
         for (position, token) in pointer.tokens.enumerated() {
             let start = at

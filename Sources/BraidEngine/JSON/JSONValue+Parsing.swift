@@ -183,7 +183,7 @@ extension JSONValue {
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 
-// There is deliberately no `nil` literal: in `condition ? nil : value` it would mean `.null` instead of absence.
+// `JSONValue` deliberately has no `nil` literal: in `condition ? nil : value` it would mean `.null` instead of absence.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

@@ -32,8 +32,8 @@ enum ExpressionAccess: Sendable {
 }
 
 extension ExpressionNode {
-    /// Whether the value can only be a constant, a context value or a part of one. Such a value needs no check of its
-    /// size and depth.
+    /// Whether the node's value can only be a constant, a context value or a part of one. Constants and context values
+    /// need no check of their size and depth.
     var isPath: Bool {
         switch self {
         case .name, .constant: true
@@ -83,7 +83,7 @@ extension ExpressionAccess {
             to?.collectNames(into: &names)
         case .call(let arguments):
             for argument in arguments { argument.collectNames(into: &names) }
-            // Two built-in functions read the context themselves.
+            // The built-in functions `fromNow` and `defined` read the context themselves.
             switch (base, arguments.first) {
             case (.name("fromNow"), _) where arguments.count < 2: names.insert("now")
             case (.name("defined"), .constant(.json(.string(let name)))?): names.insertAsked(name)

@@ -3,7 +3,7 @@
 struct JSONeEvaluator {
     let context: JSONeContext
     var budget: JSONeBudget
-    /// The names that operators have added, innermost last. Their values are shared, not copied.
+    /// The names that operators have added, innermost last. The names' values are shared, not copied.
     var locals: [(name: String, value: JSONValue)] = []
 
     init(_ context: JSONeContext, _ budget: JSONeBudget) {

@@ -1,7 +1,7 @@
 /// A compiled template. Constant parts are single values, strings are split at their interpolations, and operators are
 /// checked.
 indirect enum JSONeNode: Sendable {
-    /// A constant, rendered as it is. It is shared and not copied.
+    /// A constant, rendered as it is, and shared instead of copied.
     case literal(JSONValue)
     case text(InterpolatedText)
     case array([JSONeNode])
@@ -129,8 +129,8 @@ extension JSONeNode {
         }
     }
 
-    /// Whether the value can only be a literal or a part of the context. Such a value needs no check of its size and
-    /// depth.
+    /// Whether the node's value can only be a literal or a part of the context. Literals and context values need no
+    /// check of their size and depth.
     var isPath: Bool {
         switch self {
         case .eval(let expression): expression.isPath

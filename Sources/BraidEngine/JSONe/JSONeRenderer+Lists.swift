@@ -176,7 +176,7 @@ extension JSONeEvaluator {
         }
         guard numbers.isEmpty || strings.isEmpty else { throw .template(mismatch) }
         try budget.spend(building: elements.count)
-        // Each key is compared about log n times.
+        // Sorting n keys compares each key about log n times.
         let comparisons = strings.count.bitWidth - strings.count.leadingZeroBitCount
         try budget.spend(scanning: strings.reduce(0) { $0 + $1.key.utf8.count } * comparisons)
         numbers.sort { $0.key < $1.key || ($0.key == $1.key && $0.position < $1.position) }

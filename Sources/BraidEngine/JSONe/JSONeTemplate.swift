@@ -15,7 +15,7 @@
 public struct JSONeTemplate: Sendable {
     private let node: JSONeNode
 
-    /// The context names that rendering may read, without the built-ins. It can contain names that are never read.
+    /// The context names that rendering may read, without the built-ins. The set can contain names that are never read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
@@ -25,7 +25,7 @@ public struct JSONeTemplate: Sendable {
     /// Checks and compiles a template.
     ///
     /// - Throws: ``JSONeError`` for every fault that shows without a context: syntax errors, unknown operators,
-    ///   undefined properties. Its pointer leads into the value.
+    ///   undefined properties. The error's pointer leads into the value.
     public init(_ value: JSONValue) throws(JSONeError) {
         node = try JSONeCompiler.compile(value)
         names = node.names
@@ -64,7 +64,8 @@ public struct JSONeTemplate: Sendable {
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
-    /// The context names that evaluation may read, without the built-ins. It can contain names that are never read.
+    /// The context names that evaluation may read, without the built-ins. The set can contain names that are never
+    /// read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 

@@ -1,6 +1,6 @@
 /// A value in the evaluation of an expression: JSON, a computed number or a built-in function.
 ///
-/// A function is not a JSON value. It can only be called, tested for truth, compared and passed to `typeof`.
+/// A function is not a JSON value. A function can only be called, tested for truth, compared and passed to `typeof`.
 enum Operand: Sendable {
     case json(JSONValue)
     case number(JSONeNumber)

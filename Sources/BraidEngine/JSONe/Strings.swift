@@ -1,4 +1,4 @@
-/// String operations of JSON-e. They work on code points and ignore canonical equivalence.
+/// String operations of JSON-e, which work on code points and ignore canonical equivalence.
 extension String {
     /// Returns whether the string sorts before another one by code points, which is the order of the UTF-8 bytes.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }

@@ -294,8 +294,8 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// The maximum number of faults to keep. Each pointer can contain long names, so without a limit the answer could
-    /// become very large.
+    /// The maximum number of faults to keep. Each fault's pointer can contain long names, so without a limit the answer
+    /// could become very large.
     private static let faultLimit = 100
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ code: FaultCode, _ message: String) {

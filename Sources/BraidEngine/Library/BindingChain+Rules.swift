@@ -68,10 +68,11 @@ extension BindingChain {
         bind(footer: rule { try footerTitle($0).map { .string($0) } })
     }
 
-    /// Binds a view as header. It wins over every header title of equal rank, also over one that is bound later.
+    /// Binds a view as header. The view wins over every header title of equal rank, also over a title that is bound
+    /// later.
     ///
     /// - Parameters:
-    ///   - headerType: the view's type. Its reuse identifier is the header's `view`.
+    ///   - headerType: the view's type. The type's reuse identifier is the header's `view`.
     ///   - viewModel: returns the view model of a section, or `nil` for no header.
     @discardableResult
     public func bind<View: ViewModelBindable>(
@@ -80,10 +81,11 @@ extension BindingChain {
         bind(headerView: view(View.self, viewModel))
     }
 
-    /// Binds a view as footer. It wins over every footer title of equal rank, also over one that is bound later.
+    /// Binds a view as footer. The view wins over every footer title of equal rank, also over a title that is bound
+    /// later.
     ///
     /// - Parameters:
-    ///   - footerType: the view's type. Its reuse identifier is the footer's `view`.
+    ///   - footerType: the view's type. The type's reuse identifier is the footer's `view`.
     ///   - viewModel: returns the view model of a section, or `nil` for no footer.
     @discardableResult
     public func bind<View: ViewModelBindable>(
@@ -159,25 +161,25 @@ extension BindingChain {
         estimatedCellHeight(rule { try height($0, $1, $2).json })
     }
 
-    /// Binds the heights of headers, in points. They appear only in sections that have a header.
+    /// Binds the heights of headers, in points. Only a section that has a header has such a height.
     @discardableResult
     public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         headerHeight(rule { try height($0).json })
     }
 
-    /// Binds the estimated heights of headers, in points. They appear only in sections that have a header.
+    /// Binds the estimated heights of headers, in points. Only a section that has a header has such a height.
     @discardableResult
     public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         estimatedHeaderHeight(rule { try height($0).json })
     }
 
-    /// Binds the heights of footers, in points. They appear only in sections that have a footer.
+    /// Binds the heights of footers, in points. Only a section that has a footer has such a height.
     @discardableResult
     public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         footerHeight(rule { try height($0).json })
     }
 
-    /// Binds the estimated heights of footers, in points. They appear only in sections that have a footer.
+    /// Binds the estimated heights of footers, in points. Only a section that has a footer has such a height.
     @discardableResult
     public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         estimatedFooterHeight(rule { try height($0).json })

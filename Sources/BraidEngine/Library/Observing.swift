@@ -81,8 +81,8 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Binds the header title of the chain's sections to the sequence's latest element. There is no header before the
-    /// first one.
+    /// Binds the header title of the chain's sections to the sequence's latest element. The sections have no header
+    /// before the first element.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(headerTitle titles: Titles) -> Self
     where Titles.Element == String? {
@@ -90,8 +90,8 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// Binds the footer title of the chain's sections to the sequence's latest element. There is no footer before the
-    /// first one.
+    /// Binds the footer title of the chain's sections to the sequence's latest element. The sections have no footer
+    /// before the first element.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(footerTitle titles: Titles) -> Self
     where Titles.Element == String? {

@@ -9,7 +9,7 @@ struct ModelTraits<Model> {
     /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
     /// `nil`.
     ///
-    /// It accepts pointers, because copying a model counts references and a program may have many models.
+    /// The closure accepts pointers, because copying a model counts references and a program may have many models.
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
@@ -153,7 +153,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
                 Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
-                    // Both lists have elements, because the indexes are valid.
+                    // The old and the new list have elements, because the indexes are valid.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
                 }
@@ -182,8 +182,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         while suffix < shorter - prefix, isSame(oldCount - 1 - suffix, newCount - 1 - suffix) { suffix += 1 }
 
         let end = (old: oldCount - suffix, new: newCount - suffix)
-        /// Returns the nearest place after `at` from which both lists continue with the same model. Most inserted,
-        /// deleted or changed models are few and far apart.
+        /// Returns the nearest place after `at` from which the old and the new list continue with the same model.
+        /// Inserted, deleted and changed models are mostly few and far apart.
         func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
                 for shorter in stride(from: distance, through: 0, by: -1) {
@@ -213,8 +213,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // One more search costs about as much as replacing one model, or about eight with ids. The limit bounds
-        // searches in lists that have little in common.
+        // One more search costs about as much as replacing one model, or about eight models if the models have ids. The
+        // limit bounds searches in lists that have little in common.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {

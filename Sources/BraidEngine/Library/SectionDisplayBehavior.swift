@@ -7,7 +7,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     /// by first appearance.
     private let ordering: (([Section]) throws -> [Section])?
 
-    /// The sections of `displayedSections`, in that order. All sections until `displayedSections` is set.
+    /// Displays the sections of `displayedSections`, in that order. Displays all sections until `displayedSections` is
+    /// set.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
     /// The sections with at least one row, in the order of a `Comparable` section type, or else as declared.

@@ -13,9 +13,10 @@
 /// let update = try binder.refresh()
 /// ```
 ///
-/// The binder is not `Sendable`. It calls its closures where it is called itself: on one actor, or in one task. A
+/// The binder is not `Sendable`. A binder calls its closures where it is called itself: on one actor, or in one task. A
 /// command that throws does not change the table. If a handler changes the program's data before it fails, the program
-/// must undo that; the next `refresh()` shows the data as they are then. A handler cannot give the binder a command.
+/// must undo the change. The next `refresh()` shows the data as they are at that call. A handler cannot give the binder
+/// a command.
 ///
 /// Source: Braid's `SectionedTableViewBinder`. ``snapshot`` and the updates replace its table view.
 public final class SectionedTableBinder<Section: TableSection> {
@@ -48,7 +49,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// A chain before its cells are bound.
     public typealias Chain = BindingChain<Section, any ReuseIdentifiable, Never>
 
-    /// Begins a chain about one section. Its models can be given as an array.
+    /// Begins a chain about one section. The chain's models can be given as an array.
     public func onSection(_ section: Section) -> Chain { bindings.onSection(section) }
     /// Begins a chain about several sections.
     public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
@@ -58,14 +59,16 @@ public final class SectionedTableBinder<Section: TableSection> {
     public func onAllOtherSections() -> Chain { bindings.onAllOtherSections() }
     /// Begins a chain about every section whose cells are not bound by name. For tables that bind no section by name.
     public func onAllSections() -> Chain { bindings.onAllSections() }
-    /// Begins a chain about any section. Its dimensions are a fallback, and its taps are handled in addition.
+    /// Begins a chain about any section. The chain's dimensions are a fallback, and its tap handlers run in addition to
+    /// others.
     public func onAnySection() -> Chain { bindings.onAnySection() }
 
-    /// Ends the binding and reads the models for the first time. Call this once, before any command.
+    /// Ends the binding and reads the models for the first time. Call `finish()` once, before any command.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes: cells that are bound twice or not
-    ///   at all, or a model type that is not the assumed one. With `badRequest` at the second call. Also what the
-    ///   program's closures throw. Everything that is bound afterwards makes every command throw.
+    ///   at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` at the second call of
+    ///   `finish()`. Also the errors that the program's closures throw. Anything bound after `finish()` makes every
+    ///   command throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -121,10 +124,10 @@ public final class SectionedTableBinder<Section: TableSection> {
         return bound == nil ? BatchUpdate(from: 0, to: 0, totalRowCount: 0) : try refresh()
     }
 
-    /// The displayed table. Empty before ``finish()``.
+    /// The displayed table, which is empty before ``finish()``.
     ///
-    /// A row's `model` is a number that represents the program's model, and so is a `viewModel`. Another number means a
-    /// changed model. ``model(at:as:)`` returns the model itself.
+    /// A row's `model` is a number that represents the program's model, and so is a `viewModel`. A different number
+    /// means a changed model. ``model(at:as:)`` returns the model itself.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
     /// The displayed sections, in order.
@@ -255,7 +258,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///
     /// - Parameters:
     ///   - path: the row's index path in ``snapshot``.
-    ///   - target: the target's index path. Its row counts after the row has been taken out.
+    ///   - target: the target's index path. The index path's row counts after the moved row has been taken out.
     /// - Returns: the update.
     /// - Throws: ``Refusal`` with `moveNotAllowed`, or with `handlerContract` if the models did not change as the move
     ///   requires.
@@ -303,7 +306,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Observing
 
-    /// Every update from now on, in order. Each call makes a new stream.
+    /// A stream of every update from now on, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
 
     /// Returns a closure that returns a sequence's latest element. Bind it wherever a closure can be bound.

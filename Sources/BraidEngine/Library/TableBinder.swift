@@ -1,4 +1,4 @@
-/// The only section of a table without sections. Its id is `table`.
+/// The only section of a table without sections. The section's id is `table`.
 public enum OnlySection: String, TableSection, CaseIterable { case table }
 
 /// A table without sections that a program binds: a ``SectionedTableBinder`` with one section, which is always
@@ -56,7 +56,7 @@ public final class TableBinder {
         try binder.willDisplay(rows.map(Self.path))
     }
 
-    /// Every update from now on, in order. Each call makes a new stream.
+    /// A stream of every update from now on, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { binder.updates }
 
     /// Returns a closure that returns a sequence's latest element; see ``SectionedTableBinder/latest(of:initially:)``.

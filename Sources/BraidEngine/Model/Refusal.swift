@@ -7,7 +7,7 @@ public struct Refusal: Error, Sendable, Equatable {
         case ambiguousRow = "ambiguous-row"
         /// The command is malformed, or the binder is used in a state in which it cannot be.
         case badRequest = "bad-request"
-        /// The command took longer than its limit allows. Nothing was changed.
+        /// The command took longer than its limit allows, and changed nothing.
         case commandTimeout = "command-timeout"
         /// The table description, or what the binding chains bind, has faults.
         case descriptionInvalid = "description-invalid"
@@ -71,7 +71,7 @@ public struct Refusal: Error, Sendable, Equatable {
     public var code: Code
     /// A sentence for a developer: what was refused, where, and what would be accepted.
     public var detail: String
-    /// All faults of the document, if the refusal is about a document. Empty otherwise.
+    /// All faults of the document, if the refusal is about a document. Any other refusal has an empty list.
     public var faults: [Fault]
 
     /// Creates a refusal. A program's handlers throw it, too, to refuse a command with their own reason.

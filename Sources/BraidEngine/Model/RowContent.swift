@@ -59,7 +59,7 @@ struct RowContent: Sendable {
 
     var json: JSONText { JSONText(valid: bytes, 0..<length) }
 
-    /// The model, or `nil`. It shares the bytes of the JSON.
+    /// The row's model, or `nil`. The model shares the bytes of the row's JSON.
     var model: JSONText? {
         let range = place(1)..<place(2)
         return range.isEmpty ? nil : JSONText(valid: bytes, range)
@@ -84,7 +84,7 @@ struct RowContent: Sendable {
 extension RowContent {
     private static var idStart: Int { #"{"id":"#.utf8.count }
 
-    /// Whether the row has an id. If not, its first member is `cell` or `model`.
+    /// Whether the row has an id. The first member of a row without an id is `cell` or `model`.
     var hasID: Bool { bytes[2] == UInt8(ascii: "i") }
 
     var id: RowID? {

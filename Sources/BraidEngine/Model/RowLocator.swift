@@ -2,11 +2,13 @@ import Synchronization
 
 /// Finds the sections that may contain a row with an id, without searching every section.
 ///
-/// It is an index from hashes of row ids to sections. Its entries are hints: every row of the table has an entry, and
-/// rows that have left their sections may still have one. The caller verifies each hint in the section itself.
+/// A `RowLocator` is an index from hashes of row ids to sections. The index's entries are hints: every row of the table
+/// has an entry, and rows that have left their sections may still have one. The caller verifies each hint in the
+/// section itself.
 ///
 /// The index is built when it is first needed. All copies of a table share it, so later commands find it ready even if
-/// the command that needed it is refused. It behaves as a value: a changed copy shares the entries that did not change.
+/// the command that needed it is refused. A `RowLocator` behaves as a value: a changed copy shares the entries that did
+/// not change.
 struct RowLocator: Sendable {
     /// A hint, 24 bytes: half of the id's hash, and the section.
     private struct Entry {
@@ -28,7 +30,8 @@ struct RowLocator: Sendable {
         let most: Int
     }
 
-    /// A shared index. It is built on demand from the rows of a table that shares it. `nil` until then.
+    /// An index that several tables share. The index is built when it is first needed, from the rows of one of the
+    /// tables. Its content is `nil` until it is built.
     private final class Index: Sendable {
         let entries: Mutex<Entries?>
 

@@ -26,6 +26,6 @@ struct RowPieces {
         rope.change(at: index) { if $0.start != nil { $0.isReplaced = true } }
     }
 
-    /// All pieces, in order.
+    /// All pieces of the rows, in order.
     func inOrder() -> [Piece] { rope.inOrder() }
 }

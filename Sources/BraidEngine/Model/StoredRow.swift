@@ -5,8 +5,8 @@ public struct StoredRow: Sendable {
     /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not
     /// all rows after it.
     public var rank: Int
-    /// The id and the model. Their bytes are a separate copy, so that no row keeps a whole request in memory, or they
-    /// are shared with the row that shows the model.
+    /// The row's id and model. The bytes of the id and the model are a separate copy, so that no row keeps a whole
+    /// request in memory. Or the bytes are shared with the displayed row that shows the model.
     var content: RowContent
 
     /// Creates a stored row.

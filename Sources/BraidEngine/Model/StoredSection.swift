@@ -123,7 +123,7 @@ public struct StoredSection: Sendable {
             })
     }
 
-    /// Replaces a row's id and model. Its key and rank do not change.
+    /// Replaces a row's id and model. The row's key and rank do not change.
     mutating func replace(at index: Int, id: RowID?, model: JSONText) {
         var row = rows[index]
         if !row.content.has(id) {

@@ -71,8 +71,8 @@ extension TableEditor {
         changedFacts.insert(id)
     }
 
-    /// Notes that a section was filled again with a number of rows. If it became smaller, `onPrefetch` can run for it
-    /// again.
+    /// Notes that a section was filled again with a number of rows. If the section became smaller, `onPrefetch` can run
+    /// for the section again.
     mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
         if let prefetched = table[id]?.facts.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }

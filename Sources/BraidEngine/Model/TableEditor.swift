@@ -1,13 +1,13 @@
-/// Edits a copy of a table for one command. It records which rows the store has to write and which rows the diff has to
-/// look at. Dropping the editor undoes the command.
+/// Edits a copy of a table for one command. The editor records which rows the store has to write and which rows the
+/// diff has to look at. Dropping the editor undoes the command.
 ///
 /// The members are internal only for the extensions in the files `TableEditor+….swift`.
 struct TableEditor {
     var table: TableModel
     /// The table before the command.
     let before: TableModel
-    /// All edits by section, in the index space of stored rows. Where all rows of a section are displayed, it equals
-    /// the displayed index space.
+    /// All edits by section, in the index space of stored rows. If all rows of a section are displayed, stored and
+    /// displayed rows have the same indexes.
     private(set) var allTouched = TouchedRows()
     /// The changes since the last call of `takeStep()`.
     var step = Step()
@@ -79,7 +79,7 @@ struct TableEditor {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
 
-    /// The change that restores the table as it was before the command. It is the inverse of `change`.
+    /// The change that restores the table as it was before the command: the inverse of `change`.
     var undo: TableChange {
         var undo = TableChange()
         for (key, original) in originals.sorted(by: { $0.key < $1.key }) {

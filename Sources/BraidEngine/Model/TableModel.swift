@@ -74,8 +74,8 @@ public struct TableModel: Sendable {
         return positions.filter { sections[$0].contains(id) }.sorted()
     }
 
-    /// The number of sections up to which each one is searched. This takes about 10 µs and needs no memory for an
-    /// index.
+    /// The number of sections up to which each section is searched. Searching 64 sections takes about 10 µs and needs
+    /// no memory for an index.
     static let fewSections = 64
 
     /// Notes that rows with these hashes of ids have arrived in a section, through a change of `sections`.

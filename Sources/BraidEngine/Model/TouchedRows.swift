@@ -1,5 +1,5 @@
-/// The rows that a command touched, noted in order. Each note's index counts in the section's stored rows at that
-/// moment.
+/// The rows that a command touched, noted in order. Each note's index counts in the section's stored rows at the moment
+/// of the note.
 ///
 /// Notes make a diff cheap, but a missing or wrong note cannot make its update wrong.
 public struct TouchedRows: Sendable {
@@ -108,7 +108,8 @@ public struct TouchedRows: Sendable {
         }
     }
 
-    /// A section's notes, folded into one step from the rows before all of them to the rows after. All indexes ascend.
+    /// A section's notes, folded into one step from the rows before all notes to the rows after all notes. All indexes
+    /// ascend.
     public struct Edits: Sendable {
         /// The indexes of removed rows, before the step.
         public private(set) var removed: [Int] = []
