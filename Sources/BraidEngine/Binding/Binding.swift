@@ -201,7 +201,7 @@ enum RowSource: Sendable {
     }
 }
 
-/// The rule that chooses a row's cell, and what that cell shows.
+/// The rule that chooses a row's cell and the cell's content.
 struct CellBinding: Sendable {
     var source = RowSource.stored
     /// Renders the cell's name as a JSON string.
@@ -257,7 +257,7 @@ struct Binding: Sendable {
     var onDelete: Handler?
     var onInsert: Handler?
     var onTap: Handler?
-    /// By cell and event.
+    /// The event handlers, by the cell's name and the event's name.
     var onEvent: [UTF8Key: [UTF8Key: Handler]] = [:]
     var onPrefetch: Handler?
     var prefetchDistance: Int?
@@ -298,7 +298,8 @@ struct Binding: Sendable {
         estimatedFooterHeight = estimatedFooterHeight ?? weaker.estimatedFooterHeight
         editing = editing ?? weaker.editing
         insertTemplate = insertTemplate ?? weaker.insertTemplate
-        // One link binds both values. If `movable` is `nil`, every row is movable, so `movable` alone says nothing.
+        // One link of a chain binds `moving` and `movable` together. If `movable` is `nil`, every row is movable, so
+        // `movable` alone says nothing.
         if moving == nil { (moving, movable) = (weaker.moving, weaker.movable) }
         onDelete = onDelete ?? weaker.onDelete
         onInsert = onInsert ?? weaker.onInsert
@@ -310,11 +311,12 @@ struct Binding: Sendable {
     }
 }
 
-/// The bindings that name no section, merged once instead of once for each section, because both can number thousands.
+/// The bindings that name no section, merged once instead of once for each section. A table can have thousands of such
+/// bindings and thousands of sections.
 struct UnnamedBindings {
-    /// The merged bindings of all other sections. Of two bindings, the later one wins.
+    /// The merged bindings of the scope `allOtherSections`. If two bindings differ, the later binding wins.
     let other: Binding?
-    /// The merged bindings of any section.
+    /// The merged bindings of the scope `anySection`.
     let any: Binding?
     /// The tap handlers bound to any section, in the order of binding. A tap calls all of these handlers.
     let onTap: [Handler]

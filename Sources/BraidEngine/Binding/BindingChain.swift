@@ -1,7 +1,7 @@
 /// A chain of links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
 ///
-/// If two bindings are about the same section, the more specific one wins. Of two equally specific ones, the later one
-/// wins.
+/// If two bindings are about the same section, the more specific binding wins. Of two equally specific bindings, the
+/// later binding wins.
 ///
 /// `Cell` and `Model` are the types that the chain's cells were bound to. The chain carries them to its handlers. Until
 /// cells are bound, `Cell` is any cell; until models are bound or assumed, a chain has no model type.

@@ -19,7 +19,7 @@ protocol ModelProvider: AnyObject {
 /// The models that left their sections in this command, by id. A model that reappears elsewhere keeps its number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// If several sections contain the same id, the models that left later.
+    /// The models that left a section after another model with the same id. Several sections can contain the same id.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 

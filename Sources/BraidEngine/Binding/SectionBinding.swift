@@ -41,9 +41,9 @@ final class SectionBinding: Sendable {
     ///
     /// - Returns: `nil` if no binding binds the section's cells.
     init?(section: SectionID, named: [Binding], unnamed: UnnamedBindings) {
-        // "All other" sections are those whose cells no binding binds by name.
+        // "All other sections" are the sections whose cells no binding binds by name.
         let other = named.contains { $0.cells != nil } ? nil : unnamed.other
-        // The winning binding is first.
+        // Order the bindings by precedence, the winning binding first.
         let ownByPrecedence = named.reversed() + [other].compactMap { $0 }
         let byPrecedence = ownByPrecedence + [unnamed.any].compactMap { $0 }
         guard let bound = byPrecedence.first(where: { $0.cells != nil }), let cells = bound.cells else { return nil }

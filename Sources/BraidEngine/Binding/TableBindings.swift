@@ -1,6 +1,7 @@
 /// Collects what binding chains bind, in the order in which they are written, and makes a `Binder` from it.
 ///
-/// A program's chains and a compiled table description both use it, so that a table is bound in one way only.
+/// A program's chains and a compiled table description both use `TableBindings`, so that a table is bound in one way
+/// only.
 final class TableBindings<Section: TableSection> {
     /// The declared sections. `nil` if sections are dynamic and come with the models.
     let declared: [SectionID]?
@@ -13,7 +14,8 @@ final class TableBindings<Section: TableSection> {
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
     /// Updates the program's binder, unless a command is running.
     var refresh: () -> Void = {}
-    /// The program's mistakes. `finish()` throws those made before it. Every later command throws those made after it.
+    /// The program's mistakes. `finish()` throws the mistakes made before the call of `finish()`. A mistake made later
+    /// makes every later command throw.
     var mistakes: [String] = []
     var isFinished = false
     var bindings: [Binding] = []
@@ -171,8 +173,8 @@ final class SectionNames<Section: TableSection> {
 
     /// Adds a section.
     ///
-    /// Of two dynamic sections with the same id, the newer one wins. Throws if two different declared sections share an
-    /// id.
+    /// Of two dynamic sections with the same id, the newer section wins. Throws if two different declared sections
+    /// share an id.
     func add(_ section: Section) throws(Refusal) {
         let known = byID.updateValue(section, forKey: section.sectionID)
         guard !areDeclared || known == nil || known == section else {

@@ -12,7 +12,7 @@ extension PersistentList {
         let direction: Direction
 
         /// Creates a cursor before the element at `index` or, if the direction is backward, behind the element before
-        /// it. The list must contain the element next to the cursor. `nil` if the list is empty. O(log count).
+        /// it. The list must contain the element next to the cursor. Returns `nil` if the list is empty. O(log count).
         init?(_ list: PersistentList, at index: Int, _ direction: Direction) {
             guard var node = list.root else { return nil }
             var rest = direction == .forward ? index : index - 1

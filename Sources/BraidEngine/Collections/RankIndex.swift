@@ -40,7 +40,7 @@ struct RankIndex: Sendable {
 
     private static func half(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
-    /// Calls `find` with each rank that has the hash. Returns its first result that is not `nil`.
+    /// Calls `find` with each rank that has the hash. Returns the first result of `find` that is not `nil`.
     func first<Result>(of hash: UInt64, _ find: (_ rank: Int) -> Result?) -> Result? {
         let half = Self.half(hash)
         var position = entries.firstPosition { $0.hash >= half }

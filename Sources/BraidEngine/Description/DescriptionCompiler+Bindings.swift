@@ -157,7 +157,7 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
-    /// Returns whether the scope names sections, but not this one.
+    /// Returns whether the scope names sections, but not `section`.
     func excludes(_ section: SectionID) -> Bool {
         if case .sections(let ids) = self { !ids.contains(section) } else { false }
     }

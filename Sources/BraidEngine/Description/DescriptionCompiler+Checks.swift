@@ -52,7 +52,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Warns about actions on the handler's own row where that row is derived, because no action can change it.
+    /// Warns about actions on the handler's own row if the row is derived, because no action can change a derived row.
     func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
         for binding in bindings.bindings where reader.warnings.count < DescriptionReader.faultLimit {

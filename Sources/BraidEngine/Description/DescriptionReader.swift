@@ -1,6 +1,6 @@
 /// Reads a description's JSON and collects every fault with its pointer, instead of stopping at the first fault.
 struct DescriptionReader {
-    /// The whole document. Models are sliced from it in their original spelling.
+    /// The whole document. Models are sliced from the document in their original spelling.
     let text: JSONText
     /// The declared sections, once they are known. `nil` if sections are dynamic.
     var declared: Set<SectionID>?
@@ -9,7 +9,7 @@ struct DescriptionReader {
     private(set) var faults: [Refusal.Fault] = []
     private(set) var faultCount = 0
     static let faultLimit = 100
-    /// The first hundred warnings: what is allowed but probably a mistake.
+    /// The first hundred warnings about parts of the description that are allowed but probably mistakes.
     private(set) var warnings: [Refusal.Fault] = []
     /// The names that templates of the current handler may read in addition to the names that all templates may read.
     var handlerNames: [String] = []

@@ -4,11 +4,11 @@ extension BatchUpdate {
 
     /// Folds consecutive updates into one update, which leads from the first one's ``from`` to the last one's ``to``.
     ///
-    /// The result contains as few row operations and stages as can be known without the table. It obeys the rules that
-    /// ``applied(to:)`` checks. Rows and sections that are inserted and deleted again disappear. Several moves become
-    /// one, or none if the row is back in its place. Several changes of content become one, with a visual reload if any
-    /// of them had one. ``state`` and ``empty`` are the last ones that were set. If only one update has stages, those
-    /// stages stay as they are.
+    /// The result contains as few row operations and stages as can be known without the table. The result obeys the
+    /// rules that ``applied(to:)`` checks. Rows and sections that are inserted and deleted again disappear. Several
+    /// moves of a row become one move, or no move if the row is back in its place. Several changes of content become
+    /// one, with a visual reload if any of these changes had one. ``state`` and ``empty`` are the last ones that were
+    /// set. If only one update has stages, those stages stay as they are.
     ///
     /// Updates do not contain everything, so the result differs from the diff of the two snapshots in these cases:
     /// - A deleted row's id is unknown unless an earlier update changed the row's content. If the id is known and the

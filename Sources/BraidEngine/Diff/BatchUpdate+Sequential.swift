@@ -110,7 +110,7 @@ private struct OriginsOfSections {
         arriving = (stage.insertSections.map(\.at) + stage.moveSections.map(\.to)).sorted()
     }
 
-    /// Returns the index before the stage. O(log sections).
+    /// Returns the section's index before the stage. O(log sections).
     subscript(after: Int) -> Int {
         let rank = after &- arriving.countBelow(after)
         return rank &+ leaving.countOfThoseBefore(stayer: rank)
@@ -129,8 +129,8 @@ private struct MovingPlaces {
     private let slots: MoverSlots
     private var presence: [Int]
 
-    /// Creates the list. `leaving` are indexes before any element has left, and `arriving` are indexes after all have
-    /// arrived.
+    /// Creates the list. `leaving` are indexes before any element has left. `arriving` are indexes after all elements
+    /// have arrived.
     init(leaving: [Int], arriving: [Int]) {
         self.leaving = leaving.sorted()
         self.arriving = arriving.sorted()
@@ -147,7 +147,8 @@ private struct MovingPlaces {
         return index &- rank &+ present(before: slot)
     }
 
-    /// Inserts the element that will be at `index` after all have arrived. Returns the index at which to insert it now.
+    /// Inserts the element that will be at `index` after all elements have arrived. Returns the index at which to
+    /// insert the element now.
     mutating func arrive(_ index: Int) -> Int {
         let rank = arriving.countBelow(index)
         let slot = slots.arriving[rank]

@@ -1,5 +1,5 @@
 extension BatchUpdate {
-    /// Computes the same update as ``init(from:to:)``, with notes of the touched rows to make it cheaper.
+    /// Computes the same update as ``init(from:to:)``, with notes of the touched rows to make the computation cheaper.
     ///
     /// Notes cannot make the update wrong. Parts that the snapshots do not share are compared, so a changed row without
     /// a note is found, too. If ids do not fit the notes, the section is diffed in full. A missing note only costs

@@ -1,17 +1,18 @@
 /// The difference between the table before the first update and the table after the last one, computed from a folded
 /// table.
 ///
-/// Adjacent sections that no update touched count as one section here. `stages` converts the indexes back. O(n log n)
-/// for n pieces and rows of inserted sections.
+/// Adjacent sections that no update touched count as one section in the folded difference. `stages` converts the
+/// indexes back. O(n log n) for n pieces and rows of inserted sections.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
     /// The sections after the last update.
     private let order: [FoldedTable.SectionPiece]
     /// For each section before the first update, in folded indexes, the number of sections that it represents.
     private var counts: [Int] = []
-    /// For each named section, its folded index before the first update, or -1 if it was inserted.
+    /// For each section in `FoldedTable.named`, the folded index before the first update, or -1 if the section was
+    /// inserted.
     private var oldPlaces: [Int]
-    /// For each named section, its rows after the last update. Empty if it was deleted.
+    /// For each section in `FoldedTable.named`, the rows after the last update. Empty if the section was deleted.
     private var rows: [[FoldedTable.RowPiece]]
     /// Whether a reloaded section is deleted and inserted instead. The replacement is necessary if a row whose content
     /// is unknown moves into or out of the section.
@@ -35,7 +36,8 @@ struct FoldedDifference: ~Copyable {
         return difference.stages().map { $0.countingOut(&counts) }
     }
 
-    /// Returns whether the rows of a section are compared one by one: it is neither inserted, deleted nor reloaded.
+    /// Returns whether the rows of a section are compared one by one: true if the section is neither inserted, deleted
+    /// nor reloaded.
     private func isCompared(_ section: Int) -> Bool {
         table.named[section].place != nil && !table.named[section].isGone && table.named[section].known == nil
     }

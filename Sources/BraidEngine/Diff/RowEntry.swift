@@ -1,4 +1,4 @@
-/// A row of one snapshot that has to be matched with a row of the other one.
+/// A row of one snapshot that has to be matched with a row of the other snapshot.
 struct RowEntry {
     private let row: RowView
     /// The section's index in the new snapshot, for old rows too: sections are matched before their rows.
@@ -23,7 +23,7 @@ struct RowEntry {
     @inline(__always)
     mutating func markMatched() { indexAndMark |= 1 }
 
-    /// The row's id. Every entry has one.
+    /// The row's id, which every entry has.
     var id: RowID { row.id ?? RowID("") }
 
     @inline(__always)

@@ -39,7 +39,7 @@ struct RowMatching {
         var expected = 0
         for position in new.indices {
             let entry = new[position]
-            // Rows that are consecutive in the old snapshot mostly are in the new one, too.
+            // Rows that are consecutive in the old snapshot are mostly consecutive in the new snapshot, too.
             let source = expected < old.count && old[expected].isTwin(of: entry) ? expected : findOld(entry)
             guard let source else {
                 leftCount += 1

@@ -25,7 +25,8 @@ struct SnapshotReader {
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    /// Returns the refusal for the faults that were found, or `nil`. `what` names what was read.
+    /// Returns the refusal for the faults that were found, or `nil` without faults. `what` names the document that was
+    /// read.
     func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""

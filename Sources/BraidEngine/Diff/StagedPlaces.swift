@@ -20,7 +20,7 @@ struct StagedPlaces {
         self.leaving = leaving.map(\.index)
         self.arriving = arriving.map(\.index)
         slots = MoverSlots(leaving: self.leaving, arriving: self.arriving)
-        // For each slot, the states in which its mover is in the list.
+        // For each slot, the states in which the slot's mover is in the list.
         var states = Array(repeating: 0...stageCount, count: leaving.count + arriving.count)
         for (slot, mover) in zip(slots.leaving, leaving) { states[slot] = 0...mover.stage }
         for (slot, mover) in zip(slots.arriving, arriving) { states[slot] = mover.stage + 1...stageCount }
@@ -62,7 +62,7 @@ struct MoverSlots {
     init(leaving leavers: [Int], arriving arrivers: [Int]) {
         while leaving.count < leavers.count || arriving.count < arrivers.count {
             let left = leaving.count, arrived = arriving.count
-            // If two movers have the same number of staying elements before them, the arriving one comes first.
+            // If two movers have the same number of staying elements before them, the arriving mover comes first.
             let arrivesNext =
                 arrived < arrivers.count
                 && (left == leavers.count || arrivers[arrived] - arrived <= leavers[left] - left)
