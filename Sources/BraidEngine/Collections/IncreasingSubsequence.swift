@@ -73,7 +73,7 @@ enum IncreasingSubsequence {
     @inline(__always)
     private static func rank<Weight>(_ nodes: inout ContiguousArray<Node<Weight>>, _ value: (Int) -> Int) {
         if nodes.count <= 16 {
-            // For short lists, counting the smaller values is faster than sorting.
+            // For short lists, comparing each pair of values is faster than sorting.
             for later in nodes.indices {
                 for earlier in 0..<later {
                     if value(earlier) < value(later) { nodes[later].rank += 1 } else { nodes[earlier].rank += 1 }

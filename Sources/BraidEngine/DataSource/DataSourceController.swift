@@ -84,7 +84,7 @@ extension DataSourceController {
     /// Returns the stored model at an index path. `nil` if the row does not exist.
     public func modelObject(at indexPath: RowPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
 
-    /// Returns a section's header and footer. `nil` if the section does not exist, or has neither.
+    /// Returns a section's data: its header and footer. `nil` if the section does not exist or has no data.
     public func data(for section: Int) -> (any SectionDataModelType)? {
         stored.sections.indices.contains(section) ? sectionData[stored.sections[section].id] : nil
     }

@@ -65,7 +65,7 @@ extension RowComparison {
                             oldSection: oldSection, oldStart: start.old, newSection: newSection, newStart: start.new,
                             count: matched))
                 }
-                // The next row has another id than before, so it is deleted and inserted.
+                // The row that ended the match has another id than before, so it is deleted and inserted.
                 passed += matched + 1
             }
         }

@@ -28,7 +28,7 @@ public struct Outcome: Sendable {
     public var update: BatchUpdate
     /// The taps and cell events that the command contained, in order.
     public var rowEvents: [RowEvent] = []
-    /// The notification for the data source's delegate. `nil` if it receives none.
+    /// The notification for the data source's delegate. `nil` if the delegate receives no notification.
     public var notification: DataSourceNotification?
 
     /// Whether ``kind`` is `ignored`.
@@ -44,13 +44,13 @@ extension Binder {
     /// - Parameters:
     ///   - command: the command. The command's index paths count in `shown`.
     ///   - table: the stored table before the command.
-    ///   - shown: the snapshot that clients see: the one of `table`, or the published one while a change is
+    ///   - shown: the snapshot that clients see: the snapshot of `table`, or the published snapshot while a change is
     ///     unpublished.
     ///   - unpublished: the stored change that clients do not see yet, if any.
     ///   - now: the time in RFC 3339, which templates and handlers read.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
-    /// - Complexity: O(sections), and what the touched rows cost. A command that publishes also pays for the
-    ///   unpublished change.
+    /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
+    ///   also pays for the unpublished change.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
@@ -84,12 +84,12 @@ extension Binder {
     }
 }
 
-// Operations of a program's binder in addition to commands.
+// Operations that a program's binder has in addition to commands.
 extension Binder {
     /// Returns the initial table, with the models that the program keeps.
     ///
-    /// - Parameter displayed: the displayed sections. `nil` displays all of them or, under automatic display, those
-    ///   that have something to show.
+    /// - Parameter displayed: the displayed sections. `nil` displays all sections or, under automatic display, the
+    ///   sections that have something to show.
     func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
         for id in declaredSections ?? [] { work.editor.ensureSection(id) }
@@ -132,7 +132,7 @@ extension CommandInProgress {
 }
 
 extension Refusal {
-    /// Returns the same refusal with a pointer to the refused command of the transaction.
+    /// Returns the refusal with a pointer to the refused command of the transaction.
     fileprivate func placed(in command: Command, at index: Int) -> Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {

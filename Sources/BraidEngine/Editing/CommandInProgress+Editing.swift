@@ -14,7 +14,7 @@ extension CommandInProgress {
         let place = try resolve(reference, orEnd: true)
         let (binding, stored, index) = try requireEditing(.insert, place)
         if binding.cells.isProvided {
-            // The program creates the model itself, so the handler receives none.
+            // The program creates the model itself, so the handler receives no model.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
             try readProvided(isEdit: true)
             return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
@@ -114,8 +114,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the stored section, and the index in it at which the edit applies. Throws if the editing policy does not
-    /// allow the edit.
+    /// Returns the stored section, and the index in the section at which the edit applies. Throws if the editing policy
+    /// does not allow the edit.
     func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
         binding: SectionBinding, stored: StoredSection, index: Int
     ) {

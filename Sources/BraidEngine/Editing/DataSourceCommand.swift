@@ -1,6 +1,6 @@
 /// A section as the data source receives it: its id, titles and models.
 public struct SectionContent: Sendable {
-    /// The section's id. `nil` means that a replaced section keeps its id, and a new one gets `s1`, `s2`, …
+    /// The section's id. `nil` means that a replaced section keeps its id, and a new section gets `s1`, `s2`, …
     public var id: SectionID?
     /// The header, as ``Command/setHeaders(_:)`` accepts it. With `nil` the section shows the header that the table's
     /// description binds, if any.
@@ -42,10 +42,10 @@ public enum DataSourceCommand: Sendable {
     /// Replaces the models of rows. If one section's index is too high, the whole call is ignored. An index path with a
     /// valid section but no row is skipped.
     case updateRows([(at: RowPath, model: JSONText)])
-    /// Removes a row. Ignored if the row does not exist. If the section is empty then, it is removed, unless it is
-    /// declared.
+    /// Removes a row. Ignored if the row does not exist. If the section becomes empty, the section is removed, unless
+    /// it is declared.
     case removeRow(at: RowPath)
-    /// Inserts a section before the one at an index. At the end if the index is `nil` or does not exist.
+    /// Inserts a section before the section at an index. Appends the section if the index is `nil` or does not exist.
     case addSection(SectionContent, at: Int?)
     /// Sets a section's header and footer. Ignored if the section does not exist.
     case updateSectionData(header: JSONText?, footer: JSONText?, at: Int)

@@ -8,9 +8,9 @@ public struct RowEvent: Sendable {
         case cellEvent(name: String, parameters: JSONText)
     }
 
-    /// The row's index path in the displayed table before its handler ran.
+    /// The row's index path in the displayed table before the event's handler ran.
     public var at: RowPath
-    /// The row before its handler ran.
+    /// The row before the event's handler ran.
     public var row: Row
     /// What happened to the row.
     public var kind: Kind

@@ -12,7 +12,7 @@ extension UInt8 {
     @inline(__always) var isDigit: Bool { self &- 0x30 < 10 }
     @inline(__always) var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 
-    /// The value of a hexadecimal digit, or `nil` if the byte is not one.
+    /// The value of a hexadecimal digit, or `nil` if the byte is not a hexadecimal digit.
     var hexadecimalValue: UInt32? {
         switch self {
         case 0x30...0x39: UInt32(self) - 0x30
@@ -41,7 +41,7 @@ extension UInt64 {
             & ~self & .each(0x80)
     }
 
-    /// Marks `"` and `\`.
+    /// Marks the bytes `"` and `\`.
     @inline(__always) var quoteOrBackslash: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1))) & ~self & .each(0x80)
     }

@@ -47,8 +47,8 @@ struct JSONCursor {
                 continue
             }
             at += 1
-            // A cheap filter. The four brackets differ only in the bits of 0x26, and no other byte that JSON allows
-            // outside strings matches.
+            // The condition is a cheap filter for brackets. The four brackets differ only in the bits of 0x26, and no
+            // other byte that JSON allows outside strings matches.
             if byte | 0x26 == 0x7F {
                 if byte == .openBrace || byte == .openBracket {
                     depth += 1

@@ -37,7 +37,7 @@ extension JSONError: CustomStringConvertible {
 /// to a ``JSONError``.
 struct JSONFault: Error {
     enum Reason {
-        /// Something else is expected at the offset. The string names it.
+        /// The grammar expects something else at the offset. The string names what the grammar expects.
         case expected(StaticString)
         /// A fault that no other case describes. The string is the whole message.
         case wrong(StaticString)

@@ -35,7 +35,7 @@ public struct JSONPointer: Sendable {
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
     /// Returns the pointer to an element of the array that this pointer leads to. Indices count from 0.
     public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
-    /// Returns this pointer followed by another one, which starts where this one ends.
+    /// Returns this pointer followed by another pointer, which starts where this pointer ends.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
     /// Returns the array index that a token spells (RFC 6901, section 4: no sign, no leading zeros), or `nil`.

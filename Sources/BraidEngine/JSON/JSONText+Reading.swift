@@ -3,7 +3,8 @@ public enum JSONKind: Sendable, Hashable {
     /// One of the six kinds of JSON (RFC 8259, section 3).
     case null, bool, number, string, array, object
 
-    /// The kind's name in messages and in JSON-e's `typeof`. Models without a `type` member are registered by it.
+    /// The kind's name in messages and in JSON-e's `typeof`. Models without a `type` member are registered by the
+    /// kind's name.
     var name: String {
         switch self {
         case .null: "null"

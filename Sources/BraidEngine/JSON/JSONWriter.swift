@@ -3,7 +3,7 @@
 /// The caller is responsible for the structure: inside an object, every value follows a name, and every `begin…` has
 /// its `end…`. The writer does not check that names are unique.
 public struct JSONWriter: Sendable {
-    /// The UTF-8 bytes written so far. A caller may move them out between two values.
+    /// The UTF-8 bytes written so far. A caller may move the bytes out between two values.
     public var bytes: [UInt8] = []
     private var depth = 0
     private var needsComma = false

@@ -153,8 +153,8 @@ private struct Scanner {
         return true
     }
 
-    /// Reads all ASCII digits that follow. Returns `nil` if their number is not in `allowed`, which must not exceed 18,
-    /// the number of digits that always fit into an `Int`.
+    /// Reads all ASCII digits that follow. Returns `nil` if their number is not in `allowed`, which must not exceed 18:
+    /// numbers of 18 digits always fit into an `Int`.
     mutating func digits(_ allowed: ClosedRange<Int>) -> Int? {
         let digits = rest.prefix { ("0"..."9").contains($0) }
         let count = digits.count

@@ -46,7 +46,7 @@ struct JSONeEvaluator {
 
     // MARK: Names, lists, objects
 
-    /// Charges for a long number: its digits are parsed again at each use.
+    /// Charges for a long number, because the number's digits are parsed again at each use.
     private mutating func charged(_ operand: Operand) throws(JSONeError) -> Operand {
         if case .json(.number(let number)) = operand, number.lexeme.utf8.count > 32 {
             try budget.spend(steps: number.lexeme.utf8.count / 8)

@@ -85,7 +85,7 @@ struct InterpolatedText: Sendable {
             }
             offset += 2
             if offset - 3 >= segmentStart, bytes[offset - 3] == dollar {
-                // The first of the two dollars is already in `text`.
+                // The first dollar of `$${` is already in `text`.
                 text.append(brace)
             } else {
                 if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
@@ -188,8 +188,8 @@ extension JSONeNode {
         return names
     }
 
-    /// The members of the object that this node renders to: those that are always present, and those that are possible.
-    /// `possible` is `nil` if any name is possible.
+    /// The members of the object that this node renders to: the names that are always present, and the names that are
+    /// possible. `possible` is `nil` if any name is possible.
     private var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])

@@ -34,8 +34,8 @@ public struct JSONeTemplate: Sendable {
     /// The rendered value, if it does not depend on the context. `nil` otherwise.
     public var constant: JSONValue? { node.literal }
 
-    /// The kind of value that the template renders to, or `nil` if that is not known before rendering. Only operators,
-    /// such as `$eval`, can render to another kind than their own.
+    /// The kind of value that the template renders to, or `nil` if that is not known before rendering. Only an
+    /// operator, such as `$eval`, can render to another kind than the kind of the template's JSON.
     var kind: JSONKind? { node.kind }
 
     /// Returns whether the template can render to one of these kinds.
@@ -46,7 +46,7 @@ public struct JSONeTemplate: Sendable {
     /// - Parameters:
     ///   - context: the names that the template may read.
     ///   - budget: the budget, which is reduced by the cost of this rendering.
-    /// - Returns: the value. `nil` if it is absent, as for `{"$if": "false", "then": 1}`.
+    /// - Returns: the value. `nil` if the value is absent, as for `{"$if": "false", "then": 1}`.
     /// - Throws: ``JSONeError`` if an expression fails or the budget is exhausted.
     public func render(
         _ context: JSONeContext, budget: inout JSONeBudget

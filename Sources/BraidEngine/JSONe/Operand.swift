@@ -33,7 +33,8 @@ enum Operand: Sendable {
         }
     }
 
-    /// Returns the number, or `nil` if this is not a number. Throws if the number is too large even for a double.
+    /// Returns the operand's number, or `nil` if the operand is not a number. Throws if the number is too large even
+    /// for a double.
     func number() throws(JSONeError) -> JSONeNumber? {
         switch self {
         case .number(let number): return number

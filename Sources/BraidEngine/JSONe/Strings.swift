@@ -27,8 +27,8 @@ extension String {
     }
 
     /// The number that `number()` reads from the string: an optional sign, digits with single underscores between them,
-    /// an optional fraction and an optional exponent. Whitespace around it is ignored. `nil` for other texts and for
-    /// numbers too large for a double.
+    /// an optional fraction and an optional exponent. Whitespace around the number is ignored. `nil` for other texts
+    /// and for numbers too large for a double.
     var templateNumber: Double? {
         var scalars = unicodeScalars.drop { $0.isWhitespace }
         while let last = scalars.last, last.isWhitespace { scalars.removeLast() }

@@ -15,8 +15,8 @@ extension [JTDNode] {
                 way.append(position)
                 position = target
             }
-            // The nodes of earlier chains are done. A node that is in progress and not done is therefore on this chain,
-            // which has closed a circle.
+            // The nodes of earlier chains are done. A node that is in progress and not done is therefore on the current
+            // chain, which has closed a circle.
             if !isDone[position], isOnWay[position] {
                 let circle = way[way.firstIndex(of: position)!...]
                 let isNullable = circle.contains { self[$0].isNullable }

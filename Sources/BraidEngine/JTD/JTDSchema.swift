@@ -7,7 +7,7 @@
 /// - Definitions that only refer to each other in a circle are a correct schema (section 2.2.2). The schema accepts no
 ///   value, except `null` if it is nullable, and the mismatch says why (section 5 asks implementations to detect this).
 public struct JTDSchema: Sendable {
-    /// The root schema's node, followed by all others. The children of one schema are adjacent.
+    /// The root schema's node, followed by all other nodes. The children of one schema are adjacent.
     let nodes: [JTDNode]
 
     /// One reason why a document is not a correct schema (RFC 8927, section 2).
@@ -16,7 +16,7 @@ public struct JTDSchema: Sendable {
         public var pointer: JSONPointer
         /// The kind of the fault.
         public var code: FaultCode
-        /// For a developer: what the document contains there, and what would be correct.
+        /// For a developer: what the document contains at the pointer, and what would be correct.
         public var message: String
 
         /// Creates a fault.
@@ -31,11 +31,11 @@ public struct JTDSchema: Sendable {
     public struct Mismatch: Sendable, Equatable {
         /// The pointer to the part of the value that was rejected.
         public var instancePath: JSONPointer
-        /// The pointer to the part of the schema that rejected it.
+        /// The pointer to the part of the schema that rejected the value.
         public var schemaPath: JSONPointer
         /// The kind of the fault.
         public var code: FaultCode
-        /// For a developer: what the value contains there, and what would be correct.
+        /// For a developer: what the value contains at `instancePath`, and what would be correct.
         public var detail: String
 
         /// Creates a mismatch.

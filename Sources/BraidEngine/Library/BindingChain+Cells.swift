@@ -1,5 +1,5 @@
-// The five ways to bind cells. The closures of models and numbers are called whenever the binder refreshes.
-// Source: Braid, "Data binding methods".
+// The five ways to bind cells. The closures that return models or numbers of cells are called whenever the binder
+// refreshes. Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
     /// Binds one cell of a type to each model. `onDequeue` handlers fill the cell.
@@ -184,7 +184,7 @@ extension BindingChain where Model == Never {
         let models = ProvidedModels(bindings: bindings, chain: index, models)
         if name == nil { models.cells = made }
         bindings.providers.append(models)
-        // The pointer only says that models have an id. The id itself comes from the Swift model.
+        // The pointer `/id` only says that models have an id. The id itself comes from the Swift model.
         let modelType = ModelType(
             name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)
         return claiming(cells, of: modelType).carrying(NewCell.self, NewModel.self)

@@ -1,6 +1,7 @@
 // Rules of rows and sections that closures return: titles, views, dimensions, editing, moving.
 //
-// A closure may read anything, so the binder calls it again at every refresh. Rows count from 0 within their section.
+// A rule's closure may read anything, so the binder calls the closure again at every refresh. Rows count from 0 within
+// their section.
 
 extension BindingChain {
     func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
@@ -30,7 +31,7 @@ extension BindingChain {
 extension BindingChain {
     /// Binds header titles by section. The closure is called at every refresh.
     ///
-    /// A section that is left out keeps the title that was bound before. `nil` means no header.
+    /// A section that the closure leaves out keeps the title that was bound before. `nil` means no header.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
         bind(header: titles(headerTitles, else: binding.header))
@@ -38,7 +39,7 @@ extension BindingChain {
 
     /// Binds footer titles by section. The closure is called at every refresh.
     ///
-    /// A section that is left out keeps the title that was bound before. `nil` means no footer.
+    /// A section that the closure leaves out keeps the title that was bound before. `nil` means no footer.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
         bind(footer: titles(footerTitles, else: binding.footer))

@@ -54,7 +54,8 @@ extension TableBindings {
     }
 }
 
-// Asynchronous sequences in place of closures. Other bindings accept the closure of `latest(of:initially:)`.
+// Binds asynchronous sequences in place of closures. All other bindings accept the closure that `latest(of:initially:)`
+// returns.
 extension BindingChain where Model == Never {
     /// Binds one cell of a type to each model of the chain's only section. The models are the sequence's latest
     /// element.

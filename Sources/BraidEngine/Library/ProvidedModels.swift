@@ -1,10 +1,11 @@
-/// What a model type's conformances say about its models. With fewer conformances, updates are coarser. Source: Braid's
-/// tiers of diffing.
+/// The facts about models that follow from the conformances of the model type. With fewer conformances, updates are
+/// coarser. Source: Braid's tiers of diffing.
 struct ModelTraits<Model> {
-    /// Returns a model's identity. `nil` if rows have no identity: they are then identified by their places, and a
-    /// section with any change is reloaded.
+    /// Returns a model's identity. `nil` if models have no identity. Rows without identity are identified by their
+    /// places, and a section with any change is reloaded.
     let identity: ((Model) -> String)?
-    /// Compares two models. `nil` if models cannot be compared: every model may then have changed at every reading.
+    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model may have changed at
+    /// every reading.
     let areEqual: ((Model, Model) -> Bool)?
     /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
     /// `nil`.
@@ -55,7 +56,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     /// The cells that a cell provider makes for the models.
     var cells: ProvidedCells?
     private(set) var sections: Set<SectionID> = []
-    /// The models in the table, by section. `pending` contains those after the running command, if it succeeds.
+    /// The models in the table, by section. `pending` contains the models that the table has after the running command,
+    /// if the command succeeds.
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
     private var changes: [Change] = []
@@ -66,7 +68,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         var section: SectionID
         var models: [Model]
         var oldCount: Int
-        /// The ranges in which the models differ, ascending. Everything between two ranges is the same before and
+        /// The ranges in which the models differ, ascending. The models between two ranges are the same before and
         /// after.
         var stretches: [TableEditor.Stretch]
     }
@@ -112,7 +114,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // If something else has changed the rows, `place` refuses the command.
+            // If anything but the program's models has changed the rows, `place` refuses the command.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -193,7 +195,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             }
             return nil
         }
-        /// Returns a later place at which both lists have a model with the same identity, even if it has changed.
+        /// Returns a later place at which the old and the new list have a model with the same identity, even if the
+        /// model has changed.
         ///
         /// The distance between the examined models doubles each time, so that whole blocks that were inserted, deleted
         /// or moved are skipped quickly.
@@ -279,14 +282,15 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         try editor.replace(change.stretches, with: arrivals[...], in: section)
     }
 
-    /// Returns whether the model that a number represents is equal to this model.
+    /// Returns whether the model that a number represents is equal to another model.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {
         guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
         return areEqual(known, model)
     }
 }
 
-/// The number of cells of each of a chain's sections. A section with fewer cells than before can prefetch again.
+/// The number of cells of each of a chain's sections. `onPrefetch` can run again for a section with fewer cells than
+/// before.
 final class CountedSections<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
@@ -340,8 +344,8 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider {
 
     var sections: Set<SectionID> { Set(titles.keys) }
 
-    /// The title of a section at the last reading. The outer `nil` is a section that was left out, the inner `nil` no
-    /// title.
+    /// The title of a section at the last reading. The outer `nil` means that the closure left the section out. The
+    /// inner `nil` means no title.
     subscript(section: SectionID) -> String?? { titles[section] }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {

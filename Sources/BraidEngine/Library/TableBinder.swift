@@ -4,7 +4,8 @@ public enum OnlySection: String, TableSection, CaseIterable { case table }
 /// A table without sections that a program binds: a ``SectionedTableBinder`` with one section, which is always
 /// displayed.
 ///
-/// Rows are named by their index in the section, from 0. Errors are those of ``SectionedTableBinder``.
+/// Rows are named by their index in the section, from 0. The methods throw the same errors as those of
+/// ``SectionedTableBinder``.
 ///
 /// Source: Braid's `TableViewBinder`.
 public final class TableBinder {
@@ -19,7 +20,7 @@ public final class TableBinder {
     /// Ends the binding and reads the models for the first time; see ``SectionedTableBinder/finish()``.
     public func finish() throws { try binder.finish() }
 
-    /// The displayed table, with one section. Empty before ``finish()``.
+    /// The displayed table, with one section. The snapshot is empty before ``finish()``.
     public var snapshot: Snapshot { binder.snapshot }
     /// Returns the model of the row at an index; see ``SectionedTableBinder/model(at:as:)``.
     public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model {

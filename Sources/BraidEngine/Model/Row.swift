@@ -13,8 +13,8 @@ public struct Row: Sendable {
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
     }
 
-    /// The row's identity, unique in its section. `nil` for a model without identity. Parsed from ``json`` at each
-    /// call.
+    /// The row's identity, unique in its section. `nil` for a model without identity. Each call parses the id from
+    /// ``json``.
     public var id: RowID? { content.id }
 
     /// The row's object in the snapshot. The object's members are `id`, `cell`, `model` and `viewModel`, then
@@ -42,8 +42,8 @@ public struct Row: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// Returns the indexes of the rows with an id, ascending. O(rows), but for most rows it reads only the hash in the
-    /// list.
+    /// Returns the indexes of the rows with an id, ascending. O(rows), but for most rows the method reads only the hash
+    /// in the list.
     func indexes(of id: RowID) -> [Int] {
         let hash = RowHash.hash(id)
         var indexes: [Int] = []

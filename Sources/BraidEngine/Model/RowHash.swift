@@ -60,7 +60,7 @@ enum RowHash {
 
 extension UnsafeRawBufferPointer {
     /// Calls a closure with all bytes as pairs of words. The last pair may repeat earlier bytes. If there are fewer
-    /// than 16 bytes, it may be padded with zeros.
+    /// than 16 bytes, the last pair may be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0

@@ -6,9 +6,9 @@ import Synchronization
 /// has an entry, and rows that have left their sections may still have one. The caller verifies each hint in the
 /// section itself.
 ///
-/// The index is built when it is first needed. All copies of a table share it, so later commands find it ready even if
-/// the command that needed it is refused. A `RowLocator` behaves as a value: a changed copy shares the entries that did
-/// not change.
+/// The index is built when it is first needed. All copies of a table share the index, so later commands find the index
+/// ready even if the command that needed it is refused. A `RowLocator` behaves as a value: a changed copy shares the
+/// entries that did not change.
 struct RowLocator: Sendable {
     /// A hint, 24 bytes: half of the id's hash, and the section.
     private struct Entry {
@@ -26,12 +26,13 @@ struct RowLocator: Sendable {
     /// The hints, ascending by hash and section, without duplicates.
     private struct Entries {
         var list: PersistentList<Entry>
-        /// The maximum number of entries. Beyond it, most entries may belong to rows that have left.
+        /// The maximum number of entries. In a larger index, most entries could belong to rows that have left their
+        /// sections.
         let most: Int
     }
 
     /// An index that several tables share. The index is built when it is first needed, from the rows of one of the
-    /// tables. Its content is `nil` until it is built.
+    /// tables. `entries` is `nil` until the index is built.
     private final class Index: Sendable {
         let entries: Mutex<Entries?>
 
@@ -84,7 +85,7 @@ struct RowLocator: Sendable {
     /// Notes that rows with these hashes of ids have arrived in a section. O(log rows) for each row.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
-        // Building the index again later costs less than inserting this many entries.
+        // Building the index again later costs less than inserting so many hints.
         guard made.list.count + hashes.count <= made.most else { return index = Index() }
         var entries = made
         for hash in hashes {

@@ -18,7 +18,7 @@ struct TableEditor {
         /// The sections whose rows or facts changed, including hidden ones.
         var sections: Set<SectionID> = []
         var stateChanged = false
-        /// Whether sections were added, removed or reordered, or others are to be displayed.
+        /// Whether sections were added, removed or reordered, or other sections are to be displayed.
         var displayChanged = false
         var cellsChanged = false
 
@@ -74,7 +74,7 @@ struct TableEditor {
         step.sections.insert(section)
     }
 
-    /// Keeps a row as it was before the command, if this is the first change to it.
+    /// Keeps a row as it was before the command, if the row has not changed before.
     mutating func keepOriginal(_ row: StoredRow, of section: Int) {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
@@ -109,7 +109,7 @@ struct TableEditor {
 
 // Changes to rows. Indices are those of the section's stored rows at the time of the call.
 extension TableEditor {
-    /// Inserts a new model at an index, or at the end if `index` is `nil`. Returns its index.
+    /// Inserts a new model at an index, or at the end if `index` is `nil`. Returns the new row's index.
     @discardableResult
     mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
         defer { table.nextKey += 1 }

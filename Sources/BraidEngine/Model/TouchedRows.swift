@@ -38,7 +38,7 @@ public struct TouchedRows: Sendable {
     /// Notes many edits that happened as one step.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
-    /// Appends notes of what happened after the notes of this list.
+    /// Appends notes of later edits to the notes of this list.
     public mutating func append(_ later: TouchedRows) {
         if notes.isEmpty { return notes = later.notes }
         for (section, notes) in later.notes { append(notes, section) }
@@ -80,7 +80,7 @@ public struct TouchedRows: Sendable {
     public enum Rows: Sendable {
         /// No row of the section was touched.
         case untouched
-        /// The listed rows were touched, no others.
+        /// Only the rows in the edits were touched.
         case edits(Edits)
         /// Any of the section's rows may have changed.
         case whole
