@@ -210,8 +210,8 @@ struct CellBinding: Sendable {
     var viewModel: Computed<RowInput>?
     /// Whether rows show their model. False for view-model bindings, which store the view model itself.
     var showsModel = true
-    /// Whether the program keeps the models. If so, the program's handlers insert and remove models, and the table
-    /// reads the models again after each command.
+    /// Whether the program keeps the models. If the program keeps the models, its handlers insert and remove models,
+    /// and the table reads the models again after each command.
     var isProvided = false
     /// Creates the cell object itself. `nil` for descriptions, where clients create the cells.
     var instance: CellMaker?

@@ -16,8 +16,8 @@ extension BatchUpdate {
     ///   The same rule applies to sections.
     /// - The first content of a row or title is unknown. A row or title that was changed and changed back is still an
     ///   update.
-    /// - The content of a row that was only moved is unknown. Such a row moves into an inserted section after the
-    ///   insert, and out of a deleted section before the delete.
+    /// - The content of a row that was only moved is unknown. A row with unknown content moves into an inserted section
+    ///   after the insert, and out of a deleted section before the delete.
     /// - If a row with unknown content moves into or out of a reloaded section, the result deletes and inserts the
     ///   section instead.
     ///

@@ -13,7 +13,7 @@ extension BatchUpdate {
     /// Computes the update for callers that know which rows without ids are the same before and after.
     ///
     /// - Parameter staying: returns the rows that stay in a section without ids, as ascending stretches of displayed
-    ///   rows. If it returns `nil`, the section's rows are compared by their indexes.
+    ///   rows. If `staying` returns `nil`, the section's rows are compared by their indexes.
     init(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows, staying: (SectionID) -> [MatchedStretch]?
     ) throws(Refusal) {

@@ -140,7 +140,8 @@ extension Refusal {
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
             // Other pointers refer to a template's result, or to a body that the transaction may contain with or
-            // without its resource's name. Such pointers would be wrong in the answer to a transaction.
+            // without its resource's name. Pointers into a template's result or a body would be wrong in the answer to
+            // a transaction.
             var refusal = self
             refusal.faults =
                 faults.isEmpty

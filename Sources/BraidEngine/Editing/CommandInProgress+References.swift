@@ -131,8 +131,8 @@ extension CommandInProgress {
 
 /// Looks for displayed rows by their ids in the sections that may display them.
 ///
-/// Some sections must be searched row by row. After many searches row by row, the object builds an index of all
-/// displayed rows, so that *n* references to *n* rows do not take O(*n*²).
+/// Some sections must be searched row by row. After many searches row by row, `RowSearch` builds an index of all
+/// displayed rows. With the index, *n* references to *n* rows take less than O(*n*²).
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?

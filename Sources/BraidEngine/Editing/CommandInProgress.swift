@@ -94,8 +94,8 @@ struct CommandInProgress {
         }
     }
 
-    /// Adds and removes sections until the table has exactly the sections that the program names now, so that the
-    /// display does not depend on earlier commands.
+    /// Gives the table exactly the sections that the program names now, so that the display does not depend on earlier
+    /// commands.
     ///
     /// Sections that chains bind by name come first, in the order of binding. All other sections follow in the order of
     /// their ids.

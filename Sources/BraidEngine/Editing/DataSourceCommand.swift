@@ -25,7 +25,7 @@ public struct SectionContent: Sendable {
 /// displayed, rows among those that are shown. An index out of bounds is never refused; each case says what it does.
 /// The table's `editing` policies do not apply, and no handlers run.
 ///
-/// These calls are refused:
+/// The following calls are refused:
 /// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
 /// - a change of derived rows (`editingNotAllowed`),
 /// - an added or removed section if the table declares its sections (`sectionsAreDeclared`).

@@ -228,8 +228,9 @@ extension RowHistory {
     /// 4. If the client meant the section's beginning, the row moves to the section's beginning.
     /// 5. The row moves before the nearest row below the place that is still in the section.
     ///
-    /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because no neighbouring row remains in the section.
-    ///   Also if rows without ids have changed, because nobody knows which of those rows remain.
+    /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because no neighbouring row remains in the section. The
+    ///   method also throws `rowGone` if rows without ids have changed, because nobody knows which of those rows
+    ///   remain.
     private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal)
         -> RowPath
     {

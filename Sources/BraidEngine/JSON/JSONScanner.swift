@@ -24,8 +24,8 @@ struct JSONScanner {
 
     /// The compact text up to the last white space that was removed. Empty until white space is removed.
     private var kept: [UInt8] = []
-    /// The offset of the first input byte that is not in `kept` yet. Until white space is removed, the start of the
-    /// value.
+    /// The offset of the first input byte that is not in `kept` yet. The start of the value if no white space has been
+    /// removed yet.
     private var runStart = 0
 
     private init(_ input: UnsafeRawBufferPointer, depthLimit: Int) {

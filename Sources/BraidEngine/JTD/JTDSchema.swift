@@ -77,8 +77,8 @@ struct JTDNode: Sendable {
         /// The position of the first name's node. The nodes of the other names follow.
         var first: Int
         var allowsAdditional: Bool
-        /// Whether the schema contains `properties`. If it does, a value that is not an object is a mismatch of the
-        /// keyword `properties` (section 3.3.6).
+        /// Whether the schema contains `properties`. If the schema contains `properties`, a value that is not an object
+        /// is a mismatch of the keyword `properties` (section 3.3.6).
         var hasRequired: Bool
     }
 

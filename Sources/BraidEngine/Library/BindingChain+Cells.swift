@@ -51,8 +51,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model. The closure is called
-    ///     when a row is inserted, changes or gets another index, and when a view asks for the row's cell after a later
-    ///     command.
+    ///     when a row is inserted, changes or gets another index. The closure is also called when a view asks for the
+    ///     row's cell after a later command.
     ///   - models: returns the models by section, and is called at every refresh. A section that the closure leaves out
     ///     has no rows.
     @discardableResult

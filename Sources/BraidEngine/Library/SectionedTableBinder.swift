@@ -68,8 +68,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes: cells that are bound twice or not
     ///   at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` at the second call of
-    ///   `finish()`. Also the errors that the program's closures throw. Anything bound after `finish()` makes every
-    ///   command throw.
+    ///   `finish()`. `finish()` also throws the errors that the program's closures throw. Anything bound after
+    ///   `finish()` makes every command throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
