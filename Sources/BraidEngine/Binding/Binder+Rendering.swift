@@ -49,7 +49,7 @@ private struct SnapshotMaking {
     let previous: Binder.Previous?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
-    /// The values that changed for every section.
+    /// The kinds of values (``Reads``) that changed for every section since the previous snapshot.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
@@ -170,7 +170,7 @@ private struct SnapshotMaking {
         return oldPlace(of: id, near: place).map { shown[$0] }
     }
 
-    /// Returns the section's index among the previously displayed sections. `place` is the first guess, because most
+    /// Returns the section's index among the previously displayed sections. The search starts at `place`, because most
     /// commands leave sections where they are.
     private mutating func oldPlace(of id: SectionID, near place: Int) -> Int? {
         guard let previous else { return nil }
@@ -180,7 +180,7 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// Returns a section's facts. Its rows are rendered only if their number cannot be known otherwise.
+    /// Returns a section's facts. The section's rows are rendered only if their number cannot be known otherwise.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]

@@ -1,4 +1,4 @@
-/// A bound table: it decides what is displayed and what may be edited and moved. It contains no models.
+/// A bound table: it decides what is displayed and what may be edited and moved, and contains no models.
 public struct Binder: Sendable {
     /// The ids of the declared sections, in order. `nil` if sections are dynamic, that is, come with the models.
     public let declaredSections: [SectionID]?
@@ -52,7 +52,7 @@ public struct Binder: Sendable {
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
             for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
-            // Bindings of other scopes can also contain titles by section id.
+            // Bindings that name no section can also contain titles by section id.
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]
@@ -68,7 +68,7 @@ public struct Binder: Sendable {
         asksMovePolicy = all.contains(where: \.asksMovePolicy)
     }
 
-    /// Returns the same binder, which shows this value while the table has no rows. `nil` shows nothing.
+    /// Returns a copy of the binder that shows `empty` while the table has no rows. `nil` shows nothing.
     public func showing(empty: JSONText?) -> Binder {
         var binder = self
         binder.empty = empty

@@ -5,13 +5,14 @@ enum Scope: Sendable, Hashable {
     case sections([SectionID])
     /// Every section whose cells are not bound by name.
     case allOtherSections
-    /// Any section: a fallback for dimensions, and handlers that are called in addition to others.
+    /// Any section. A chain in this scope is a fallback for dimensions, and its handlers are called in addition to
+    /// others.
     case anySection
 }
 
 /// What a client may do to a row by editing, as in `UITableViewCell.EditingStyle`.
 public enum EditingStyle: String, Sendable {
-    /// Nothing, a delete of the row, or an insert before it.
+    /// No editing, a delete of the row, or an insert before the row.
     case none, delete, insert
 }
 
@@ -21,7 +22,7 @@ struct ModelType: Sendable {
     var name: UTF8Key?
     /// The place of the id in a model. `nil` if models of this type are not identifiable.
     var id: JSONPointer?
-    /// Whether a model without a usable id is accepted and has no identity. Otherwise it is refused.
+    /// Whether a model without a usable id is accepted, as a row without identity. If false, such a model is refused.
     var isIDOptional = false
     /// The schema of the models. `nil` accepts any JSON value.
     var schema: JTDSchema?
@@ -118,8 +119,8 @@ struct MovePolicy: Sendable {
     }
 }
 
-/// A move policy given as an expression. All sections that share the policy share one object, so that its targets are
-/// found once.
+/// A move policy given as an expression. All sections that share the policy share one object, so that the policy's
+/// targets are found once.
 final class PassingPolicy: Sendable {
     /// What the policy reads in addition to the sections' own facts.
     let reads: Reads
@@ -200,7 +201,7 @@ enum RowSource: Sendable {
     }
 }
 
-/// The rule that chooses a row's cell, and what that cell shows.
+/// The rule that chooses a row's cell and the cell's content.
 struct CellBinding: Sendable {
     var source = RowSource.stored
     /// Renders the cell's name as a JSON string.
@@ -209,8 +210,8 @@ struct CellBinding: Sendable {
     var viewModel: Computed<RowInput>?
     /// Whether rows show their model. False for view-model bindings, which store the view model itself.
     var showsModel = true
-    /// Whether the program keeps the models. Its handlers then insert and remove models, and the table reads them again
-    /// after each command.
+    /// Whether the program keeps the models. If the program keeps the models, its handlers insert and remove models,
+    /// and the table reads the models again after each command.
     var isProvided = false
     /// Creates the cell object itself. `nil` for descriptions, where clients create the cells.
     var instance: CellMaker?
@@ -238,8 +239,8 @@ struct Binding: Sendable {
     /// The header of all sections of the scope that have no entry in `headers`. `footer` is used in the same way.
     var header: Computed<SectionInput>?
     var footer: Computed<SectionInput>?
-    /// A view in place of the title, bound by a program. It wins over a title that is equally specific. Source: Braid's
-    /// rule.
+    /// A view in place of the header title, bound by a program. The view wins over a title that is equally specific.
+    /// Source: Braid's rule.
     var headerView: Computed<SectionInput>?
     var footerView: Computed<SectionInput>?
     var cellHeight: Computed<RowInput>?
@@ -256,7 +257,7 @@ struct Binding: Sendable {
     var onDelete: Handler?
     var onInsert: Handler?
     var onTap: Handler?
-    /// By cell and event.
+    /// The event handlers, by the cell's name and the event's name.
     var onEvent: [UTF8Key: [UTF8Key: Handler]] = [:]
     var onPrefetch: Handler?
     var prefetchDistance: Int?
@@ -297,7 +298,8 @@ struct Binding: Sendable {
         estimatedFooterHeight = estimatedFooterHeight ?? weaker.estimatedFooterHeight
         editing = editing ?? weaker.editing
         insertTemplate = insertTemplate ?? weaker.insertTemplate
-        // One link binds both values. If `movable` is `nil`, every row is movable, so `movable` alone says nothing.
+        // One link of a chain binds `moving` and `movable` together. If `movable` is `nil`, every row is movable, so
+        // `movable` alone says nothing.
         if moving == nil { (moving, movable) = (weaker.moving, weaker.movable) }
         onDelete = onDelete ?? weaker.onDelete
         onInsert = onInsert ?? weaker.onInsert
@@ -309,13 +311,14 @@ struct Binding: Sendable {
     }
 }
 
-/// The bindings that name no section, merged once instead of once for each section, because both can number thousands.
+/// The bindings that name no section, merged once instead of once for each section. A table can have thousands of such
+/// bindings and thousands of sections.
 struct UnnamedBindings {
-    /// The merged bindings of all other sections. Of two bindings, the later one wins.
+    /// The merged bindings of the scope `allOtherSections`. If two bindings differ, the later binding wins.
     let other: Binding?
-    /// The merged bindings of any section.
+    /// The merged bindings of the scope `anySection`.
     let any: Binding?
-    /// The tap handlers of any section, in the order of binding. All of them are called.
+    /// The tap handlers bound to any section, in the order of binding. A tap calls all of these handlers.
     let onTap: [Handler]
     let onDequeue: [CellFiller]
 

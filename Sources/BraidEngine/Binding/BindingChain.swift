@@ -1,10 +1,10 @@
 /// A chain of links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
 ///
-/// If two bindings are about the same section, the more specific one wins. Of two equally specific ones, the later one
-/// wins.
+/// If two bindings are about the same section, the more specific binding wins. Of two equally specific bindings, the
+/// later binding wins.
 ///
-/// `Cell` and `Model` are the types that the chain's cells were bound to. The chain carries them to its handlers. Until
-/// cells are bound, `Cell` is any cell; until models are bound or assumed, a chain has no model type.
+/// `Cell` and `Model` are the types that the chain's cells were bound to. The chain carries them to its handlers.
+/// Before cells are bound, `Cell` is any cell. Before models are bound or assumed, a chain has no model type.
 ///
 /// Source: Braid's binding chains.
 public struct BindingChain<Section: TableSection, Cell, Model> {
@@ -36,7 +36,7 @@ extension BindingChain {
         }
     }
 
-    /// Records the model type that the chain assumes. Another chain binds the models of its sections.
+    /// Records the model type that the chain assumes, because another chain binds the models of the same sections.
     @discardableResult
     func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
 

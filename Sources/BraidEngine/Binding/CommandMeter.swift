@@ -2,8 +2,8 @@ import Synchronization
 
 /// Limits the cost of one command: the work of all its templates together, and its time.
 ///
-/// Each rendering also has its own budget. The meter additionally bounds a cheap template that is rendered for a
-/// hundred thousand rows.
+/// Each rendering also has its own budget. The meter additionally bounds the total cost of a cheap template that is
+/// rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
     /// The shared budget of the command's templates.
     let templates: SharedJSONeBudget
@@ -33,8 +33,8 @@ final class CommandMeter: Sendable {
 
     /// Throws `commandTimeout` once the command has taken too long.
     ///
-    /// Every loop whose length a request can choose calls it: loops over a transaction's commands, references,
-    /// sections, rows and handlers.
+    /// Every loop whose length a request can choose calls `checkTime()`: loops over a transaction's commands,
+    /// references, sections, rows and handlers.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(
@@ -68,7 +68,7 @@ public struct TableLimits: Sendable {
     ///
     /// Bytes are counted as in ``JSONeBudget``.
     public var renderedBytes = Int.max
-    /// The time that one command may take. `nil` for no limit. It is checked between the parts of a command.
+    /// The time that one command may take, checked between the parts of the command. `nil` for no limit.
     public var commandTime: Duration?
 
     /// Creates the default limits: only the templates' steps are limited.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One section's facts, which expressions in `order` and `passing`, titles and dimensions read. `rowCount` counts
+/// The facts of one section, which expressions in `order` and `passing`, titles and dimensions read. `rowCount` counts
 /// displayed rows.
 struct SectionInput: Sendable {
     var id: SectionID
@@ -9,8 +9,8 @@ struct SectionInput: Sendable {
     var footer: JSONText
 }
 
-/// One row's facts, which cells, policies and dimensions read. `row` is the index among the section's stored rows, from
-/// 0.
+/// The facts of one row, which cells, policies and dimensions read. `row` is the row's index among the section's stored
+/// rows, from 0.
 struct RowInput: Sendable {
     var section: SectionID
     var row: Int
@@ -20,7 +20,7 @@ struct RowInput: Sendable {
 
 /// The values that an expression reads in addition to the row or section for which it is evaluated.
 ///
-/// These values decide when a binding's rows have to be rendered again.
+/// If a value in a binding's `Reads` changes, the binding's rows have to be rendered again.
 struct Reads: OptionSet, Sendable {
     let rawValue: Int
     init(rawValue: Int) { self.rawValue = rawValue }
@@ -59,7 +59,7 @@ final class Evaluation: Sendable {
     /// The command's time, in RFC 3339.
     let now: String
     let table: TableModel
-    /// Shared by all evaluations of a command.
+    /// The command's meter, which all evaluations of the command share.
     let meter: CommandMeter
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
@@ -159,7 +159,7 @@ extension Computed where Input == RowInput {
     /// Returns the cell of a model's type. A cell that the session registered wins over one that the table describes.
     ///
     /// - Parameter typeNamesCell: if true, a model type without a cell uses its own name as the cell's name. If false,
-    ///   such a row is refused.
+    ///   a row whose model type has no cell is refused.
     static func cellByModelType(_ described: RegisteredCells, typeNamesCell: Bool = false) -> Computed<RowInput> {
         Computed(reads: .cells) { input, evaluation in
             let type = input.model.modelType

@@ -1,7 +1,8 @@
-/// A source of models that a program keeps. Every command reads it again, like Braid's `models: { … }` closures.
+/// A source of models that a program keeps. Every command reads the source again, like Braid's `models: { … }`
+/// closures.
 ///
-/// A command reads all providers before it places any model. It therefore recognizes a model that moved from one
-/// chain's section to another's.
+/// A command reads all providers before it places any model. A command therefore recognizes a model that moved from one
+/// chain's section to another chain's section.
 protocol ModelProvider: AnyObject {
     /// Reads the models and finds out what changed since the last command that succeeded.
     func read(_ table: TableModel, _ departures: inout Departures) throws
@@ -18,7 +19,7 @@ protocol ModelProvider: AnyObject {
 /// The models that left their sections in this command, by id. A model that reappears elsewhere keeps its number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// If several sections contain the same id, the models that left later.
+    /// The models that left a section after another model with the same id. Several sections can contain the same id.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 

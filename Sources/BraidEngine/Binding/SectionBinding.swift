@@ -1,10 +1,10 @@
 /// Everything that is bound to one section, after precedence is resolved.
 ///
-/// Bindings that name the section win over those of all other sections, which win over those of any section. Of two
-/// equally specific bindings, the later one wins. Chains and JSON descriptions both end here, and rendering, editing
-/// and moving read only this result.
+/// Bindings that name the section win over those of all other sections, which win over those of any section. If two
+/// bindings are equally specific, the later binding wins. Binding chains and JSON descriptions both produce a
+/// `SectionBinding`. Rendering, editing and moving read only the `SectionBinding`.
 ///
-/// It is a class because it has many members to retain and every snapshot looks it up for every section.
+/// `SectionBinding` is a class because it has many members to retain and every snapshot looks it up for every section.
 final class SectionBinding: Sendable {
     let section: SectionID
     let cells: CellBinding
@@ -41,9 +41,9 @@ final class SectionBinding: Sendable {
     ///
     /// - Returns: `nil` if no binding binds the section's cells.
     init?(section: SectionID, named: [Binding], unnamed: UnnamedBindings) {
-        // "All other" sections are those whose cells no binding binds by name.
+        // "All other sections" are the sections whose cells no binding binds by name.
         let other = named.contains { $0.cells != nil } ? nil : unnamed.other
-        // The winning binding is first.
+        // Order the bindings by precedence, the winning binding first.
         let ownByPrecedence = named.reversed() + [other].compactMap { $0 }
         let byPrecedence = ownByPrecedence + [unnamed.any].compactMap { $0 }
         guard let bound = byPrecedence.first(where: { $0.cells != nil }), let cells = bound.cells else { return nil }
@@ -93,10 +93,11 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The tap handlers of the section itself and of any section. All of them are called.
+    /// The tap handlers of the section itself and those bound to any section. A tap calls all of these handlers.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
 
-    /// The functions that fill cells, of the section itself and of any section. All of them are called.
+    /// The functions that fill cells: those of the section itself and those bound to any section. Filling a cell calls
+    /// all of these functions.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
     /// Whether the section's rows may be moved at all.
@@ -104,8 +105,8 @@ final class SectionBinding: Sendable {
 
     /// Returns whether rows of a model type may be moved into this section.
     ///
-    /// The section accepts rows of the same model type. It also accepts other types if a program's `onInsert` creates
-    /// the models itself.
+    /// The section accepts rows of its own model type. The section also accepts other types if a program's `onInsert`
+    /// creates the models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }

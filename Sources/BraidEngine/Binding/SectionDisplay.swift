@@ -8,7 +8,7 @@ public struct SectionDisplay: Sendable {
         /// sections with rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
-        /// The reason why a command cannot set the displayed sections. `nil` if it can.
+        /// The reason why a command cannot set the displayed sections. `nil` if a command can set them.
         var whyNotSet: String? {
             self == .manuallyManaged ? nil : "The sections' display is automatic (\(rawValue)): it cannot be set."
         }
@@ -21,11 +21,11 @@ public struct SectionDisplay: Sendable {
     }
 
     enum Order: Sendable {
-        /// As declared. Dynamic sections are in the order of their first appearance.
+        /// Displays declared sections in declared order, and dynamic sections in the order of their first appearance.
         case declared
-        /// As the function sorts the displayed sections.
+        /// Displays sections in the order in which the function returns them.
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
-        /// Ascending by the expression's value. Sections with equal values keep their declared order.
+        /// Displays sections ascending by the expression's value. Sections with equal values keep their declared order.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
 
         /// What the order reads in addition to the sections' own facts.
@@ -42,7 +42,7 @@ public struct SectionDisplay: Sendable {
 
     /// Returns the displayed sections, in order, as positions in `table.sections`.
     ///
-    /// - Parameter input: returns the facts of the section at a position. Its row count is the number of rows that the
+    /// - Parameter input: returns the facts of the section at a position. The row count is the number of rows that the
     ///   section would display.
     /// - Complexity: O(sections log sections).
     func displayedPositions(

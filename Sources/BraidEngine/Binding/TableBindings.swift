@@ -1,6 +1,7 @@
 /// Collects what binding chains bind, in the order in which they are written, and makes a `Binder` from it.
 ///
-/// A program's chains and a compiled table description both use it, so that a table is bound in one way only.
+/// A program's chains and a compiled table description both use `TableBindings`, so that a table is bound in one way
+/// only.
 final class TableBindings<Section: TableSection> {
     /// The declared sections. `nil` if sections are dynamic and come with the models.
     let declared: [SectionID]?
@@ -9,11 +10,12 @@ final class TableBindings<Section: TableSection> {
     /// The program's Swift models, by the numbers that represent them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
-    /// The asynchronous sequences that were bound. Each calls its closure after every element.
+    /// The asynchronous sequences that were bound. Each sequence calls its `arrived` closure after every element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
     /// Updates the program's binder, unless a command is running.
     var refresh: () -> Void = {}
-    /// The program's mistakes. `finish()` throws those made before it. Every later command throws those made after it.
+    /// The program's mistakes. `finish()` throws the mistakes made before the call of `finish()`. A mistake made later
+    /// makes every later command throw.
     var mistakes: [String] = []
     var isFinished = false
     var bindings: [Binding] = []
@@ -62,8 +64,8 @@ final class TableBindings<Section: TableSection> {
 
     /// Starts a chain for any section, bound by name or not.
     ///
-    /// The chain is a fallback for dimensions, and its handlers are called in addition to others. It binds no cells,
-    /// titles, editing or moving.
+    /// The chain is a fallback for dimensions, and its handlers are called in addition to others. A chain for any
+    /// section binds no cells, titles, editing or moving.
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {
@@ -171,8 +173,8 @@ final class SectionNames<Section: TableSection> {
 
     /// Adds a section.
     ///
-    /// Of two dynamic sections with the same id, the newer one wins. Throws if two different declared sections share an
-    /// id.
+    /// Of two dynamic sections with the same id, the newer section wins. Throws if two different declared sections
+    /// share an id.
     func add(_ section: Section) throws(Refusal) {
         let known = byID.updateValue(section, forKey: section.sectionID)
         guard !areDeclared || known == nil || known == section else {

@@ -27,7 +27,7 @@ extension TableSection where Self: CollectionIdentifiable {
     public var sectionID: SectionID { SectionID(collectionId) }
 }
 
-// An enum's cases have names, and their default `collectionId` is not better than the name.
+// An enum's case is identified by its name: the default `collectionId` of an enum is no better.
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
     /// The name of the enum's case.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
@@ -53,7 +53,7 @@ extension TableSection where Self: RawRepresentable & Comparable, RawValue: Comp
 ///
 /// Source: Braid's `CollectionIdentifiable`.
 public protocol CollectionIdentifiable {
-    /// The identity. It is unique within a section, and does not change while the model represents the same thing.
+    /// The model's identity: unique within a section, and unchanged while the model represents the same thing.
     var collectionId: String { get }
 }
 

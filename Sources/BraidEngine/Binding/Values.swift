@@ -1,12 +1,12 @@
 /// The Swift values that a table contains, each represented by a number.
 ///
-/// The engine stores, compares and diffs JSON. In this JSON a number represents a program's model. A row keeps its
-/// number while its model is unchanged, and a new number means a changed model. The engine's functions for JSON
+/// The engine stores, compares and diffs JSON. A number in the engine's JSON represents a program's model. A row keeps
+/// its number while its model is unchanged, and a new number means a changed model. The engine's functions for JSON
 /// therefore work for any Swift type without a second implementation.
 ///
-/// A number that is no longer used is retired. The next command after the one that retired it forgets it: until then, a
-/// view can still make the cells of rows that the last update removes. If a command fails, the numbers that it added
-/// are forgotten.
+/// A number that is no longer used is retired, and the command after the one that retired it forgets the number.
+/// Between the two commands, a view can still make the cells of rows that the last update removes. If a command fails,
+/// the numbers that it added are forgotten.
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
@@ -57,8 +57,8 @@ final class Values {
 
 /// A wrapper that lets a `Sendable` type contain a program's closures and values.
 ///
-/// It is safe because binders that run a program's closures are not `Sendable` themselves. The closures are called
-/// where the program created the binder, so they need not be `Sendable`.
+/// `Confined` is safe because binders that run a program's closures are not `Sendable` themselves. A binder calls its
+/// closures where the program created the binder, so the closures need not be `Sendable`.
 struct Confined<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

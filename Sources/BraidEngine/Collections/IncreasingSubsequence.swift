@@ -12,15 +12,15 @@ enum IncreasingSubsequence {
         heaviest(of: values.count, { values[$0] }, weight: { weights[$0] })
     }
 
-    /// Returns the same for `count` values that are read by closures.
+    /// Returns the heaviest increasing subsequence of `count` values that closures return.
     @inline(__always)
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(
         of count: Int, _ value: (Int) -> Int, weight: (Int) -> Weight
     ) -> [Int] {
         if !(1..<max(1, count)).contains(where: { value($0) <= value($0 - 1) }) { return Array(0..<count) }
 
-        // Each node describes the value at its position. Its `heaviestEnd` belongs to the Fenwick tree instead, to the
-        // rank that is the node's position plus one.
+        // Each node describes the value at its position, except for `heaviestEnd`. A node's `heaviestEnd` belongs to
+        // the Fenwick tree, to the rank that is the node's position plus one.
         var nodes = ContiguousArray<Node<Weight>>()
         nodes.reserveCapacity(count)
         for position in 0..<count { nodes.append(Node(total: weight(position))) }
@@ -58,10 +58,10 @@ enum IncreasingSubsequence {
     private struct Node<Weight> {
         /// The rank of the value, from 1.
         var rank = 1
-        /// The weight of the heaviest subsequence that ends with the value. Until the loop reaches the value, the
-        /// value's own weight.
+        /// The weight of the heaviest subsequence that ends with the value. Before the loop reaches the value, `total`
+        /// is the value's own weight.
         var total: Weight
-        /// The position of the previous value in that subsequence, or -1.
+        /// The position of the previous value in the heaviest subsequence that ends with the value, or -1.
         var previous = -1
         /// The last position of the heaviest subsequence among the ranks that this node of the Fenwick tree covers, or
         /// -1.
@@ -73,7 +73,7 @@ enum IncreasingSubsequence {
     @inline(__always)
     private static func rank<Weight>(_ nodes: inout ContiguousArray<Node<Weight>>, _ value: (Int) -> Int) {
         if nodes.count <= 16 {
-            // For short lists, counting is faster than sorting.
+            // For short lists, comparing each pair of values is faster than sorting.
             for later in nodes.indices {
                 for earlier in 0..<later {
                     if value(earlier) < value(later) { nodes[later].rank += 1 } else { nodes[earlier].rank += 1 }
@@ -86,9 +86,9 @@ enum IncreasingSubsequence {
         }
     }
 
-    /// Returns the positions, ascending, of a longest strictly increasing subsequence. Among equal choices the earlier
-    /// position wins. O(n log n). Source: Knuth, "Permutations, matrices, and generalized Young tableaux", 1970, with
-    /// binary search.
+    /// Returns the positions, ascending, of a longest strictly increasing subsequence. Among subsequences of equal
+    /// length the earlier position wins. O(n log n). Source: Knuth, "Permutations, matrices, and generalized Young
+    /// tableaux", 1970, with binary search.
     static func longest(_ values: [Int]) -> [Int] {
         // The loop runs from the end. `starts[k]` is the first position of the subsequence of k + 1 values with the
         // highest first value.

@@ -1,4 +1,4 @@
-// Many changes at once.
+// Replaces many ranges of a list at once.
 extension PersistentList {
     /// A range of elements, which may be empty, and the elements that replace it.
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
@@ -7,8 +7,8 @@ extension PersistentList {
     ///
     /// - Parameter replacements: replacements with ascending, disjoint ranges. All ranges are in the list before the
     ///   change.
-    /// - Complexity: O(log count) for each changed element if they are few, otherwise
-    ///   O(count / 64 + elements of the changed chunks).
+    /// - Complexity: O(log count) for each changed element if few elements change. If many elements change, O(count /
+    ///   64 + elements of the changed chunks).
     mutating func replace(_ replacements: [Replacement]) {
         precondition(
             replacements.last.map { $0.range.upperBound <= count } ?? true, "PersistentList: index out of bounds")
@@ -20,8 +20,8 @@ extension PersistentList {
         }
     }
 
-    /// If at most one element in `fewOf` changes, the elements are changed one by one. One such change takes as long as
-    /// passing a few chunks of about fifty elements.
+    /// If at most one element in `fewOf` changes, the elements are changed one by one. Changing one element takes as
+    /// long as passing a few chunks of about fifty elements.
     private static var fewOf: Int { 512 }
 
     private mutating func replaceOneByOne(_ replacement: Replacement) {
@@ -63,7 +63,7 @@ extension PersistentList {
         root = leaves.root()
     }
 
-    /// Builds leaves from runs of elements and whole chunks, in order. It avoids narrow leaves between other leaves.
+    /// Builds leaves from runs of elements and whole chunks, in order, and avoids narrow leaves between other leaves.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
         private var run = Chunk()
@@ -75,7 +75,7 @@ extension PersistentList {
                 run.append(contentsOf: rest.prefix(count))
                 rest = rest.dropFirst(count)
                 if run.count == widest {
-                    // The remaining quarter is wide enough for a leaf.
+                    // The quarter of the run that remains is wide enough for a leaf.
                     done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
                     run.removeSubrange(..<(widest * 3 / 4))
                 }

@@ -5,12 +5,12 @@ extension PersistentList {
 
     struct Child: Sendable {
         fileprivate(set) var node: Node
-        /// The number of elements in this child and in those before it.
+        /// The number of elements in the child and in the children before it.
         let end: Int
     }
 
     struct Inner: Sendable {
-        /// The children. Never empty.
+        /// The children of an inner node. A node always has children.
         fileprivate(set) var children: ContiguousArray<Child>
 
         init(_ children: ContiguousArray<Child>) { self.children = children }
@@ -53,7 +53,7 @@ extension PersistentList {
         }
     }
 
-    /// A node of the tree. All leaves have the same depth.
+    /// A node of the list's tree. All leaves of the tree have the same depth.
     enum Node: Sendable {
         case leaf(Chunk)
         case inner(Inner)
@@ -92,7 +92,7 @@ extension PersistentList {
         }
     }
 
-    /// The maximum width of a node. A wider node is split. A node below a quarter of this width is joined with a
+    /// The maximum width of a node. A wider node is split. A node below a quarter of the maximum width is joined with a
     /// neighbour.
     static var widest: Int { 64 }
 
@@ -136,13 +136,13 @@ extension PersistentList {
         }
     }
 
-    /// Returns the content of two neighbours as one node or, if it is too wide, as two nodes.
+    /// Returns the content of two neighbouring nodes as one node or, if one node would be too wide, as two nodes.
     private static func joined(_ left: Node, _ right: Node) -> (Node, Node?) {
         switch (left, right) {
         case (.leaf(let left), .leaf(let right)): leaves(left + right)
         case (.inner(let left), .inner(let right)):
             inners(Inner((left.children + right.children).map { $0.node }).children)
-        // Never happens: neighbours are on the same level.
+        // A leaf and an inner node are never neighbours: neighbours are on the same level.
         default: (left, right)
         }
     }

@@ -2,7 +2,7 @@ extension PersistentList {
     /// The direction of a walk.
     enum Direction { case forward, backward }
 
-    /// A position between two elements. It moves through the list by elements of a chunk, by chunks or by whole
+    /// A position between two elements of a list. A cursor moves by elements of a chunk, by chunks or by whole
     /// subtrees.
     struct Cursor {
         private(set) var path: [(inner: Inner, child: Int)] = []
@@ -12,7 +12,7 @@ extension PersistentList {
         let direction: Direction
 
         /// Creates a cursor before the element at `index` or, if the direction is backward, behind the element before
-        /// it. The list must contain the element next to the cursor. `nil` if the list is empty. O(log count).
+        /// it. The list must contain the element next to the cursor. Returns `nil` if the list is empty. O(log count).
         init?(_ list: PersistentList, at index: Int, _ direction: Direction) {
             guard var node = list.root else { return nil }
             var rest = direction == .forward ? index : index - 1
@@ -81,8 +81,8 @@ extension PersistentList {
         }
     }
 
-    /// Random access to a list. It keeps the chunk of the last accessed element, so that neighbouring elements are
-    /// found faster.
+    /// Random access to a list. A window keeps the chunk of the last accessed element, so that neighbouring elements
+    /// are found faster.
     struct Window {
         private let list: PersistentList
         private var chunk: Chunk = []
@@ -109,10 +109,10 @@ extension PersistentList {
     /// After an edit of one element, a walk over the whole list costs O(log count).
     ///
     /// - Parameters:
-    ///   - limit: the maximum number of elements to pass. Both lists must contain that many.
-    ///   - accept: called where the lists do not share a node. It receives both cursors, the number of elements ahead
-    ///     and the number of elements passed so far. It returns how many of the elements ahead it accepts. If it does
-    ///     not accept all of them, the walk ends.
+    ///   - limit: the maximum number of elements to pass. Both lists must contain at least `limit` elements.
+    ///   - accept: called where the lists do not share a node. `accept` receives both cursors, the number of elements
+    ///     ahead and the number of elements passed so far. `accept` returns how many of the elements ahead it accepts.
+    ///     If `accept` does not accept all elements ahead, the walk ends.
     /// - Returns: the number of elements passed.
     static func walk(
         _ left: PersistentList, _ leftStart: Int, _ right: PersistentList, _ rightStart: Int, limit: Int,
@@ -182,8 +182,8 @@ extension PersistentList {
         }
     }
 
-    /// Calls a closure with the elements of a range, one chunk at a time. It receives the index of the chunk's first
-    /// element and a buffer of the elements, which must not leave the closure. O(log count + range).
+    /// Calls a closure with the elements of a range, one chunk at a time. The closure receives the index of the chunk's
+    /// first element and a buffer of the elements, which must not leave the closure. O(log count + range).
     @inline(__always)
     func forEachBuffer<Failure: Error>(
         in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void

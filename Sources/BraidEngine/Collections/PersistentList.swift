@@ -19,7 +19,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         var run = Chunk()
         let full = Self.widest * 3 / 4
         var left = elements.underestimatedCount
-        // Reserve no more than needed: most lists are short, and there are many of them.
+        // Reserve no more memory than needed: a table has many lists, and most lists are short.
         run.reserveCapacity(Swift.min(left, full))
         for element in elements {
             if run.count == full {
@@ -82,7 +82,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         guard var node = root else { return 0 }
         var before = 0
         while case .inner(let inner) = node {
-            // Find the last child that begins before that index.
+            // Find the last child that begins before the first index at which the condition holds.
             var low = 0, high = inner.children.count - 1
             while low < high {
                 let middle = (low + high + 1) / 2
@@ -154,7 +154,7 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
         }
     }
 
-    /// An iterator over a list's elements. It keeps the list as it was when the iterator was created.
+    /// An iterator over a list's elements, which keeps the list as it was when the iterator was created.
     public struct Iterator: IteratorProtocol {
         let chunks: ContiguousArray<Chunk>
         var chunk = 0

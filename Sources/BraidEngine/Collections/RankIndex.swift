@@ -1,8 +1,8 @@
-/// An index from rows' ids to their ranks. It is a value: changing one entry of a shared index copies a chunk of about
-/// fifty entries and the nodes above the chunk.
+/// An index from rows' ids to their ranks. A `RankIndex` is a value: changing one entry of a shared index copies a
+/// chunk of about fifty entries and the nodes above the chunk.
 ///
-/// An entry has 16 bytes: half a hash and a rank. The ids themselves are only in the rows, and the caller compares them
-/// there.
+/// An entry has 16 bytes: half a hash and a rank. Only the rows contain the ids themselves, and the caller compares the
+/// ids.
 struct RankIndex: Sendable {
     private struct Entry {
         var hash: UInt32
@@ -40,7 +40,7 @@ struct RankIndex: Sendable {
 
     private static func half(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
-    /// Calls `find` with each rank that has the hash. Returns its first result that is not `nil`.
+    /// Calls `find` with each rank that has the hash. Returns the first result of `find` that is not `nil`.
     func first<Result>(of hash: UInt64, _ find: (_ rank: Int) -> Result?) -> Result? {
         let half = Self.half(hash)
         var position = entries.firstPosition { $0.hash >= half }

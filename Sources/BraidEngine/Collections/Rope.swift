@@ -115,8 +115,8 @@ struct Rope<Piece: RopePiece> {
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
         var cutOff: Piece?
         let (left, right) = split(node, at: index, &cutOff)
-        // Joining from the root puts the new node at the depth that its random priority requires. Where the piece was
-        // cut, the node could end up below a lower priority.
+        // Joining from the root puts the new node at the depth that its random priority requires. If the new node were
+        // put where the piece was cut, it could end up below a node of lower priority.
         return (left, cutOff.map { joined(add($0), right) } ?? right)
     }
 

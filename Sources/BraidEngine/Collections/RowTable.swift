@@ -1,16 +1,15 @@
-/// A hash table from ids to the positions of entries. It uses open addressing with linear probing and is at most half
-/// full.
+/// A hash table from ids to the positions of entries, with open addressing and linear probing, at most half full.
 ///
 /// A slot contains 32 bits of the hash and the entry's position plus one, also in 32 bits. Probing therefore reads a
 /// row only if the hashes agree. The caller verifies candidates with `==`.
 ///
-/// The hash has a random seed in each process, so nobody can choose ids that collide. Its lowest bit is not used:
-/// `RowMarks` stores another flag there.
+/// The hash has a random seed in each process, so nobody can choose ids that collide. The hash's lowest bit is not
+/// used: `RowMarks` stores another flag in the bit.
 struct RowTable {
     private var slots: ContiguousArray<UInt64> = []
     private var mask = 0
 
-    /// Creates a table without entries. Nothing can be inserted into it.
+    /// Creates a table without entries, into which nothing can be inserted.
     init() {}
 
     /// Creates a table for at most `capacity` entries.

@@ -1,6 +1,7 @@
 extension RandomAccessCollection where Self: RangeReplaceableCollection & MutableCollection, Index == Int {
     /// Sorts the elements by ascending keys. The sort is stable. O(n) if the elements are in order already, as in most
-    /// lists of a diff, if they form a few ascending or descending runs, or for large lists with small keys.
+    /// lists of a diff. The sort is also O(n) if the elements form a few ascending or descending runs, and for large
+    /// lists with small keys.
     mutating func sortAscending(by key: (Element) -> UInt64) {
         var descents = 0, last: UInt64 = 0, bits: UInt64 = 0
         for element in self {

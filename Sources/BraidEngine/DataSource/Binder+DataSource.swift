@@ -9,8 +9,8 @@ extension Binder {
         return sections(showing: .cellByModelType(RegisteredCells(), typeNamesCell: true), of: type)
     }()
 
-    /// The binder of ``DataSourceController``'s table. Its models are numbers that represent the program's values, so
-    /// nothing in its rows depends on a model.
+    /// The binder of ``DataSourceController``'s table. The table's models are numbers that represent the program's
+    /// values, so nothing in the rows depends on a model.
     static let values = sections(showing: Computed(constant: .string("")), of: ModelType(id: nil))
 
     private static func sections(showing cell: Computed<RowInput>, of type: ModelType) -> Binder {

@@ -1,4 +1,4 @@
-/// Sections of rows of any type, changed by index path: the library of the same name, on the server's engine.
+/// Sections of rows of any type, changed by index path: the library DataSourceController, on the server's engine.
 ///
 /// ```swift
 /// let source = DataSourceController(rows: ["tea", "coffee"], delegate: self)
@@ -8,10 +8,10 @@
 /// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "")
 /// ```
 /// Counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, whether or not a call has notified.
-/// ``snapshot`` and ``lastUpdate`` show what notifying calls have published. The class is not `Sendable`: use it on the
-/// actor or in the task that created it.
+/// ``snapshot`` and ``lastUpdate`` show what notifying calls have published. `DataSourceController` is not `Sendable`:
+/// use a controller on the actor or in the task that created it.
 ///
-/// Every call is a ``DataSourceCommand``: bounds, notifications and updates are those of the HTTP API.
+/// Every call is a ``DataSourceCommand``: bounds, notifications and updates follow the same rules as in the HTTP API.
 /// Source: DataSourceController, https://github.com/peredaniel/DataSourceController
 public final class DataSourceController {
     /// A section's data and its rows.
@@ -43,7 +43,7 @@ public final class DataSourceController {
     private var sectionData: [SectionID: any SectionDataModelType] = [:]
     private var dataControllers: [ObjectIdentifier: any CellDataController.Type] = [:]
 
-    /// Creates a controller with sections. The delegate is not notified of them.
+    /// Creates a controller with sections. The delegate is not notified of the creation.
     public init(sections: [Section] = [], delegate: (any DataSourceControllerDelegate)? = nil) {
         snapshot = Snapshot()
         update(allSections: sections)
@@ -51,17 +51,17 @@ public final class DataSourceController {
         self.delegate = delegate
     }
 
-    /// Creates a controller with one section. The delegate is not notified of it.
+    /// Creates a controller with one section. The delegate is not notified of the creation.
     public convenience init(section: Section, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [section], delegate: delegate)
     }
 
-    /// Creates a controller with one section of rows. The delegate is not notified of them.
+    /// Creates a controller with one section of rows. The delegate is not notified of the creation.
     public convenience init(rows: [Any], delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [Section(rows: rows)], delegate: delegate)
     }
 
-    /// Creates a controller with one row. The delegate is not notified of it.
+    /// Creates a controller with one row. The delegate is not notified of the creation.
     public convenience init(row: Any, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(rows: [row], delegate: delegate)
     }
@@ -84,12 +84,12 @@ extension DataSourceController {
     /// Returns the stored model at an index path. `nil` if the row does not exist.
     public func modelObject(at indexPath: RowPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
 
-    /// Returns a section's data. `nil` if the section does not exist or has none.
+    /// Returns a section's data: its header and footer. `nil` if the section does not exist or has no data.
     public func data(for section: Int) -> (any SectionDataModelType)? {
         stored.sections.indices.contains(section) ? sectionData[stored.sections[section].id] : nil
     }
 
-    /// The delegate's empty state, while there are no stored rows. `nil` otherwise.
+    /// The delegate's empty state while no rows are stored. `nil` while rows are stored.
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
     /// Returns the number that represents the row's model in the engine's table.
@@ -113,8 +113,8 @@ extension DataSourceController {
 
     /// Returns the data controller for a model.
     ///
-    /// - Returns: the model itself if it is a data controller. Otherwise a data controller of the type registered for
-    ///   the model's type, populated with the model. `nil` if none is registered.
+    /// - Returns: the model itself if it is a data controller. Any other model populates a data controller of the type
+    ///   registered for the model's type. `nil` if no data controller is registered for the model's type.
     public func dataController(for model: Any) -> (any CellDataController)? {
         if let controller = model as? any CellDataController { return controller }
         return dataControllers[ObjectIdentifier(type(of: model))]?.populate(with: model)
@@ -134,8 +134,10 @@ extension DataSourceController {
     /// Carries out a call and notifies the delegate.
     ///
     /// - Parameters:
-    ///   - old: the numbers that the call removes from the table. They are forgotten if the call is applied.
-    ///   - new: the numbers that the call adds to the table. They are forgotten if the call is not applied.
+    ///   - old: the numbers that the call removes from the table. If the call is applied, the removed numbers are
+    ///     forgotten.
+    ///   - new: the numbers that the call adds to the table. If the call is not applied, the added numbers are
+    ///     forgotten.
     ///   - data: the data of sections, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],

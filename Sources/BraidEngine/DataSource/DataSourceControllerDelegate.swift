@@ -6,7 +6,8 @@ public protocol DataSourceControllerDelegate: AnyObject {
     func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int)
     /// Notifies that the rows at these index paths changed, in the order of the call. The list can be empty.
     func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath])
-    /// Returns what to show while the data source has no rows. The original's `backgroundEmptyView(for:)`.
+    /// Returns what to show while the data source has no rows. In the library DataSourceController:
+    /// `backgroundEmptyView(for:)`.
     func emptyState(for dataSource: DataSourceController) -> Any?
 }
 

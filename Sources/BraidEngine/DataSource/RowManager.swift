@@ -1,5 +1,5 @@
-/// An object that changes rows by index path. An index out of bounds never fails. Each method says what it does
-/// instead.
+/// An object that changes rows by index path. An index out of bounds never fails: each method says what it does for
+/// such an index.
 ///
 /// With `notify` false, the change is stored. The delegate is not notified, and no update contains the change until a
 /// later call notifies. Index paths count in the stored rows.
@@ -7,19 +7,19 @@ public protocol RowManager: AnyObject {
     /// Inserts a row before the row at an index path. If the section does not exist, a new section at the end gets the
     /// row. If the row does not exist, the new row is appended to the section.
     ///
-    /// Notifies `dataSourceWasMutated(_:section:)`, or `dataSourceWasMutated(_:)` if it adds a section.
+    /// Notifies `dataSourceWasMutated(_:section:)`, or `dataSourceWasMutated(_:)` if the call adds a section.
     func add(row: Any, at indexPath: RowPath, notify: Bool)
     /// Replaces the row at an index path. Ignored if the row does not exist. Notifies `dataSourceWasMutated(_:rows:)`.
     func update(row: Any, at indexPath: RowPath, notify: Bool)
     /// Replaces all rows of a section. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:rows:)`
-    /// with all its rows.
+    /// with all rows of the section.
     func update(rows: [Any], atSection section: Int, notify: Bool)
     /// Replaces rows, in ascending order. If one section's index is too high, the whole call is ignored. A row that
     /// does not exist, or a negative index, is skipped. Notifies `dataSourceWasMutated(_:rows:)` with the replaced
     /// rows, even if the list is empty.
     func update(rows: [RowPath: Any], notify: Bool)
-    /// Removes a row. Ignored if the row does not exist. An empty section is removed with it. Notifies
-    /// `dataSourceWasMutated(_:)`.
+    /// Removes a row. Ignored if the row does not exist. A section that becomes empty is removed with its last row.
+    /// Notifies `dataSourceWasMutated(_:)`.
     func remove(rowAt indexPath: RowPath, notify: Bool)
 }
 
@@ -38,8 +38,8 @@ extension RowManager {
 
 /// An object that changes sections by index, as ``RowManager`` changes rows. Indexes count in the stored sections.
 public protocol SectionManager: AnyObject {
-    /// Inserts a section before the one at an index. At the end if the index is `nil` or does not exist. Notifies
-    /// `dataSourceWasMutated(_:)`.
+    /// Inserts a section before the section at an index. Appends the section if the index is `nil` or does not exist.
+    /// Notifies `dataSourceWasMutated(_:)`.
     func add(section: DataSourceController.Section, at index: Int?, notify: Bool)
     /// Replaces a section's data. Ignored if the section does not exist. Notifies `dataSourceWasMutated(_:section:)`.
     func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool)

@@ -1,4 +1,4 @@
-// The compilation of one binding: its scope, and the links of its chain. Each link is read by itself.
+// Compiles one binding of a table description: its scope, and the links of its chain. Each link is read by itself.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -157,7 +157,7 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
-    /// Returns whether the scope names sections, but not this one.
+    /// Returns whether the scope names sections, but not `section`.
     func excludes(_ section: SectionID) -> Bool {
         if case .sections(let ids) = self { !ids.contains(section) } else { false }
     }

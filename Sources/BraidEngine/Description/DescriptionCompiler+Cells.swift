@@ -1,4 +1,4 @@
-// The compilation of a binding's cells and of the source of their rows.
+// Compiles a binding's cells and the source of the binding's rows.
 extension DescriptionCompiler {
     mutating func bindCells(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer

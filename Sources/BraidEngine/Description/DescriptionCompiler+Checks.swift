@@ -20,7 +20,7 @@ extension DescriptionCompiler {
                     continue
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
-                // One conflicting section is enough for the message.
+                // The message names only one conflicting section.
                 let other = sources.first {
                     binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false
                 }
@@ -52,7 +52,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Warns about actions on the handler's own row where that row is derived, because no action can change it.
+    /// Warns about actions on the handler's own row if the row is derived, because no action can change a derived row.
     func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
         for binding in bindings.bindings where reader.warnings.count < DescriptionReader.faultLimit {

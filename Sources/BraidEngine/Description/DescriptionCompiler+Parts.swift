@@ -1,4 +1,4 @@
-// The compilation of a binding's other links: titles, dimensions, editing and moving.
+// Compiles a binding's titles, dimensions, editing and moving. DescriptionCompiler+Cells compiles its cells.
 extension DescriptionCompiler {
     typealias Chain = BindingChain<SectionID, Never, JSONText>
 

@@ -47,7 +47,7 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a dimension: a number of at least 0, `"automatic"`, or a template that renders one of them.
+    /// Reads a dimension: a number of at least 0, `"automatic"`, or a template that renders a number or `"automatic"`.
     mutating func dimension<Input>(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [],
         context: @escaping @Sendable (Input, Evaluation, Reads) -> JSONeContext
@@ -268,7 +268,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// Reads the target of an action, or returns `nil` if the action names none.
+    /// Reads the target of an action, or returns `nil` if the action names no target.
     private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
         if object["id"] != nil {
             if object["row"] != nil { fault(pointer, .conflict, "a target has either `id` or `row`") }

@@ -1,6 +1,6 @@
 /// Reads a description's JSON and collects every fault with its pointer, instead of stopping at the first fault.
 struct DescriptionReader {
-    /// The whole document. Models are sliced from it in their original spelling.
+    /// The whole document. Models are sliced from the document in their original spelling.
     let text: JSONText
     /// The declared sections, once they are known. `nil` if sections are dynamic.
     var declared: Set<SectionID>?
@@ -9,14 +9,14 @@ struct DescriptionReader {
     private(set) var faults: [Refusal.Fault] = []
     private(set) var faultCount = 0
     static let faultLimit = 100
-    /// The first hundred warnings: what is allowed but probably a mistake.
+    /// The first hundred warnings about parts of the description that are allowed but probably mistakes.
     private(set) var warnings: [Refusal.Fault] = []
     /// The names that templates of the current handler may read in addition to the names that all templates may read.
     var handlerNames: [String] = []
     /// The pointers of actions that change their handler's row.
     var actionsOnOwnRow: [JSONPointer] = []
 
-    /// Each binding's text. Without it, finding a binding would scan the document from its start each time.
+    /// Each binding's text. Without these texts, finding a binding would scan the document from its start each time.
     private let bindings: [JSONText]
 
     init(_ text: JSONText) {
@@ -137,8 +137,8 @@ struct DescriptionReader {
     /// The additional names that templates for a row may read.
     static let rowNames = ["model", "row"]
 
-    /// Warns about names that nothing provides. It is not a fault, because rendering fails only if it reaches such a
-    /// name.
+    /// Warns about names that nothing provides. An unknown name is not a fault, because rendering fails only if it
+    /// reaches the name.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let known = Self.commonNames + names + handlerNames
         for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
@@ -153,14 +153,15 @@ struct DescriptionReader {
         return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// Adds a warning. It replaces the same warning at an enclosing pointer, because the parts of a value are read
-    /// again on their own.
+    /// Adds a warning. The warning replaces the same warning at an enclosing pointer, because the parts of a value are
+    /// read again on their own.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// Checks that a section can exist: it is declared, or sections are dynamic. Otherwise it adds a fault.
+    /// Checks that a section can exist: it is declared, or sections are dynamic. Adds a fault if the section cannot
+    /// exist.
     @discardableResult
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }

@@ -4,7 +4,7 @@ indirect enum HandlerStep: Sendable {
     case action(HandlerAction)
 }
 
-/// An action of a handler. Its fields are templates over the names that the handler may read.
+/// An action of a handler. The action's fields are templates over the names that the handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget)
@@ -29,7 +29,7 @@ enum ActionTarget: Sendable {
 struct StepRunner {
     let call: HandlerCall
     let context: HandlerContext
-    /// The values that expressions read. It is replaced after each action, so that expressions read the current table.
+    /// The values that expressions read, replaced after each action, so that expressions read the current table.
     private var evaluation: Evaluation
     /// The place to which the handler itself has moved its row.
     private var movedTo: (section: SectionID, row: Int)?
@@ -73,7 +73,7 @@ struct StepRunner {
     /// table.
     private func current(_ editor: TableEditor) -> (section: SectionID, row: Int, model: JSONText)? {
         guard let key = call.key else { return nil }
-        // The row is in the handler's section, or in a section to which it was moved.
+        // The handler's row is in the handler's section, or in a section to which the row was moved.
         var places = [(call.section, call.row)]
         if case .movedTo(let section, let row)? = call.reason { places.append((section, row)) }
         if let movedTo { places.append(movedTo) }
@@ -252,8 +252,8 @@ extension StepRunner {
         try bounded(JSONText(try value(template, names, what)))
     }
 
-    /// Throws if JSON nests too deeply. Handlers that build on each other's results could nest it without limit, which
-    /// a client's request cannot.
+    /// Throws if JSON nests too deeply. Handlers that build on each other's results could nest JSON without limit. A
+    /// client's request has a limit of depth.
     private func bounded(_ json: JSONText) throws -> JSONText {
         guard json.depth <= 128 else { throw fault("it made JSON that nests deeper than 128 levels") }
         return json

@@ -13,7 +13,8 @@ public struct TableDescription: Sendable {
     /// The initial models of each section, in declared order or in order of first appearance, with their pointers in
     /// the document.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
-    /// What is allowed but probably a mistake, each with its pointer: for example names that nothing provides.
+    /// Warnings about parts of the document that are allowed but probably mistakes, for example names that nothing
+    /// provides. Each warning has its pointer.
     public let warnings: [Refusal.Fault]
 
     /// Checks and compiles a table description.
@@ -68,8 +69,8 @@ public struct TableDescription: Sendable {
         return faults
     }
 
-    /// Returns whether a string can name a table or a session: it matches `[A-Za-z0-9._-]{1,64}` and is neither `.` nor
-    /// `..`, which no URL path can contain (RFC 3986, section 5.2.4).
+    /// Returns whether a string can name a table or a session: the string matches `[A-Za-z0-9._-]{1,64}` and is neither
+    /// `.` nor `..`, which no URL path can contain (RFC 3986, section 5.2.4).
     public static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy {

@@ -10,13 +10,15 @@ public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension BatchUpdate {
-    /// One stage of an update, with the sections before and after it: what a view needs for one `performBatchUpdates`.
+    /// A stage of an update, with the sections before and after the stage: what a view needs for one
+    /// `performBatchUpdates`.
     public struct Step: Sendable {
         /// The stage's operations.
         public let stage: Stage
         /// The displayed sections before the stage.
         public let before: [Section]
-        /// The displayed sections after the stage. A table view's data source shows these inside the batch.
+        /// The displayed sections after the stage. A table view's data source shows the sections `after` inside the
+        /// batch.
         public let after: [Section]
     }
 
@@ -25,7 +27,7 @@ extension BatchUpdate {
     /// - Parameter snapshot: the snapshot at the revision ``from``.
     /// - Throws: ``UpdateFault`` if the snapshot is of another revision, and for the faults of ``applied(to:)`` except
     ///   a wrong ``totalRowCount``.
-    /// - Complexity: O(sections, and rows of the changed ones).
+    /// - Complexity: O(sections, and rows of the changed sections).
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         guard snapshot.revision == from else {
             throw UpdateFault(
@@ -44,7 +46,7 @@ extension BatchUpdate {
         return steps
     }
 
-    /// Returns the snapshot after this update. This is the reference for how clients apply updates.
+    /// Returns the snapshot after this update. The method is the reference for how clients apply updates.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
     /// - Throws: ``UpdateFault`` where a table view would crash and where a rule of the wire format is broken:
@@ -54,7 +56,7 @@ extension BatchUpdate {
     ///   - a stage without operations,
     ///   - a row or section that changes its id,
     ///   - a wrong revision or ``totalRowCount``.
-    /// - Complexity: O(sections, and rows of the changed ones).
+    /// - Complexity: O(sections, and rows of the changed sections).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         let sections = try steps(from: snapshot).last?.after ?? Array(snapshot.sections)
         let result = Snapshot(
@@ -71,7 +73,7 @@ extension BatchUpdate {
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
-    /// For each section before the stage, what happens to it. For each section after the stage, where it comes from.
+    /// What the stage does to each section before it, and where each section after the stage comes from.
     private var fates: [Fate]
     private var origins: [Origin]
 
@@ -172,7 +174,8 @@ private struct StageApplication {
     }
 
     /// Applies deletes, moves, reloads and updates at the rows' old positions. For each affected section, `rows` then
-    /// contains the remaining rows with their new content, at their indexes before the stage. Other places are `nil`.
+    /// contains the remaining rows with their new content, at their indexes before the stage. `rows` contains `nil` at
+    /// the indexes of rows that leave.
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {

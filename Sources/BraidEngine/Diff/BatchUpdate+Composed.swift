@@ -4,22 +4,25 @@ extension BatchUpdate {
 
     /// Folds consecutive updates into one update, which leads from the first one's ``from`` to the last one's ``to``.
     ///
-    /// The result contains as few row operations and stages as can be known without the table. It obeys the rules that
-    /// ``applied(to:)`` checks. Rows and sections that are inserted and deleted again disappear. Several moves become
-    /// one, or none if the row is back in its place. Several changes of content become one, with a visual reload if any
-    /// of them had one. ``state`` and ``empty`` are the last ones that were set. If only one update has stages, they
-    /// stay as they are.
+    /// The result contains as few row operations and stages as can be known without the table. The result obeys the
+    /// rules that ``applied(to:)`` checks. Rows and sections that are inserted and deleted again disappear. Several
+    /// moves of a row become one move, or no move if the row is back in its place. Several changes of content become
+    /// one, with a visual reload if any of these changes had one. ``state`` and ``empty`` are the last ones that were
+    /// set. If only one update has stages, those stages stay as they are.
     ///
     /// Updates do not contain everything, so the result differs from the diff of the two snapshots in these cases:
     /// - A deleted row's id is unknown unless an earlier update changed the row's content. If the id is known and the
-    ///   row is inserted again, it is the same row. Otherwise the result contains a delete and an insert. Sections
-    ///   likewise.
-    /// - The first content of a row or title is unknown. One that was changed and changed back is still an update.
-    /// - The content of a row that was only moved is unknown. It moves into an inserted section after the insert, and
-    ///   out of a deleted section before the delete.
-    /// - If such a row moves into or out of a reloaded section, the result deletes and inserts the section instead.
+    ///   row is inserted again, it is the same row. If the id is unknown, the result contains a delete and an insert.
+    ///   The same rule applies to sections.
+    /// - The first content of a row or title is unknown. A row or title that was changed and changed back is still an
+    ///   update.
+    /// - The content of a row that was only moved is unknown. A row with unknown content moves into an inserted section
+    ///   after the insert, and out of a deleted section before the delete.
+    /// - If a row with unknown content moves into or out of a reloaded section, the result deletes and inserts the
+    ///   section instead.
     ///
-    /// - Parameter updates: the updates, in order. Each begins at the revision at which the one before it ends.
+    /// - Parameter updates: the updates, in order. Each update begins at the revision at which the update before it
+    ///   ends.
     /// - Throws: ``UpdateFault`` if there are no updates, if they are not consecutive, or if they contradict each other
     ///   whatever the table: a negative index, an index used twice, a row that becomes another row. Indexes beyond the
     ///   table's size are not detected.

@@ -11,7 +11,7 @@ extension BatchUpdate {
         return path.flatMap { $0.section >= 0 && $0.row >= 0 ? $0 : nil }
     }
 
-    /// Returns the index path before this update of the row that is at `path` after it. The inverse of
+    /// Returns the index path before this update of the row that is at `path` after the update. The inverse of
     /// ``following(_:)``. `nil` if the update inserts the row. O(n log n).
     func preceding(_ path: RowPath) -> RowPath? {
         stages.reversed().reduce(path) { path, stage in path.flatMap { stage.preceding($0) } }

@@ -9,7 +9,7 @@ public enum TableOperation: Sendable {
     case insertSection(at: Int, Section)
     /// Moves a section, with its rows. `to` counts without the section.
     case moveSection(from: Int, to: Int)
-    /// Replaces a section with new content. Its rows are not matched.
+    /// Replaces a section with new content. The old rows and the new rows are not matched.
     case reloadSection(at: Int, Section)
     /// Changes a section's header, footer or `movesTo`, without its rows.
     case updateSection(BatchUpdate.SectionUpdate)
@@ -26,8 +26,7 @@ public enum TableOperation: Sendable {
 }
 
 extension BatchUpdate {
-    /// Returns the same change as operations, one after another. Their number is the number of operations in the
-    /// stages.
+    /// Returns the update's change as operations, one after another: as many operations as the stages contain.
     ///
     /// The result is meaningless if ``applied(to:)`` would refuse the update.
     ///
@@ -38,9 +37,10 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Returns the stage's operations in an order in which indexes are easy to adapt. Content comes first, while every
-    /// index is still the one before the stage. Then come rows: deletes from the last to the first, moves, and inserts
-    /// from the first to the last. Sections come last, in the same order.
+    /// Returns the stage's operations in an order in which indexes are easy to adapt. Reloads and updates of content
+    /// come first, while every index is still the index before the stage. Operations on rows follow: deletes from the
+    /// last to the first, moves, and inserts from the first to the last. Operations on sections come last, in the same
+    /// order: deletes, moves, inserts.
     fileprivate func sequential() -> [TableOperation] {
         var operations: [TableOperation] = []
         operations += reloadSections.map { .reloadSection(at: $0.at, $0.section) }
@@ -110,7 +110,7 @@ private struct OriginsOfSections {
         arriving = (stage.insertSections.map(\.at) + stage.moveSections.map(\.to)).sorted()
     }
 
-    /// Returns the index before the stage. O(log sections).
+    /// Returns the section's index before the stage. O(log sections).
     subscript(after: Int) -> Int {
         let rank = after &- arriving.countBelow(after)
         return rank &+ leaving.countOfThoseBefore(stayer: rank)
@@ -119,17 +119,18 @@ private struct OriginsOfSections {
 
 /// Indexes in one list while elements leave it and arrive in it one at a time.
 ///
-/// The cost does not depend on the elements that stay. Each mover has a slot in the order of all elements that are ever
-/// in the list. Its index minus its rank is the number of staying elements before it. A Fenwick tree counts the movers
-/// that are in the list at the moment. O(log movers) for each operation.
+/// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
+/// order of all elements that are ever in the list. A mover's index minus its rank is the number of staying elements
+/// before the mover. A Fenwick tree counts the movers that are in the list at the moment. O(log movers) for each
+/// operation.
 private struct MovingPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
     private var presence: [Int]
 
-    /// Creates the list. `leaving` are indexes before any element has left, and `arriving` are indexes after all have
-    /// arrived.
+    /// Creates the list. `leaving` are indexes before any element has left. `arriving` are indexes after all elements
+    /// have arrived.
     init(leaving: [Int], arriving: [Int]) {
         self.leaving = leaving.sorted()
         self.arriving = arriving.sorted()
@@ -146,7 +147,8 @@ private struct MovingPlaces {
         return index &- rank &+ present(before: slot)
     }
 
-    /// Inserts the element that will be at `index` after all have arrived. Returns the index at which to insert it now.
+    /// Inserts the element that will be at `index` after all elements have arrived. Returns the index at which to
+    /// insert the element now.
     mutating func arrive(_ index: Int) -> Int {
         let rank = arriving.countBelow(index)
         let slot = slots.arriving[rank]

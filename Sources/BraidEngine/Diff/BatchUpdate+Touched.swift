@@ -1,5 +1,5 @@
 extension BatchUpdate {
-    /// Computes the same update as ``init(from:to:)``, with notes of the touched rows to make it cheaper.
+    /// Computes the same update as ``init(from:to:)``, with notes of the touched rows to make the computation cheaper.
     ///
     /// Notes cannot make the update wrong. Parts that the snapshots do not share are compared, so a changed row without
     /// a note is found, too. If ids do not fit the notes, the section is diffed in full. A missing note only costs
@@ -13,7 +13,7 @@ extension BatchUpdate {
     /// Computes the update for callers that know which rows without ids are the same before and after.
     ///
     /// - Parameter staying: returns the rows that stay in a section without ids, as ascending stretches of displayed
-    ///   rows. If it returns `nil`, the section's rows are compared by their indexes.
+    ///   rows. If `staying` returns `nil`, the section's rows are compared by their indexes.
     init(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows, staying: (SectionID) -> [MatchedStretch]?
     ) throws(Refusal) {
@@ -44,7 +44,8 @@ extension RowComparison {
                 MatchedRun(
                     oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
         }
-        // Touched rows are matched by id. This includes replaced rows, because an edit may have put another row there.
+        // Touched rows are matched by id, including replaced rows, because an edit may have put another row in their
+        // place.
         for change in edits.changes {
             try matching.addOld(change.old, of: old, in: newSection, section)
             try matching.addNew(change.new, of: new, in: newSection, section)

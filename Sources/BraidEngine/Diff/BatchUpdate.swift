@@ -34,7 +34,7 @@ public struct BatchUpdate: Sendable {
 
     /// The operations of one `performBatchUpdates`. Indexes count from 0 among the displayed sections and rows.
     public struct Stage: Sendable {
-        /// The indexes of deleted sections, before the stage. Their rows are deleted with them.
+        /// The indexes of deleted sections, before the stage. Deleting a section also deletes its rows.
         public var deleteSections: [Int] = []
         /// The inserted sections with their rows, and their indexes after the stage.
         public var insertSections: [(at: Int, section: Section)] = []
@@ -50,9 +50,9 @@ public struct BatchUpdate: Sendable {
         public var insertRows: [PlacedRow] = []
         /// The moved rows, within their section or to another one.
         public var moveRows: [MovedRow] = []
-        /// The rows whose content changed, with a visual reload. Their index paths count before the stage.
+        /// The rows whose content changed, with a visual reload. The rows' index paths count before the stage.
         public var reloadRows: [PlacedRow] = []
-        /// The rows whose content changed, without a visual reload. Their index paths count before the stage.
+        /// The rows whose content changed, without a visual reload. The rows' index paths count before the stage.
         public var updateRows: [PlacedRow] = []
 
         /// Creates a stage without operations.

@@ -28,8 +28,8 @@ struct ChangedRow {
     }
 }
 
-/// An unowned view of a row. Something else must keep the row alive during the diff: its snapshot, or the updates that
-/// are folded. Counting references to rows would take longer than comparing them. The memory layout is that of `Row`.
+/// An unowned view of a row. The row's snapshot, or the updates that are folded, must keep the row alive during the
+/// diff. Counting references to rows would take longer than comparing them. The memory layout is that of `Row`.
 struct RowView {
     let marks: RowMarks
     /// The bits of the row's reference to its content. The reference is not counted.
@@ -49,7 +49,7 @@ struct RowView {
     @inline(__always)
     func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
 
-    /// Returns whether both are the same row, whatever they show. False for rows without ids.
+    /// Returns whether two views are of the same row, whatever the row shows. False for rows without ids.
     @inline(__always)
     func hasSameID(as other: RowView) -> Bool {
         marks.idHash == other.marks.idHash && marks.idHash != 0

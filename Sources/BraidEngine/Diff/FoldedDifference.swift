@@ -1,20 +1,21 @@
 /// The difference between the table before the first update and the table after the last one, computed from a folded
 /// table.
 ///
-/// Adjacent sections that no update touched count as one section here. `stages` converts the indexes back. O(n log n)
-/// for n pieces and rows of inserted sections.
+/// Adjacent sections that no update touched count as one section in the folded difference. `stages` converts the
+/// indexes back. O(n log n) for n pieces and rows of inserted sections.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
     /// The sections after the last update.
     private let order: [FoldedTable.SectionPiece]
     /// For each section before the first update, in folded indexes, the number of sections that it represents.
     private var counts: [Int] = []
-    /// For each named section, its folded index before the first update, or -1 if it was inserted.
+    /// For each section in `FoldedTable.named`, the folded index before the first update, or -1 if the section was
+    /// inserted.
     private var oldPlaces: [Int]
-    /// For each named section, its rows after the last update. Empty if it was deleted.
+    /// For each section in `FoldedTable.named`, the rows after the last update. Empty if the section was deleted.
     private var rows: [[FoldedTable.RowPiece]]
-    /// Whether a reloaded section is deleted and inserted instead. This is necessary if a row whose content is unknown
-    /// moves into it or out of it.
+    /// Whether a reloaded section is deleted and inserted instead. The replacement is necessary if a row whose content
+    /// is unknown moves into or out of the section.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 
@@ -35,7 +36,8 @@ struct FoldedDifference: ~Copyable {
         return difference.stages().map { $0.countingOut(&counts) }
     }
 
-    /// Returns whether the rows of a section are compared one by one: it is neither inserted, deleted nor reloaded.
+    /// Returns whether the rows of a section are compared one by one: true if the section is neither inserted, deleted
+    /// nor reloaded.
     private func isCompared(_ section: Int) -> Bool {
         table.named[section].place != nil && !table.named[section].isGone && table.named[section].known == nil
     }
@@ -102,7 +104,8 @@ struct FoldedDifference: ~Copyable {
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
-    /// Returns an inserted or reloaded section with the rows whose content is known. The other rows move into it.
+    /// Returns an inserted or reloaded section with the rows whose content is known. Rows with unknown content move
+    /// into the section.
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
@@ -186,7 +189,8 @@ private struct ReturnedRow {
 
 extension FoldedDifference {
     /// Returns the inserted rows, by index path, that have the id of a deleted row. A row of the same section is
-    /// preferred. Otherwise the id must be left over exactly once on both sides, as in the diff of snapshots.
+    /// preferred. For a row of another section, the id must be left over exactly once on both sides, as in the diff of
+    /// snapshots.
     private func returnedRows() -> [RowPath: ReturnedRow] {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {

@@ -1,5 +1,5 @@
 /// A table that is only known through updates. Rows and sections from before the first update are known by their
-/// indexes. Inserted ones are known by their content.
+/// indexes. Inserted rows and sections are known by their content.
 ///
 /// A list of unknown length is treated as endless, so no index of an update is beyond its end. An operation costs
 /// O(log operations).
@@ -96,7 +96,7 @@ struct FoldedTable {
     /// The deleted rows from before the first update whose content was known.
     private(set) var deleted: [(origin: Origin, row: Row, needsReload: Bool)] = []
 
-    /// Applies one stage. Throws if the stage contradicts what is known of the table: an index that is negative, used
+    /// Applies one stage. Throws if the stage contradicts the known facts of the table: an index that is negative, used
     /// twice, or beyond the end of a list of known length, or a row that becomes another row.
     mutating func apply(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
         try changeContent(stage)
@@ -223,7 +223,7 @@ extension FoldedTable.Named {
         know(section)
     }
 
-    /// Sets everything that is known from a section that an update contains.
+    /// Sets all facts that an update's copy of the section contains.
     fileprivate mutating func know(_ section: Section) {
         rows = section.rows.isEmpty ? Rope() : Rope(.brought(section.rows, start: 0, count: section.rows.count))
         known = section

@@ -4,7 +4,7 @@ struct MatchedRun {
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
-    /// Whether the rows move. It is only known after all runs are found.
+    /// Whether the rows move, which is only known after all runs are found.
     var isMoved = false
 
     @inline(__always)
@@ -22,7 +22,8 @@ struct MatchedRun {
     @inline(__always) var newStart: Int { RowPath(place: newPlace).row }
     @inline(__always) var newEnd: Int { newStart + count }
 
-    /// Returns whether another run's rows follow directly after this run's, both before and after.
+    /// Returns whether another run's rows follow directly after this run's rows, both in the old and in the new
+    /// snapshot.
     @inline(__always)
     func isFollowed(by run: MatchedRun) -> Bool {
         newPlace + UInt64(count) == run.newPlace && oldPlace + UInt64(count) == run.oldPlace
@@ -42,13 +43,13 @@ struct MatchedRun {
         if last + 1 < runs.count { runs.removeLast(runs.count - last - 1) }
     }
 
-    /// Adds the next row on both sides.
+    /// Extends the run by the next row in the old and in the new snapshot.
     @inline(__always)
     mutating func extend() { rowCount += 1 }
 }
 
 extension RowPath {
-    /// The index path as one number. Numbers have the same order as index paths.
+    /// The index path as one number. The numbers have the same order as the index paths.
     @inline(__always)
     var place: UInt64 { UInt64(truncatingIfNeeded: section) << 32 | UInt64(truncatingIfNeeded: row) }
 
@@ -56,11 +57,11 @@ extension RowPath {
     init(place: UInt64) { self.init(section: Int(place >> 32), row: Int(place & 0xFFFF_FFFF)) }
 }
 
-/// The rows that are known to be the same before and after, and those of them whose content changed.
+/// The rows that are known to be the same before and after, and the rows among them whose content changed.
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The number of leading runs that were found side by side. The runs after them were matched by id.
+    /// The number of leading runs that were found side by side. The later runs were matched by id.
     var stayingCount = 0
     /// For each new section, its index in the old table.
     let oldSections: [Int]

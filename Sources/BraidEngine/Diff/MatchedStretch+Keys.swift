@@ -2,8 +2,8 @@
 extension MatchedStretch {
     /// Returns the longest sequence of rows that are in both lists in the same order.
     ///
-    /// - Complexity: O(n log n) for the n rows between the first and the last difference, plus O(log rows) to find
-    ///   these.
+    /// - Complexity: O(n log n) for the n rows between the first and the last difference, plus O(log rows) to find the
+    ///   first and the last difference.
     static func matching(_ old: PersistentList<StoredRow>, _ new: PersistentList<StoredRow>) -> [MatchedStretch] {
         let shorter = min(old.count, new.count)
         let prefix = PersistentList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in
@@ -31,7 +31,7 @@ extension MatchedStretch {
         return stretches
     }
 
-    /// Returns the same for lists of keys. O(n log n).
+    /// Returns the longest sequence of keys that are in both lists in the same order. O(n log n).
     static func matching(_ old: [Int], _ new: [Int]) -> [MatchedStretch] {
         var oldPlaces: [Int: Int] = [:]
         for (place, key) in old.enumerated() { oldPlaces[key] = place }
@@ -65,7 +65,7 @@ extension RowComparison {
                             oldSection: oldSection, oldStart: start.old, newSection: newSection, newStart: start.new,
                             count: matched))
                 }
-                // The next row has another id than before, so it is deleted and inserted.
+                // The row that ended the match has another id than before, so it is deleted and inserted.
                 passed += matched + 1
             }
         }

@@ -11,9 +11,9 @@ extension RowMatching {
 
     /// Finds long stretches of entries that are side by side before and after.
     ///
-    /// It looks up new entries among a few old ones, the anchors, and extends each match in both directions. It gives
-    /// up if that finds little, as in a shuffled list. The remaining entries are matched one by one, with the same
-    /// update as the result.
+    /// The method looks up new entries among a few old entries, the anchors, and extends each match in both directions.
+    /// The search gives up if it finds little, as in a shuffled list. The remaining entries are matched one by one.
+    /// Matching all entries one by one would give the same update.
     private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<
         MatchedStretch
     > {

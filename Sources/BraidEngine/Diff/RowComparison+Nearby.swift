@@ -5,11 +5,11 @@ extension RowComparison {
     /// Matches rows that are side by side in two ranges before and after, with little hashing. Leaves all other rows to
     /// `matching`.
     ///
-    /// First it matches rows that are in the same order and close to each other. If that finds little, as in a shuffled
-    /// list, it looks for long stretches that moved.
+    /// The method first matches rows that are in the same order and close to each other. If few rows are close, as in a
+    /// shuffled list, the method looks for long stretches that moved.
     ///
-    /// Ids are unique in a section, so rows with the same id are the same row. Which rows this method finds therefore
-    /// makes no difference to the update. O(rows).
+    /// Ids are unique in a section, so rows with the same id are the same row. The update therefore does not depend on
+    /// which rows this method finds. O(rows).
     func matchStretches(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
@@ -33,7 +33,8 @@ extension RowComparison {
         }
     }
 
-    /// Matches rows in the same order within reach. Returns the indexes from which on no row was matched.
+    /// Matches rows that are in the same order, at most `reach` rows apart. Returns the indexes from which on no row
+    /// was matched.
     private func matchNearby(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
@@ -70,7 +71,7 @@ extension RowComparison {
     }
 
     /// Returns the smallest number of rows to skip, in one of the lists, after which the next rows are the same. `nil`
-    /// if there is no such number within reach. The ranges must not be empty.
+    /// if no number within reach fits. The ranges must not be empty.
     private static func nearest(
         _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
         _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>

@@ -13,8 +13,8 @@ struct RowComparison {
     let new: PersistentList<Row>
     var rule = Rule.sameID
 
-    /// Returns how many rows from `oldStart` and `newStart` on are the same, at most `limit`. Appends those whose
-    /// content changed to `changes`. With the rule `samePlace`, stops at the first row that needs a reload.
+    /// Returns how many rows from `oldStart` and `newStart` on are the same, at most `limit`. Appends the same rows
+    /// whose content changed to `changes`. With the rule `samePlace`, stops at the first row that needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
         -> Int
     {
@@ -83,11 +83,11 @@ struct RowComparison {
             oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex),
             new: RowPath(section: newSection, row: newIndex))
         if let change {
-            // If many rows changed, mostly all did. Growing the list fourfold copies the changes fewer times.
+            // If many rows changed, mostly all rows changed. Growing the list fourfold copies the changes fewer times.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // One such row is enough to reload the section. After a shift of the rows, every further row would be a
-            // change.
+            // One row that needs a reload is enough to reload the section. After a shift of the rows, every further row
+            // would be a change.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true

@@ -1,4 +1,4 @@
-/// A row of one snapshot that has to be matched with a row of the other one.
+/// A row of one snapshot that has to be matched with a row of the other snapshot.
 struct RowEntry {
     private let row: RowView
     /// The section's index in the new snapshot, for old rows too: sections are matched before their rows.
@@ -17,13 +17,13 @@ struct RowEntry {
 
     @inline(__always) var index: Int { Int(indexAndMark >> 1) }
 
-    /// Whether the same row was found in the other snapshot. It is stored in a spare bit of the index.
+    /// Whether the same row was found in the other snapshot. A spare bit of the index stores the mark.
     @inline(__always) var isMatched: Bool { indexAndMark & 1 != 0 }
 
     @inline(__always)
     mutating func markMatched() { indexAndMark |= 1 }
 
-    /// The row's id. Every entry has one.
+    /// The row's id, which every entry has.
     var id: RowID { row.id ?? RowID("") }
 
     @inline(__always)

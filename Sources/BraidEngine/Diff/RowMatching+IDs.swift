@@ -10,7 +10,7 @@ extension RowMatching {
         for entry in self.old {
             isLookedAt[Int(entry.section)] = true
         }
-        // The matched new entries are among the old ones, so only the others are added here.
+        // The matched new entries are among the old entries, so only the unmatched new entries are added.
         var left = RowTable(capacity: leftCount)
         for (position, entry) in self.new.enumerated() where !entry.isMatched {
             isLookedAt[Int(entry.section)] = true

@@ -1,4 +1,5 @@
-/// Matches rows of two snapshots by id. It contains only the rows that the side-by-side comparison left over.
+/// Matches rows of two snapshots by id. A `RowMatching` contains only the rows that the side-by-side comparison left
+/// over.
 ///
 /// A row is matched within its own section first. If an id is then left over exactly once before and once after, it is
 /// the same row in another section. If an id is left over several times, it is not matched, because the pairs would be
@@ -38,7 +39,7 @@ struct RowMatching {
         var expected = 0
         for position in new.indices {
             let entry = new[position]
-            // Rows that are consecutive in the old snapshot mostly are in the new one, too.
+            // Rows that are consecutive in the old snapshot are mostly consecutive in the new snapshot, too.
             let source = expected < old.count && old[expected].isTwin(of: entry) ? expected : findOld(entry)
             guard let source else {
                 leftCount += 1

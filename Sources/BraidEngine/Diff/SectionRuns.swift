@@ -3,7 +3,7 @@ extension BatchUpdate.Stage {
     /// Returns the stage with real section indexes.
     ///
     /// - Parameter counts: for each section before the stage, the number of real sections that it represents. On
-    ///   return, the same for the sections after the stage.
+    ///   return, `counts` contains the numbers for the sections after the stage.
     func countingOut(_ counts: inout [Int]) -> BatchUpdate.Stage {
         let sizes = counts, before = Self.starts(counts)
         arrange(&counts)

@@ -7,8 +7,8 @@ extension Snapshot {
     /// - Parameters:
     ///   - json: the snapshot's object.
     ///   - pointer: the pointer to the object in a larger document, for the faults.
-    /// - Throws: ``Refusal`` with the pointers of the first hundred faults. Its code is `duplicateRowID` if all faults
-    ///   are ids that a section contains twice, and `badRequest` otherwise.
+    /// - Throws: ``Refusal`` with the pointers of the first hundred faults. The refusal's code is `duplicateRowID` if
+    ///   all faults are ids that a section contains twice, and `badRequest` otherwise.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let snapshot = reader.snapshot(json, pointer)
@@ -17,15 +17,16 @@ extension Snapshot {
     }
 }
 
-/// A reader of snapshots and their parts. It continues after a fault to collect all faults. Its results are valid only
-/// if it found no fault.
+/// A reader of snapshots and their parts. The reader continues after a fault to collect all faults. The reader's
+/// results are valid only if it found no fault.
 struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
     private var faultCount = 0
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    /// Returns the refusal for the faults that were found, or `nil`. `what` names what was read.
+    /// Returns the refusal for the faults that were found, or `nil` without faults. `what` names the document that was
+    /// read.
     func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""

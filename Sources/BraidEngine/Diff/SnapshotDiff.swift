@@ -2,8 +2,9 @@ extension BatchUpdate {
     /// Computes the update from one snapshot to another: the fewest row operations, in the fewest stages.
     ///
     /// Sections are matched by id, then rows across all surviving sections: a row that changed its section is one move.
-    /// The rows of a deleted section are deleted with it, and those of an inserted section are inserted with it. Chunks
-    /// that both snapshots share are not read, and rows that are equal at a section's start and end are not hashed.
+    /// The rows of a deleted section are deleted with the section, and the rows of an inserted section are inserted
+    /// with the section. Chunks that both snapshots share are not read, and rows that are equal at a section's start
+    /// and end are not hashed.
     ///
     /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and
     ///   with `badRequest` if two sections have the same id.
@@ -73,7 +74,7 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches the rows at the start and at the end of both lists, then stretches in between. Leaves the rest to
+    /// Matches the rows at the start and at the end of both lists, then stretches in between. Leaves the other rows to
     /// `matching`.
     func matchRows(
         _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching

@@ -1,6 +1,6 @@
 /// Assigns each kind of task to a stage, with as few stages as the contract's rules allow.
 ///
-/// Sections are inserted in the first stage, and all sections that move do so in one stage. Three rules can force more
+/// Sections are inserted in the first stage, and all moving sections move in one stage. Three rules can force more
 /// stages:
 /// - Reloads never share a stage with moves.
 /// - Nothing happens inside a section in the stage that inserts, moves or deletes it.
@@ -18,7 +18,7 @@ struct StagePlan {
         static let all = (0..<16).map { RowTask(rawValue: $0) }
     }
 
-    /// All tasks of an update, as far as they matter for the stages.
+    /// All tasks of an update, as far as the tasks matter for the stages.
     struct Tasks {
         var sectionsMove = false
         /// Whether each combination of `RowTask` occurs, by `RowTask.rawValue`.
@@ -65,7 +65,7 @@ struct StagePlan {
         (movedSections, deletedSections, content) = tasks.rowsMoveOutOfDeleted ? (2, 2, 0) : (0, 0, 2)
     }
 
-    /// Creates a plan for fixed stages. Returns `nil` if a task is allowed in none of them.
+    /// Creates a plan for fixed stages. Returns `nil` if no stage allows one of the tasks.
     private init?(_ tasks: Tasks, stageCount: Int, movedSections: Int, reloads: Int) {
         if tasks.sectionsMove, tasks.hasReloads, movedSections == reloads { return nil }
         self.stageCount = stageCount

@@ -2,8 +2,9 @@
 /// table or the rows of a section. "Old" indexes count before all stages, and "new" ones after all. An element that
 /// moves within the list leaves at its old index and arrives at its new one.
 ///
-/// The cost does not depend on the elements that stay. Each mover has a slot in the order of all elements that are ever
-/// in the list. Its index minus its rank is the number of staying elements before it.
+/// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
+/// order of all elements that are ever in the list. A mover's index minus its rank is the number of staying elements
+/// before the mover.
 ///
 /// - Complexity: O(movers log movers) to create, O(log movers) for each index.
 struct StagedPlaces {
@@ -19,7 +20,7 @@ struct StagedPlaces {
         self.leaving = leaving.map(\.index)
         self.arriving = arriving.map(\.index)
         slots = MoverSlots(leaving: self.leaving, arriving: self.arriving)
-        // For each slot, the states in which its mover is in the list.
+        // For each slot, the states in which the slot's mover is in the list.
         var states = Array(repeating: 0...stageCount, count: leaving.count + arriving.count)
         for (slot, mover) in zip(slots.leaving, leaving) { states[slot] = 0...mover.stage }
         for (slot, mover) in zip(slots.arriving, arriving) { states[slot] = mover.stage + 1...stageCount }
@@ -61,7 +62,7 @@ struct MoverSlots {
     init(leaving leavers: [Int], arriving arrivers: [Int]) {
         while leaving.count < leavers.count || arriving.count < arrivers.count {
             let left = leaving.count, arrived = arriving.count
-            // If two movers have the same number of staying elements before them, the arriving one comes first.
+            // If two movers have the same number of staying elements before them, the arriving mover comes first.
             let arrivesNext =
                 arrived < arrivers.count
                 && (left == leavers.count || arrivers[arrived] - arrived <= leavers[left] - left)
@@ -103,7 +104,7 @@ extension Array where Element == Int {
     }
 
     /// Returns how many movers of an ascending list are before the staying element with the number `stayer`, from 0.
-    /// These are the movers with at most `stayer` staying elements before them. O(log count).
+    /// The counted movers have at most `stayer` staying elements before them. O(log count).
     func countOfThoseBefore(stayer: Int) -> Int {
         var low = 0, high = count
         while low < high {

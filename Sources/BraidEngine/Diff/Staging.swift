@@ -12,7 +12,8 @@
 /// | rows, but no row moves | reloads, and rows move elsewhere | sections and other rows; these rows and content |
 /// | row moves | reloads | sections; rows; content |
 ///
-/// Otherwise there are at most these stages: inserted sections and content; rows; deleted and moved sections.
+/// If a row does move into an inserted section or out of a deleted one, there are at most these stages: inserted
+/// sections and content; rows; deleted and moved sections.
 ///
 /// As few sections as possible move. Among equal choices, sections whose operations would force another stage stay in
 /// place. Source: the wire contract, "Update".
@@ -29,7 +30,7 @@ struct Staging: ~Copyable {
         sectionMoves = Array(repeating: false, count: whole.oldPlaces.count)
         difference = whole
 
-        // What happens inside each section, by its new index.
+        // What happens inside each section, by the section's new index.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
         for move in difference.movedRows {
             let origin = difference.newPlaces[move.from.section]
@@ -68,7 +69,7 @@ struct Staging: ~Copyable {
         findPlaces()
     }
 
-    /// Returns the stages, none of them empty. Each list in a stage is in order of its indexes. O(n log n) for n
+    /// Returns the stages, without empty stages. Each list in a stage is in order of its indexes. O(n log n) for n
     /// operations.
     func stages() -> [BatchUpdate.Stage] {
         var stages = Array(repeating: BatchUpdate.Stage(), count: plan.stageCount)
@@ -93,8 +94,8 @@ struct Staging: ~Copyable {
 
     private func arrangeRows(_ stages: inout [BatchUpdate.Stage]) {
         if stages.count == 1 {
-            // Most updates have one stage: before it everything has its old index, after it everything has its new
-            // index.
+            // Most updates have one stage. Before the only stage every index is old, and after the only stage every
+            // index is new.
             stages[0].deleteRows = difference.deletedRows
             stages[0].insertRows = difference.insertedRows
             stages[0].moveRows = difference.movedRows
@@ -131,8 +132,8 @@ struct Staging: ~Copyable {
     }
 }
 
-/// The weight of leaving a section in place. First counts the number of sections that it represents, then whether
-/// moving it would force a stage, then whether something happens in it.
+/// The weight of leaving a section in place. The first criterion is the number of sections that the section represents.
+/// The second is whether moving the section would force a stage, the third whether something happens in the section.
 private struct StayingSections: Comparable, AdditiveArithmetic {
     var count: Int
     var forcing: Int

@@ -1,4 +1,4 @@
-/// All differences between two tables, each once and not yet in stages.
+/// The differences between two tables, each once and not yet in stages.
 ///
 /// Names say whether an index counts in the old table or in the new one. The type is not copyable, because an
 /// accidental copy of its lists would take noticeable time for small tables.
@@ -9,14 +9,14 @@ struct TableDifference: ~Copyable {
         var new: Int
         /// Whether the section's rows are compared one by one. False if the section is reloaded with all its rows.
         var comparesRows: Bool
-        /// Whether both snapshots share the section's rows, so that there is nothing to compare.
+        /// Whether both snapshots share the section's rows, so that no rows have to be compared.
         var rowsAreShared = false
         /// Whether the section's facts are unchanged as well.
         var isShared = false
-        /// The numbers of rows before and after, for sections whose rows are matched in runs. Otherwise 0.
+        /// The numbers of rows before and after, for sections whose rows are matched in runs. 0 for all other sections.
         var oldCount = 0
         var newCount = 0
-        /// The number of sections that this one represents. Adjacent sections to which nothing happens can count as
+        /// The number of sections that the pair represents. Adjacent sections to which nothing happens can count as
         /// one.
         var sectionCount = 1
     }
@@ -36,11 +36,12 @@ struct TableDifference: ~Copyable {
     var reloadedRows: ContiguousArray<ChangedRow> = []
     var updatedRows: [ChangedRow] = []
 
-    /// For each new section its old index, and for each old section its new index. -1 if it is in one table only.
+    /// For each new section its old index, and for each old section its new index. -1 for a section that is in one
+    /// table only.
     var oldPlaces: [Int] = []
     var newPlaces: [Int] = []
     /// The leading sections that keep their indexes: `end` is their number, and `places` are the ascending indexes of
-    /// those that may differ.
+    /// the leading sections that may differ.
     private let differing: (places: [Int], end: Int)
 
     /// Creates a difference in which only the sections are matched.
@@ -92,8 +93,8 @@ struct TableDifference: ~Copyable {
         return difference
     }
 
-    /// Compares the sections' facts other than rows. Afterwards `comparesRows` is final, except for sections without
-    /// ids, whose rows have to be compared first.
+    /// Compares the sections' facts other than rows. When the method returns, `comparesRows` is final, except for
+    /// sections without ids, whose rows have to be compared first.
     mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
         pairs.reserveCapacity(oldPlaces.count)
         var next = 0
@@ -135,8 +136,8 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Compares the rows of a section without ids by their indexes. Rows are inserted and deleted at its end. The
-    /// section is reloaded if a row needs a reload.
+    /// Compares the rows of a section without ids by their indexes. Rows are inserted and deleted at the section's end.
+    /// The section is reloaded if a row needs a reload.
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(
@@ -165,7 +166,7 @@ struct TableDifference: ~Copyable {
     ///
     /// - Parameters:
     ///   - runs: the matched rows, each row at most once. The method sorts the list.
-    ///   - changes: the changed rows among them. The method sorts the list.
+    ///   - changes: the matched rows whose content changed. The method sorts the list.
     ///   - insert: appends the rows in a range of a section as inserted rows.
     /// - Complexity: O(runs log runs + operations).
     mutating func compareRows(
@@ -175,7 +176,7 @@ struct TableDifference: ~Copyable {
         runs.sortAscending { $0.newPlace }
         MatchedRun.join(&runs)
         changes.sortAscending { $0.newPlace }
-        // Changes without a reload, which a move of the row can contain.
+        // The changes that need no reload. A move of the row can contain such a change.
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
         var nextRun = 0, nextChange = 0
@@ -214,7 +215,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Adds the moves of a run's rows. A move contains the row's content if that changed and needs no reload.
+    /// Adds the moves of a run's rows. A move contains the row's content if the content changed and needs no reload.
     private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
         for offset in 0..<run.count {
             let to = RowPath(section: run.newSection, row: run.newStart + offset)

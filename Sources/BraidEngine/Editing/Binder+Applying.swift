@@ -4,10 +4,10 @@ public struct Outcome: Sendable {
     public enum Kind: Sendable, Equatable {
         /// The command made a new revision.
         case applied
-        /// The command had nothing to change. There is no new revision.
+        /// The command had nothing to change, and makes no new revision.
         case unchanged
-        /// The command was one that the contract ignores instead of refusing. There is no new revision. The reason is a
-        /// sentence.
+        /// The contract ignores the command instead of refusing it, and the command makes no new revision. The reason
+        /// is a sentence.
         case ignored(reason: String)
     }
 
@@ -15,7 +15,7 @@ public struct Outcome: Sendable {
     public var kind: Kind
     /// The stored table after the command.
     public var table: TableModel
-    /// The snapshot that clients see after the command. It shows ``table``, unless a change is unpublished.
+    /// The snapshot that clients see after the command. The snapshot shows ``table``, unless a change is unpublished.
     public var snapshot: Snapshot
     /// The stored change that clients do not see yet. `nil` if everything is published.
     public var unpublished: Unpublished?
@@ -23,11 +23,12 @@ public struct Outcome: Sendable {
     public var change: TableChange
     /// What a store has to write to return to the table before the command.
     public var undo: TableChange
-    /// The update from the snapshot before the command to ``snapshot``. It has no stages if nothing displayed changed.
+    /// The update from the snapshot before the command to ``snapshot``. The update has no stages if nothing displayed
+    /// changed.
     public var update: BatchUpdate
     /// The taps and cell events that the command contained, in order.
     public var rowEvents: [RowEvent] = []
-    /// The notification for the data source's delegate. `nil` if it receives none.
+    /// The notification for the data source's delegate. `nil` if the delegate receives no notification.
     public var notification: DataSourceNotification?
 
     /// Whether ``kind`` is `ignored`.
@@ -41,15 +42,15 @@ extension Binder {
     /// All arguments are values, so a command that throws changes nothing.
     ///
     /// - Parameters:
-    ///   - command: the command. Its index paths count in `shown`.
+    ///   - command: the command. The command's index paths count in `shown`.
     ///   - table: the stored table before the command.
-    ///   - shown: the snapshot that clients see: the one of `table`, or the published one while a change is
+    ///   - shown: the snapshot that clients see: the snapshot of `table`, or the published snapshot while a change is
     ///     unpublished.
     ///   - unpublished: the stored change that clients do not see yet, if any.
     ///   - now: the time in RFC 3339, which templates and handlers read.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
-    /// - Complexity: O(sections), and what the touched rows cost. A command that publishes also pays for the
-    ///   unpublished change.
+    /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
+    ///   also pays for the unpublished change.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
@@ -83,12 +84,12 @@ extension Binder {
     }
 }
 
-// Operations of a program's binder in addition to commands.
+// Operations that a program's binder has in addition to commands.
 extension Binder {
     /// Returns the initial table, with the models that the program keeps.
     ///
-    /// - Parameter displayed: the displayed sections. `nil` displays all of them or, under automatic display, those
-    ///   that have something to show.
+    /// - Parameter displayed: the displayed sections. `nil` displays all sections or, under automatic display, the
+    ///   sections that have something to show.
     func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
         for id in declaredSections ?? [] { work.editor.ensureSection(id) }
@@ -131,7 +132,7 @@ extension CommandInProgress {
 }
 
 extension Refusal {
-    /// Returns the same refusal with a pointer to the refused command of the transaction.
+    /// Returns the refusal with a pointer to the refused command of the transaction.
     fileprivate func placed(in command: Command, at index: Int) -> Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
@@ -139,7 +140,8 @@ extension Refusal {
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
             // Other pointers refer to a template's result, or to a body that the transaction may contain with or
-            // without its resource's name. Such pointers would be wrong here.
+            // without its resource's name. Pointers into a template's result or a body would be wrong in the answer to
+            // a transaction.
             var refusal = self
             refusal.faults =
                 faults.isEmpty

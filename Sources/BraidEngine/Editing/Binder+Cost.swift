@@ -31,7 +31,7 @@ extension Binder {
 }
 
 extension DataSourceCommand {
-    /// The number of rows that the call adds or replaces.
+    /// The number of rows that the data source call adds or replaces.
     fileprivate var bringsRows: Int {
         switch self {
         case .updateRowsOfSection(let rows, _): rows.count
@@ -42,7 +42,7 @@ extension DataSourceCommand {
         }
     }
 
-    /// Whether the call replaces, removes or re-renders many of the existing rows.
+    /// Whether the data source call replaces, removes or renders again many of the existing rows.
     fileprivate var concernsAllRows: Bool {
         switch self {
         case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,

@@ -1,9 +1,9 @@
 extension Command {
     /// Returns this command with other references in the place of its references to rows. A move also names a target,
-    /// so the caller replaces its references.
+    /// so the caller replaces the references of a move.
     ///
-    /// - Parameter replacement: returns the reference for one of the command. `orEnd` is true if the reference may name
-    ///   the place behind the section's last row.
+    /// - Parameter replacement: returns the new reference for a reference of the command. `orEnd` is true if the
+    ///   reference may name the place behind the section's last row.
     func replacingRows<Failure: Error>(
         _ replacement: (_ row: RowReference, _ orEnd: Bool) throws(Failure) -> RowReference
     ) throws(Failure) -> Command {
@@ -23,7 +23,7 @@ extension Command {
         }
     }
 
-    /// Returns a JSON form of this command, in which its own references replace those of the original.
+    /// Returns a JSON form of this command, in which the command's references replace the references in `original`.
     ///
     /// The journal stores the result for a command that was rebased, so that the journal contains what was executed.
     ///
@@ -107,7 +107,7 @@ extension RowReference {
 }
 
 extension JSONText {
-    /// Returns the same JSON with another value at the end of a path of member names, all of which must exist.
+    /// Returns the JSON with another value at the end of a path of member names, all of which must exist.
     fileprivate func replacing(_ path: [String], by value: JSONText) -> JSONText {
         guard let name = path.first, let members = members() else { return value }
         var writer = JSONWriter(capacity: count + value.count)

@@ -1,6 +1,6 @@
 /// A section as a client names it: by its id, or by its index among the displayed sections.
 public enum SectionReference: Sendable, Equatable {
-    /// The section with this id. It must be displayed.
+    /// The displayed section with this id.
     case id(SectionID)
     /// The section at this index among the displayed sections, from 0.
     case displayed(Int)
@@ -14,20 +14,20 @@ public enum RowReference: Sendable, Equatable {
     case id(RowID, in: SectionReference?)
 }
 
-/// A command for a session. A command is executed as a whole or refused, and one that changes something makes a
+/// A command for a session. A command is executed as a whole or refused. A command that changes something makes a
 /// revision.
 public indirect enum Command: Sendable {
     /// Deletes a row. The section's editing policy must allow it.
     case delete(RowReference)
-    /// Inserts a new row before the named one. With a `nil` model, the binding's `insert.template` creates the model.
+    /// Inserts a new row before the named row. With a `nil` model, the binding's `insert.template` creates the model.
     ///
-    /// To append, the reference may name the section's row count as the row. The editing policy must then allow inserts
-    /// for every row.
+    /// To append a row, the reference may name the section's row count as the row's index. Appending requires an
+    /// editing policy that allows inserts for every row.
     case insert(RowReference, model: JSONText?)
     /// Moves a row. The target index counts after the row has been taken out, which is UITableView's rule.
     case move(RowReference, to: SectionReference, row: Int)
-    /// Replaces the models of sections. Other sections keep theirs. Dynamic sections that are not named become empty,
-    /// unless `partial` is true.
+    /// Replaces the models of sections. Other sections keep their models. Dynamic sections that are not named become
+    /// empty, unless `partial` is true.
     case setModels([(section: SectionID, models: [JSONText])], partial: Bool)
     /// Sets the headers of sections: a title, a view or JSON `null` for none.
     case setHeaders([(section: SectionID, title: JSONText)])
@@ -37,9 +37,10 @@ public indirect enum Command: Sendable {
     case setDisplayedSections([SectionID])
     /// Merges a patch into the session's state (RFC 7396).
     case patchState(JSONText)
-    /// Taps a row. Its `onTapped` handlers run.
+    /// Taps a row, and runs the row's `onTapped` handlers.
     case tap(RowReference)
-    /// Sends a custom cell event of a row, with its name and parameters. Its handlers run, and controllers receive it.
+    /// Sends a custom cell event of a row, with its name and parameters. The event's handlers run, and controllers
+    /// receive the event.
     case event(RowReference, name: String, parameters: JSONText)
     /// Reports rows that a client has on its screen, for the `onPrefetch` handlers.
     case displayedRows([RowReference])
@@ -54,7 +55,7 @@ public indirect enum Command: Sendable {
 
 // The JSON form of a command: an object with one member.
 //
-// The member has the name of the resource that accepts the command, and that resource's body as its value: `{"edits":
+// The member has the name of the resource that accepts the command, and the resource's body as its value: `{"edits":
 // {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`. Transactions and the journal contain commands in this form.
 extension Command {
     /// Creates the command that the body of an HTTP resource asks for.
@@ -68,7 +69,7 @@ extension Command {
         try self.init(resource: resource, body: body, partial: partial, at: .root)
     }
 
-    /// The names of the kinds of commands that have a JSON form.
+    /// The names of all kinds of commands that have a JSON form.
     private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
     private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {

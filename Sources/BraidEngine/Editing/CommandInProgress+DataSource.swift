@@ -1,6 +1,6 @@
 // The data source's calls on rows.
 extension CommandInProgress {
-    /// The effect of a call, as far as the delegate has to be notified of it.
+    /// The part of a data source call's effect of which the delegate has to be notified.
     enum DataSourceEffect {
         case ignored(reason: String)
         case table
@@ -12,7 +12,7 @@ extension CommandInProgress {
         case nothingToTell
     }
 
-    /// A call that was carried out and has to be shown.
+    /// A data source call that was carried out and has to be shown.
     struct DataSourceCall {
         var effect: DataSourceEffect
         var notify: Bool
@@ -33,7 +33,7 @@ extension CommandInProgress {
         default:
             guard call.notify else { break }
             publishes = true
-            // A notification also publishes earlier unpublished changes, even if this call changed nothing.
+            // A notifying call also publishes earlier unpublished changes, even if the call itself changed nothing.
             if unpublished != nil { isRevision = true }
             // With automatic display, the change may have shown or hidden other sections.
             notification =
@@ -49,7 +49,7 @@ extension CommandInProgress {
         case .table: .dataSource
         case .section(let section): .section(section)
         case .rows(let paths):
-            // The new model may hide a row. Its index path would then refer to another row or to none.
+            // The new model may hide a row. The hidden row's index path would refer to another row or to none.
             paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count }
                 ? .rows(paths) : .dataSource
         case .rowsOfSection(let section):
@@ -113,7 +113,8 @@ extension CommandInProgress {
         if let path = rows.first(where: { $0.at.section >= shown.sections.count })?.at {
             return noSection(path.section)
         }
-        // All rows are located before the first one changes, because a change may hide its row and shift later rows.
+        // All rows are located before the first row changes, because a changed model may hide its row and shift later
+        // rows.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         for (number, (path, model)) in rows.enumerated() {
             try meter.checkTime(at: number)
@@ -121,7 +122,7 @@ extension CommandInProgress {
             let pointer = JSONPointer.root.appending("rows").appending(number).appending("model")
             places.append((path, section, index, try identified(model, in: section, at: pointer)))
         }
-        // Rows may exchange their ids, so all of them give up their old ids before the first one gets a new id.
+        // Rows may exchange their ids, so all rows give up their old ids before the first row gets a new id.
         for (number, (_, section, index, row)) in places.enumerated()
         where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)
@@ -142,7 +143,7 @@ extension CommandInProgress {
     }
 }
 
-// Helpers that the calls share.
+// Helpers that the data source's calls share.
 extension CommandInProgress {
     func noSection(_ index: Int) -> DataSourceEffect {
         .ignored(

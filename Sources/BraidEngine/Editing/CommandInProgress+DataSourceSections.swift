@@ -109,7 +109,8 @@ extension CommandInProgress {
         if let list = displayedList { editor.setDisplayedSections(list.filter { !ids.contains($0) }) }
     }
 
-    /// The list of displayed sections, to which new sections must be added. `nil` if the display has no such list.
+    /// The list of displayed sections, to which new sections must be added. `nil` if the display has no list of
+    /// sections.
     private var displayedList: [SectionID]? {
         guard binder.display.behavior == .manuallyManaged else { return nil }
         return editor.table.displayedSections ?? binder.display.displayed

@@ -14,7 +14,7 @@ extension CommandInProgress {
         let place = try resolve(reference, orEnd: true)
         let (binding, stored, index) = try requireEditing(.insert, place)
         if binding.cells.isProvided {
-            // The program creates the model itself, so the handler receives none.
+            // The program creates the model itself, so the handler receives no model.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
             try readProvided(isEdit: true)
             return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
@@ -60,8 +60,8 @@ extension CommandInProgress {
         }
         if isWithin, place.row == targetRow { return }
 
-        // The target index counts stored rows, some of which may be hidden. It is the end, or the stored index of the
-        // row before which the moved row is placed.
+        // The target index counts stored rows, some of which may be hidden. The target index is the end, or the stored
+        // index of the row before which the moved row is placed.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
             throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
@@ -114,8 +114,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the stored section, and the index in it at which the edit applies. Throws if the editing policy does not
-    /// allow the edit.
+    /// Returns the stored section, and the index in the section at which the edit applies. Throws if the editing policy
+    /// does not allow the edit.
     func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
         binding: SectionBinding, stored: StoredSection, index: Int
     ) {
@@ -128,7 +128,7 @@ extension CommandInProgress {
                 section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
-            // There is no row at the section's end, so only a constant policy can allow an insert there.
+            // The section's end has no row, so only a constant policy can allow an insert at the end.
             allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
         }
         guard allowed == style else {

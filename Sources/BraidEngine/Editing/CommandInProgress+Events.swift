@@ -35,7 +35,8 @@ extension CommandInProgress {
 
     /// Runs `onPrefetch` for displayed rows near a section's end, once for each growth of the section.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
-        // The handlers are chosen before the first one runs, because a handler may change the rows of the others.
+        // The handlers are chosen before the first handler runs, because a handler may change rows for which other
+        // handlers run.
         var nearest: [(section: Section, row: Int, handler: Handler, call: HandlerCall)] = []
         var indexes: [SectionID: Int] = [:]
         for reference in references {

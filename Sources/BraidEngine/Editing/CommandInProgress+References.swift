@@ -45,7 +45,8 @@ extension CommandInProgress {
 
     /// Returns the index of a section among the displayed sections.
     ///
-    /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some are, else O(sections).
+    /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some sections are displayed
+    ///   in stored order, else O(sections).
     func displayedPlace(of id: SectionID) -> Int? {
         let table = editor.table
         if let position = table.position(of: id) {
@@ -62,7 +63,7 @@ extension CommandInProgress {
         guard all.count > TableModel.fewSections, !binder.derivesOtherSections else { return Array(all) }
         let sections =
             editor.table.positions(ofSectionsWith: id).map { editor.table.sections[$0].id } + binder.derivedSections
-        // Finding one section among the displayed ones can cost as much as examining a few hundred sections.
+        // Finding one section among the displayed sections can cost as much as examining a few hundred sections.
         guard sections.count <= 16 else { return Array(all) }
         return Set(sections.compactMap { displayedPlace(of: $0) }).sorted()
     }
@@ -87,7 +88,8 @@ extension CommandInProgress {
         if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
     }
 
-    /// Returns the index of a displayed row among the stored rows. `nil` after the last row, and for derived rows.
+    /// Returns the index of a displayed row among the stored rows. `nil` for an index after the last row, and for
+    /// derived rows.
     func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) throws -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
@@ -113,8 +115,8 @@ extension CommandInProgress {
 
     /// Returns the stored indexes of the rows that a section displays.
     ///
-    /// The expression `shown` reads the time at which the rows were displayed, because the current time could hide
-    /// other rows.
+    /// The expression `shown` is evaluated with the time at which the rows were displayed, because with the current
+    /// time it could hide other rows.
     private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
         try search.storedPlaces(of: section) {
             guard let stored = editor.table[section] else { return [] }
@@ -129,8 +131,8 @@ extension CommandInProgress {
 
 /// Looks for displayed rows by their ids in the sections that may display them.
 ///
-/// Some sections must be searched row by row. After many such searches the object builds an index of all displayed
-/// rows, so that *n* references to *n* rows do not take O(*n*²).
+/// Some sections must be searched row by row. After many searches row by row, `RowSearch` builds an index of all
+/// displayed rows. With the index, *n* references to *n* rows take less than O(*n*²).
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
@@ -188,6 +190,6 @@ final class RowSearch {
         return index
     }
 
-    /// Discards all results, because other rows are displayed now.
+    /// Discards all results of earlier searches, because other rows are displayed now.
     func reset() { (looks, index, stored) = (0, nil, [:]) }
 }

@@ -9,7 +9,7 @@ struct CommandInProgress {
     /// The table and the snapshot after the last command of the transaction.
     var shownTable: TableModel
     var shown: Snapshot
-    /// Finds rows of `shown`.
+    /// The search for rows in the snapshot `shown`.
     let search = RowSearch()
     /// Whether the command creates a revision even if nothing changed.
     var isRevision = false
@@ -20,7 +20,7 @@ struct CommandInProgress {
     var rowEvents: [RowEvent] = []
     /// The changes that were stored but not published before this command.
     let unpublished: Unpublished?
-    /// The table that clients see. `nil` if it is the stored table.
+    /// The table that clients see. `nil` if clients see the stored table.
     let seen: SeenTable?
     /// Whether the stored table is published in the end. Only data source calls without `notify` leave it unpublished.
     var publishes = false
@@ -94,11 +94,11 @@ struct CommandInProgress {
         }
     }
 
-    /// Brings the sections to exactly those that the program names now, so that the display does not depend on earlier
+    /// Gives the table exactly the sections that the program names now, so that the display does not depend on earlier
     /// commands.
     ///
-    /// Sections that chains bind by name come first, in the order of binding. All others follow in the order of their
-    /// ids.
+    /// Sections that chains bind by name come first, in the order of binding. All other sections follow in the order of
+    /// their ids.
     private mutating func arrangeProvidedSections() throws(Refusal) {
         var others = binder.providers.value.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
@@ -113,11 +113,12 @@ struct CommandInProgress {
     /// Updates the snapshot to match the table.
     mutating func show() throws {
         let step = editor.takeStep()
-        // What reads the time is rendered again for every revision, because loading the session from the store will do
-        // the same.
+        // Rows and titles that read the time are rendered again for every revision, because loading the session from
+        // the store renders them again, too.
         guard step.changedAnything || binder.readsNow else { return }
         search.reset()
-        // Counting all rows visits every section. It is needed only if rows were added, which then have new keys.
+        // Counting all rows visits every section. The count is needed only if rows were added. Added rows have new
+        // keys.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
         shown = try binder.snapshot(
@@ -176,7 +177,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Sets a header. `nil` restores the header that the description binds. JSON null shows none, whatever the
+    /// Sets a header. `nil` restores the header that the description binds. JSON null shows no header, whatever the
     /// description binds.
     mutating func setHeader(_ title: JSONText?, of section: SectionID) throws(Refusal) {
         try editor.setHeader(stored(title, isBound: binder.binding(of: section)?.header != nil), of: section)
@@ -206,7 +207,7 @@ extension CommandInProgress {
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)
         editor.setCells(opening.cells)
-        // Even if the stored table equals the opening table, clients may still see another one.
+        // Even if the stored table equals the opening table, clients may still see another table.
         if unpublished != nil { isRevision = true }
     }
 

@@ -1,19 +1,19 @@
-/// What all commands of one resource have in common.
+/// The properties that all commands of one resource have in common.
 ///
-/// Each kind is declared once, here. The routes of the HTTP API, the roles, the JSON forms in transactions and in the
-/// journal, and the metrics follow from the declaration. To add a command, add its case to ``Command``, its kind with a
-/// decoder to this file, and its effect to `CommandInProgress.perform`. The compiler finds the other switches.
+/// Each kind is declared once, in this file. The routes of the HTTP API, the roles, the JSON forms in transactions and
+/// in the journal, and the metrics follow from the declaration. To add a command, add its case to ``Command``, its kind
+/// with a decoder to this file, and its effect to `CommandInProgress.perform`. The compiler finds the other switches.
 public struct CommandKind: Sendable {
     /// How a command changes what its resource names. The raw value is the method of the HTTP request (RFC 9110, 9.3,
     /// and RFC 5789).
     public enum Method: String, Sendable {
-        /// Does something.
+        /// Carries out an action.
         case post = "POST"
-        /// Replaces something.
+        /// Replaces what the resource names.
         case put = "PUT"
-        /// Merges into something.
+        /// Merges a patch into what the resource names.
         case patch = "PATCH"
-        /// Removes something.
+        /// Removes what the resource names.
         case delete = "DELETE"
     }
 
@@ -24,9 +24,9 @@ public struct CommandKind: Sendable {
     public let method: Method?
     /// The least role that may send the command. A transaction also needs the roles of its commands.
     public let role: Role
-    /// Whether the command may be meant as of an earlier revision. It is then rebased.
+    /// Whether a command may refer to an earlier revision. A command for an earlier revision is rebased.
     public let acceptsBase: Bool
-    /// Whether the command may be `partial`: what it does not name stays as it is.
+    /// Whether the command may be `partial`: parts of the table that a partial command does not name stay as they are.
     public let acceptsPartial: Bool
 
     /// Creates the command from the resource's body. `nil` if a body alone does not make the command.
@@ -47,7 +47,7 @@ public struct CommandKind: Sendable {
         self.decode = decode
     }
 
-    /// All kinds, in the order of the documentation.
+    /// All kinds of commands, in the order of the documentation.
     public static let all = [
         edits, moves, models, headers, footers, displayedSections, state, taps, events, displayedRows, dataSource,
         transactions, reset,
@@ -191,7 +191,7 @@ public struct CommandKind: Sendable {
 }
 
 extension Command {
-    /// The kind of this command.
+    /// The command's kind.
     public var kind: CommandKind {
         switch self {
         case .delete, .insert: .edits
@@ -210,8 +210,8 @@ extension Command {
         }
     }
 
-    /// The least role that may send this command: that of its kind, and for a transaction the highest that one of its
-    /// commands needs.
+    /// The least role that may send this command: the role of the command's kind. For a transaction, the highest role
+    /// that one of its commands needs.
     public var role: Role {
         guard case .transaction(let commands) = self else { return kind.role }
         return commands.map(\.role).max() ?? kind.role

@@ -1,8 +1,8 @@
-// The JSON form of a call: `{"data-source": {call: arguments}}`. Transactions and the journal contain calls in this
-// form.
+// The JSON form of a data source call: `{"data-source": {call: arguments}}`. Transactions and the journal contain calls
+// in this form.
 //
-// The arguments are the body of the call's HTTP resource, with the indexes of its path as `at`. Every call except
-// `registerCell` accepts `notify`.
+// The arguments are the body of the call's HTTP resource, with the indexes of the resource's path as `at`. Every call
+// except `registerCell` accepts `notify`.
 extension DataSourceCommand {
     /// The name of a call. The raw value is the name on the wire.
     public enum Call: String, CaseIterable, Sendable {
@@ -59,8 +59,8 @@ extension Command {
     ///
     /// - Parameters:
     ///   - call: the name of the call.
-    ///   - arguments: an object: the body of the call's HTTP resource, with the indexes of its path as `at`. Every call
-    ///     except `registerCell` accepts `notify`, which is true by default.
+    ///   - arguments: an object: the body of the call's HTTP resource, with the indexes of the resource's path as `at`.
+    ///     Every call except `registerCell` accepts `notify`, which is true by default.
     ///   - pointer: the pointer to the object in a larger document, for the faults.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(

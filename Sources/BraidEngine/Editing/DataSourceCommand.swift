@@ -1,6 +1,6 @@
 /// A section as the data source receives it: its id, titles and models.
 public struct SectionContent: Sendable {
-    /// The section's id. `nil` means that a replaced section keeps its id, and a new one gets `s1`, `s2`, …
+    /// The section's id. `nil` means that a replaced section keeps its id, and a new section gets `s1`, `s2`, …
     public var id: SectionID?
     /// The header, as ``Command/setHeaders(_:)`` accepts it. With `nil` the section shows the header that the table's
     /// description binds, if any.
@@ -25,7 +25,7 @@ public struct SectionContent: Sendable {
 /// displayed, rows among those that are shown. An index out of bounds is never refused; each case says what it does.
 /// The table's `editing` policies do not apply, and no handlers run.
 ///
-/// These calls are refused:
+/// The following calls are refused:
 /// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
 /// - a change of derived rows (`editingNotAllowed`),
 /// - an added or removed section if the table declares its sections (`sectionsAreDeclared`).
@@ -39,31 +39,32 @@ public enum DataSourceCommand: Sendable {
     case updateRow(JSONText, at: RowPath)
     /// Replaces all rows of a section. Ignored if the section does not exist.
     case updateRowsOfSection([JSONText], at: Int)
-    /// Replaces the models of rows. If one section's index is too high, the whole call is ignored. Any other index path
-    /// without a row is skipped.
+    /// Replaces the models of rows. If one section's index is too high, the whole call is ignored. An index path with a
+    /// valid section but no row is skipped.
     case updateRows([(at: RowPath, model: JSONText)])
-    /// Removes a row. Ignored if the row does not exist. If the section is empty then, it is removed, unless it is
-    /// declared.
+    /// Removes a row. Ignored if the row does not exist. If the section becomes empty, the section is removed, unless
+    /// it is declared.
     case removeRow(at: RowPath)
-    /// Inserts a section before the one at an index. At the end if the index is `nil` or does not exist.
+    /// Inserts a section before the section at an index. Appends the section if the index is `nil` or does not exist.
     case addSection(SectionContent, at: Int?)
     /// Sets a section's header and footer. Ignored if the section does not exist.
     case updateSectionData(header: JSONText?, footer: JSONText?, at: Int)
-    /// Replaces a section's header, footer and rows. Its id stays. Ignored if the section does not exist.
+    /// Replaces a section's header, footer and rows, but not the section's id. Ignored if the section does not exist.
     case updateSection(SectionContent, at: Int)
-    /// Replaces all sections, displayed or not. A section without an id replaces the displayed section with its index,
-    /// unless another section of the call has that section's id. Then it is new.
+    /// Replaces all sections, displayed or not. A section without an id replaces the displayed section with its index.
+    /// If another section of the call has the displayed section's id, the section without an id is new.
     case updateAllSections([SectionContent])
     /// Removes a section. Ignored if the section does not exist.
     case removeSection(at: Int)
     /// Removes all sections, displayed or not.
     case removeAllSections
-    /// Registers a cell for a model type, and makes the rows of that type again. It is always published, and sends no
-    /// notification.
+    /// Registers a cell for a model type, and makes the rows of that type again. The call is always published, and
+    /// sends no notification.
     case registerCell(String, modelType: String)
 }
 
-/// The notification that DataSourceController's delegate receives. Its index paths count in the table after the change.
+/// The notification that DataSourceController's delegate receives. The notification's index paths count in the table
+/// after the change.
 public enum DataSourceNotification: Sendable, Equatable {
     /// Anything may have changed.
     case dataSource

@@ -40,7 +40,7 @@ struct HiddenRows: Sendable {
         return section.rows[path.row]
     }
 
-    /// Returns the index paths at which rows with the id were displayed.
+    /// Returns the index paths at which rows with the id were displayed before the update hid them.
     ///
     /// - Complexity: O(rows).
     func places(of id: RowID) -> [RowPath] {

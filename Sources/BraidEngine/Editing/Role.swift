@@ -7,7 +7,7 @@ public enum Role: String, Comparable, CaseIterable, Sendable {
     /// Owns the session's data, and may do everything.
     case controller
 
-    /// Returns whether the left role may do less than the right one.
+    /// Returns whether the left role may do less than the right role.
     public static func < (left: Role, right: Role) -> Bool { left.rank < right.rank }
 
     private var rank: Int {

@@ -4,13 +4,13 @@ public struct RowEvent: Sendable {
     public enum Kind: Sendable {
         /// The row was tapped.
         case tap
-        /// Its cell sent an event, with the name that the cell declares and with the event's parameters.
+        /// The row's cell sent an event, with the name that the cell declares and with the event's parameters.
         case cellEvent(name: String, parameters: JSONText)
     }
 
-    /// The row's index path in the displayed table before its handler ran.
+    /// The row's index path in the displayed table before the event's handler ran.
     public var at: RowPath
-    /// The row before its handler ran.
+    /// The row before the event's handler ran.
     public var row: Row
     /// What happened to the row.
     public var kind: Kind

@@ -1,10 +1,10 @@
-/// The updates from an earlier revision to now. It rebases commands of clients that have seen only the earlier
-/// revision.
+/// The updates from an earlier revision to now. A `RowHistory` rebases commands of clients that have seen only the
+/// earlier revision.
 ///
 /// An index path is followed through the updates one after the other: through deletes, inserts, moves, and sections
-/// that are inserted, deleted and moved. The journal keeps the ids of rows that an update hides. If such a row is
-/// displayed again, it is found in its own section, or in another one if only one row can be meant. A row without an id
-/// is followed while it stays displayed with the same model.
+/// that are inserted, deleted and moved. The journal keeps the ids of rows that an update hides. If a hidden row is
+/// displayed again, it is found in its own section, or in another section if only one row can be meant. A row without
+/// an id is followed while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
@@ -19,13 +19,13 @@ public struct RowHistory: Sendable {
     private let meter: CommandMeter
     /// The ids of the sections that were displayed at the earlier revision.
     private let sectionsThen: [SectionID?]
-    /// The number of rows that each of these sections displayed.
+    /// The number of rows that each section of `sectionsThen` displayed at the earlier revision.
     private let countsThen: [Int]
 
     /// Creates a history from the journal.
     ///
-    /// This and ``rebased(_:)`` throw `commandTimeout` once the command has taken longer than `limits` allow, counted
-    /// from here.
+    /// The initializer and ``rebased(_:)`` throw `commandTimeout` once the command has taken longer than `limits`
+    /// allow, counted from the start of the initializer.
     ///
     /// - Parameters:
     ///   - updates: the updates since the earlier revision in order, each with the rows that it hid
@@ -58,13 +58,13 @@ public struct RowHistory: Sendable {
         countsThen = counts
     }
 
-    /// Rebases a command: returns it with references to rows and sections as they are displayed now.
+    /// Rebases a command: returns the command with references to rows and sections as they are displayed now.
     ///
     /// - Parameter command: a command whose index paths count at the earlier revision.
     /// - Returns: the rebased command, and the index path of its row now.
-    /// - Throws: ``Refusal`` with `rowNotFound` if the earlier table had no such row or place. With `rowGone` if the
-    ///   row, the section or the target of a move cannot be found any more. With `ambiguousRow` if several sections had
-    ///   the id.
+    /// - Throws: ``Refusal`` with `rowNotFound` if the earlier table had no such row or place. ``Refusal`` with
+    ///   `rowGone` if the row, the section or the target of a move cannot be found any more. ``Refusal`` with
+    ///   `ambiguousRow` if several sections had the id.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .move(let row, let section, let index):
@@ -85,7 +85,7 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// Returns where the row is displayed now.
+    /// Returns the index path at which the referenced row is displayed now.
     ///
     /// - Parameter orEnd: whether the place after the section's last row is accepted.
     private func rebased(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> RowPath {
@@ -161,9 +161,9 @@ public struct RowHistory: Sendable {
     }
 }
 
-// Following one row.
+// Follows one row through the updates.
 extension RowHistory {
-    /// The result of following a row through the updates.
+    /// The result of following a row through the updates of the history.
     private enum Fate {
         case displayed(at: RowPath)
         case gone
@@ -176,9 +176,9 @@ extension RowHistory {
     /// Follows the row that was displayed at `path` at the earlier revision.
     private func trace(_ path: RowPath) -> Fate {
         var place: RowPath? = path, isUnknown = false
-        // Set when the row was hidden, until it is displayed again in the same section.
+        // The row's id and section while the row is hidden. `nil` when the row is displayed again in the same section.
         var lost: (id: RowID, section: SectionID?)?
-        // The steps that hid the row, with its places before them.
+        // The steps that hid the row, each with the row's place before the step.
         var losses: [(step: Int, at: RowPath)] = []
         for (number, step) in steps.enumerated() {
             if let path = place {
@@ -196,7 +196,7 @@ extension RowHistory {
             if let own = arrivals.first(where: { sections[$0.section] == section }) {
                 (place, lost) = (own, nil)
             } else if place == nil {
-                // In another section, the row is recognized only if no other row can be meant.
+                // In another section, the row is recognized only if its id can mean no other row.
                 let hasRival = steps[...number].enumerated().contains { number, step in
                     step.hidden.places(of: id).contains { place in !losses.contains { $0 == (number, place) } }
                 }
@@ -207,8 +207,8 @@ extension RowHistory {
         return place.map { .displayed(at: $0) } ?? (isUnknown ? .unknown : .gone)
     }
 
-    /// Returns the places, at the earlier revision, of the row that is displayed at `path` now and has the id. Several
-    /// are possible.
+    /// Returns the places, at the earlier revision, of the row that is displayed at `path` now and has the id. The row
+    /// may have had several such places.
     private func origins(of path: RowPath, _ id: RowID) -> [RowPath] {
         steps.reversed().reduce([path]) { places, step in
             var before = places.compactMap { step.update.preceding($0) }
@@ -228,8 +228,9 @@ extension RowHistory {
     /// 4. If the client meant the section's beginning, the row moves to the section's beginning.
     /// 5. The row moves before the nearest row below the place that is still in the section.
     ///
-    /// - Throws: ``Refusal`` with `rowGone` if no such row remains. Also if rows without ids have changed, because it
-    ///   is then unknown which rows remain.
+    /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because no neighbouring row remains in the section. The
+    ///   method also throws `rowGone` if rows without ids have changed, because nobody knows which of those rows
+    ///   remain.
     private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal)
         -> RowPath
     {
@@ -239,7 +240,7 @@ extension RowHistory {
         let end = try end(of: then)
         var place = end.row
         if row < last {
-            // `row` counts once the row has been taken out; the rows around it count before.
+            // `row` counts after the moved row has been taken out. The rows around the target count before.
             let follower = source.map { row >= $0 ? row + 1 : row } ?? row
             let unknown = Refusal(
                 .rowGone,
@@ -269,8 +270,8 @@ extension RowHistory {
         return RowPath(section: end.section, row: at.section == end.section ? min(place, end.row - 1) : place)
     }
 
-    /// Returns the index of the first of these rows that is still in the section. `nil` if none of the first 16 rows
-    /// is.
+    /// Returns the index of the first row in `rows` that is still in the section. `nil` if none of the first 16 rows is
+    /// still in it.
     private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
         throws(Refusal) -> Int?
     {
@@ -284,7 +285,8 @@ extension RowHistory {
         return nil
     }
 
-    /// Returns the row's index at the earlier revision if the row was displayed in that section, otherwise `nil`.
+    /// Returns the moved row's index at the earlier revision if the row was displayed in the section of the target.
+    /// `nil` if it was not.
     private func source(of moved: RowReference, at: RowPath, in section: Int) throws(Refusal) -> Int? {
         switch moved {
         case .at(let reference, let row): return try index(of: reference) == section ? row : nil
@@ -303,7 +305,7 @@ extension RowHistory {
         }
     }
 
-    /// The number of rows on each side of the place that are examined.
+    /// The number of rows that are examined on each side of a move's target.
     private static let mostNeighbours = 16
 }
 
@@ -373,7 +375,7 @@ extension RowHistory {
         sectionsThen.indices.contains(index) ? try rebased(.displayed(index)) : max(index, now.sections.count)
     }
 
-    /// Returns the path if a row is displayed there. `nil` if the call is ignored.
+    /// Returns the path if a row is displayed at the path. `nil` if the call is ignored.
     private func displayed(_ path: RowPath) -> RowPath? {
         now.sections.indices.contains(path.section) && now.sections[path.section].rows.indices.contains(path.row)
             ? path : nil

@@ -6,7 +6,7 @@ public struct Unpublished: Sendable {
     public let published: TableModel
     /// The snapshot of the stored table, which a later command publishes.
     public internal(set) var snapshot: Snapshot
-    /// The rows that differ between the two tables.
+    /// The rows that differ between the published table and the stored table.
     var touched: TouchedRows
 
     init(published: TableModel, snapshot: Snapshot, touched: TouchedRows) {
@@ -15,7 +15,8 @@ public struct Unpublished: Sendable {
         self.touched = touched
     }
 
-    /// Restores unpublished changes from the two tables, for example after a restart. Any row may differ.
+    /// Restores unpublished changes from the two tables, for example after a restart. Any row may differ between the
+    /// published table and the stored table.
     ///
     /// - Parameters:
     ///   - published: the table that clients see.
@@ -34,7 +35,8 @@ public struct Unpublished: Sendable {
 }
 
 extension CommandInProgress {
-    /// Returns the outcome of a change that is stored but not shown. Clients see the old table at the next revision.
+    /// Returns the outcome of a change that is stored but not shown. At the next revision, clients still see the
+    /// published table.
     func unpublishedOutcome(_ change: TableChange) -> Outcome {
         var kept = unpublished ?? Unpublished(published: beforeTable, snapshot: before, touched: TouchedRows())
         var snapshot = before
@@ -58,8 +60,8 @@ final class SeenTable {
 
 // The rebasing of row references while a change is unpublished.
 //
-// An index path from a client refers to the row that the client sees there. The stored table may contain that row at
-// another place.
+// An index path from a client refers to the row that the client sees at the path. The stored table may contain the row
+// at another place.
 extension CommandInProgress {
     /// Returns the command with references to the same rows in the stored table.
     ///
@@ -76,7 +78,7 @@ extension CommandInProgress {
         return try command.replacingRows { try rebased($0, seen, orEnd: $1) }
     }
 
-    /// Returns whether clients' commands may name the row: clients see it, or this command has created it.
+    /// Returns whether clients' commands may name the row: clients see the row, or this command has created it.
     ///
     /// Rows of earlier unpublished changes are unknown to clients, also within a transaction.
     func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
@@ -132,7 +134,7 @@ extension CommandInProgress {
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
-        // The row's rank is usually unchanged, so it is tried first.
+        // The row's rank is usually unchanged, so the search first tries the rank.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
@@ -141,7 +143,8 @@ extension CommandInProgress {
         return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
     }
 
-    /// Rebases a move. The target is the place before the row that the client sees there, or the section's end.
+    /// Rebases a move. The target is the place before the row that the client sees at the target's index, or the
+    /// section's end.
     private func rebasedMove(
         _ reference: RowReference, _ section: SectionReference, _ index: Int, _ seen: CommandInProgress
     ) throws -> Command {

@@ -22,15 +22,15 @@ public enum FaultCode: String, Sendable, CaseIterable {
     case conflict
     /// A template or an expression failed when it was evaluated.
     case templateFailed = "template-failed"
-    /// The server rejected this part as a whole: a command of a transaction, a line of a stream, or a description with
-    /// which no session can be opened. The problem's type and the detail say why.
+    /// The server rejected the part of the document as a whole: a command of a transaction, a line of a stream, or a
+    /// description with which no session can be opened. The problem's type and the detail say why.
     case refused
 
     /// Returns the code for a value that a place does not accept.
     ///
     /// - Parameters:
     ///   - kind: the kind of the value.
-    ///   - kinds: the kinds of which the place accepts some values.
+    ///   - kinds: the kinds of JSON values of which the place accepts at least some values.
     package static func rejecting(_ kind: JSONKind, accepting kinds: JSONKind...) -> FaultCode {
         rejecting(kind, accepting: kinds)
     }

@@ -12,7 +12,7 @@ extension UInt8 {
     @inline(__always) var isDigit: Bool { self &- 0x30 < 10 }
     @inline(__always) var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 
-    /// The value of a hexadecimal digit, or `nil` if the byte is not one.
+    /// The value of a hexadecimal digit, or `nil` if the byte is not a hexadecimal digit.
     var hexadecimalValue: UInt32? {
         switch self {
         case 0x30...0x39: UInt32(self) - 0x30
@@ -23,8 +23,8 @@ extension UInt8 {
     }
 }
 
-/// Tests of eight bytes at a time. Each test marks bytes by setting their highest bit. Only the lowest mark is exact,
-/// because a borrow can set false marks above it.
+/// Tests of eight bytes at a time. Each test marks the bytes that pass by setting their highest bit. Only the lowest
+/// mark is exact, because a borrow can set false marks above it.
 extension UInt64 {
     @inline(__always) static func each(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 
@@ -41,7 +41,7 @@ extension UInt64 {
             & ~self & .each(0x80)
     }
 
-    /// Marks `"` and `\`.
+    /// Marks the bytes `"` and `\`.
     @inline(__always) var quoteOrBackslash: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1))) & ~self & .each(0x80)
     }

@@ -1,4 +1,5 @@
-/// A reader of bytes that are known to be valid JSON, with or without white space. It checks bounds but not grammar.
+/// A reader of bytes that are known to be valid JSON, with or without white space. The reader checks bounds but not
+/// grammar.
 struct JSONCursor {
     let input: UnsafeRawBufferPointer
     var at: Int
@@ -46,8 +47,8 @@ struct JSONCursor {
                 continue
             }
             at += 1
-            // A cheap filter. The four brackets differ only in the bits of 0x26, and no other byte that JSON allows
-            // outside strings matches.
+            // The condition is a cheap filter for brackets. The four brackets differ only in the bits of 0x26, and no
+            // other byte that JSON allows outside strings matches.
             if byte | 0x26 == 0x7F {
                 if byte == .openBrace || byte == .openBracket {
                     depth += 1
@@ -145,8 +146,8 @@ struct JSONCursor {
 extension JSONCursor {
     /// Visits the elements of the array that starts here.
     ///
-    /// - Parameter body: called with the cursor at each element. It must move the cursor behind the element. If it
-    ///   returns false, the walk stops.
+    /// - Parameter body: called with the cursor at each element. `body` must move the cursor behind the element. If
+    ///   `body` returns false, the walk stops.
     @inline(__always)
     mutating func forEachElement(_ body: (inout JSONCursor) -> Bool) {
         at += 1
@@ -165,8 +166,8 @@ extension JSONCursor {
 
     /// Visits the members of the object that starts here.
     ///
-    /// - Parameter body: called with the cursor at each member's value. It must move the cursor behind the value. If it
-    ///   returns false, the walk stops.
+    /// - Parameter body: called with the cursor at each member's value. `body` must move the cursor behind the value.
+    ///   If `body` returns false, the walk stops.
     @inline(__always)
     mutating func forEachMember(_ body: (inout JSONCursor, JSONMemberName) -> Bool) {
         at += 1

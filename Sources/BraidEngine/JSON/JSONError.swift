@@ -33,13 +33,13 @@ extension JSONError: CustomStringConvertible {
     }
 }
 
-/// The error that the scanner throws. It is small so that the hot loops stay fast; `scan` converts it to a
-/// ``JSONError``.
+/// The error that the JSON scanner throws. A `JSONFault` is small so that the hot loops stay fast; `scan` converts it
+/// to a ``JSONError``.
 struct JSONFault: Error {
     enum Reason {
-        /// Something else is expected at the offset. The string names it.
+        /// The grammar expects something else at the offset. The string names what the grammar expects.
         case expected(StaticString)
-        /// Any other fault. The string is the whole message.
+        /// A fault that no other case describes. The string is the whole message.
         case wrong(StaticString)
         case endsInString, controlCharacter, duplicateName
         case tooDeep(Int)
@@ -90,7 +90,7 @@ struct JSONFault: Error {
     }
 }
 
-/// Returns the line and column of an offset. Both count from 1, and the column counts bytes.
+/// Returns the line and column of an offset. The line and the column count from 1, and the column counts bytes.
 func lineAndColumn(of offset: Int, in input: UnsafeRawBufferPointer) -> (line: Int, column: Int) {
     var line = 1, lineStart = 0
     for index in 0..<min(offset, input.count) where input[index] == 0x0A {

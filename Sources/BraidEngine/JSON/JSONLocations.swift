@@ -8,7 +8,7 @@ public struct JSONLocations: Sendable {
 
     /// Prepares the positions of a text.
     ///
-    /// - Parameter bytes: the text exactly as written, white space included. If it is not valid JSON, every query
+    /// - Parameter bytes: the text exactly as written, white space included. If the text is not valid JSON, every query
     ///   returns `nil`; use the parser's ``JSONError`` instead.
     public init(of bytes: [UInt8]) {
         self.bytes = bytes

@@ -1,12 +1,13 @@
 /// The member names of all open objects during a scan, for finding a name that an object contains twice (RFC 7493,
 /// section 2.3). Names are compared after unescaping.
 ///
-/// The names form a stack: an object's names lie above the names of the objects around it and are removed when it ends.
-/// Up to 16 names are compared one by one, by length and first eight bytes. Beyond 16, a hash table finds them.
+/// The names form a stack: an object's names lie above the names of the objects around it and are removed when the
+/// object ends. Up to 16 names are compared one by one, by length and first eight bytes. If an object has more than 16
+/// names, a hash table finds them.
 ///
 /// `Hasher` uses a random seed in each process, so that neither many names nor maliciously chosen names cost more than
-/// linear time. Names are removed from the table in the reverse order of insertion. With linear probing this restores
-/// the table's previous state exactly.
+/// linear time. Names are removed from the table in the reverse order of insertion. With linear probing, removal in
+/// reverse order restores the table's previous state exactly.
 struct JSONNames {
     private struct Name {
         /// The first eight bytes, padded with zeros.
@@ -44,7 +45,7 @@ struct JSONNames {
             base)
     }
 
-    /// Removes the names from `base` on, when their object ends.
+    /// Removes the names from `base` on when the object that contains the names ends.
     @inline(__always)
     mutating func close(_ base: Int) {
         if slotsUsed > 0 || !unescaped.isEmpty { tidy(base) }

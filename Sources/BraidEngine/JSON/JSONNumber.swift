@@ -1,9 +1,9 @@
 /// A JSON number that keeps its digits as written (RFC 8259, section 6).
 ///
-/// Two numbers are equal if their exact decimal values are equal: `1`, `1.0` and `10e-1` are. No comparison goes
+/// Two numbers are equal if their exact decimal values are equal: `1`, `1.0` and `10e-1` are equal. No comparison goes
 /// through floating point.
 public struct JSONNumber: Sendable {
-    /// The number's text as written. Always a valid JSON number.
+    /// The number's text as written, which is always a valid JSON number.
     public let lexeme: String
 
     /// Creates a number from text that is known to be a valid JSON number.
@@ -47,7 +47,8 @@ extension JSONNumber: Equatable {
         left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
     }
 
-    /// A number's value as digits times a power of ten. Each value has exactly one such form. Zero has no digits.
+    /// A number's value as digits times a power of ten. Each value has exactly one form as digits times a power of ten.
+    /// Zero has no digits.
     private struct Decimal: Equatable {
         var isNegative = false
         var digits: [UInt8] = []

@@ -10,8 +10,8 @@ public struct JSONPointer: Sendable {
 
     /// Parses a pointer's text (RFC 6901, section 3).
     ///
-    /// - Returns: `nil` if the text is malformed. It must be empty or start with `/`, and each `~` must be followed by
-    ///   `0` or `1`.
+    /// - Returns: `nil` if the text is malformed. A pointer's text must be empty or start with `/`, and each `~` must
+    ///   be followed by `0` or `1`.
     public init?(_ text: String) {
         guard !text.isEmpty else {
             self = .root
@@ -26,7 +26,7 @@ public struct JSONPointer: Sendable {
         self.tokens = tokens
     }
 
-    /// The pointer to the whole document. Its text is empty.
+    /// The pointer to the whole document, with an empty text.
     public static let root = JSONPointer(tokens: [])
 
     /// Returns the pointer to a member of the value that this pointer leads to.
@@ -35,7 +35,7 @@ public struct JSONPointer: Sendable {
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
     /// Returns the pointer to an element of the array that this pointer leads to. Indices count from 0.
     public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
-    /// Returns this pointer followed by another one, which starts where this one ends.
+    /// Returns this pointer followed by another pointer, which starts where this pointer ends.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
     /// Returns the array index that a token spells (RFC 6901, section 4: no sign, no leading zeros), or `nil`.

@@ -24,8 +24,8 @@ struct JSONScanner {
 
     /// The compact text up to the last white space that was removed. Empty until white space is removed.
     private var kept: [UInt8] = []
-    /// The offset of the first input byte that is not in `kept` yet. Until white space is removed, the start of the
-    /// value.
+    /// The offset of the first input byte that is not in `kept` yet. The start of the value if no white space has been
+    /// removed yet.
     private var runStart = 0
 
     private init(_ input: UnsafeRawBufferPointer, depthLimit: Int) {
@@ -75,7 +75,7 @@ struct JSONScanner {
 
     private mutating func value() throws(JSONFault) {
         while true {
-            // A value starts here.
+            // A value starts at the current byte.
             switch peek {
             case .quote: _ = try string()
             case 0x2D, 0x30...0x39: try number()
@@ -97,7 +97,7 @@ struct JSONScanner {
                 throw JSONFault(at, .expected("the value after the comma"))
             default: throw JSONFault(at, .expected("a value"))
             }
-            // A value has ended.
+            // A value ended before the current byte.
             while true {
                 if outer.isEmpty { return }
                 skipSpace()
@@ -302,7 +302,7 @@ struct JSONScanner {
 
     // MARK: White space
 
-    /// The current byte. At the end it is 0, which the grammar allows nowhere.
+    /// The current byte, or 0 at the end. The grammar allows the byte 0 nowhere.
     @inline(__always) private var peek: UInt8 { at < input.count ? input[at] : 0 }
 
     @inline(__always)

@@ -3,7 +3,8 @@ public enum JSONKind: Sendable, Hashable {
     /// One of the six kinds of JSON (RFC 8259, section 3).
     case null, bool, number, string, array, object
 
-    /// The kind's name in messages and in JSON-e's `typeof`. Models without a `type` member are registered by it.
+    /// The kind's name in messages and in JSON-e's `typeof`. Models without a `type` member are registered by the
+    /// kind's name.
     var name: String {
         switch self {
         case .null: "null"
@@ -57,7 +58,7 @@ extension JSONText {
 
 // Arrays and objects, read without building trees: each access scans the text.
 extension JSONText {
-    /// Returns an array's elements, in order. They share this text's bytes.
+    /// Returns an array's elements, in order. The elements share this text's bytes.
     ///
     /// - Returns: `nil` if the value is not an array.
     /// - Complexity: O(bytes).
@@ -76,7 +77,7 @@ extension JSONText {
         return elements
     }
 
-    /// Returns an object's members, in the order of the text. Their values share this text's bytes.
+    /// Returns an object's members, in the order of the text. The members' values share this text's bytes.
     ///
     /// - Returns: `nil` if the value is not an object.
     /// - Complexity: O(bytes).
@@ -172,8 +173,8 @@ extension JSONCursor {
 
     /// Moves from the start of a value to the value at a pointer.
     ///
-    /// - Returns: the number of tokens that could be followed. If it is less than the number of all tokens, the cursor
-    ///   is at the innermost value that could be reached.
+    /// - Returns: the number of tokens that could be followed. If fewer tokens were followed than the pointer has, the
+    ///   cursor is at the innermost value that could be reached.
     mutating func follow(_ pointer: JSONPointer) -> Int {
         for (position, token) in pointer.tokens.enumerated() {
             let start = at

@@ -94,7 +94,8 @@ public struct JSONText: Sendable, Hashable {
     /// The text's UTF-8 bytes. A copy, unless the text is the whole of its buffer.
     public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[Int(start)..<Int(end)]) }
 
-    /// The same text in its own buffer. Keep this instead of a small part of a large body, which would stay in memory.
+    /// The same text in its own buffer. Keep the detached text instead of a small part of a large body: the part would
+    /// keep the whole body in memory.
     public var detached: JSONText {
         if count == buffer.count, buffer.capacity <= 2 * count + 32 { return self }
         return withBytes { JSONText(valid: Array($0)) }

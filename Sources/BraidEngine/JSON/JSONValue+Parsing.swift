@@ -84,7 +84,8 @@ private struct JSONTreeBuilder: ~Copyable {
                     .number(
                         JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self)))
                 )
-                // Only a bug of the scanner could bring such a byte here. Skip the byte, so that the loop ends.
+                // Only a bug of the scanner could let a byte through that starts no value. Skip the byte, so that the
+                // loop ends.
                 if cursor.at == start { cursor.at += 1 }
             }
         }
@@ -130,7 +131,7 @@ private struct MoveStack<Element>: ~Copyable {
     @inline(__always)
     mutating func pop() -> Element { taking(1).move() }
 
-    /// Removes the topmost `number` values. The caller must move them out before the next push.
+    /// Removes the topmost `number` values. The caller must move the removed values out before the next push.
     @inline(__always)
     mutating func taking(_ number: Int) -> UnsafeMutablePointer<Element> {
         precondition(number >= 0 && number <= count)
@@ -183,7 +184,7 @@ extension JSONValue {
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 
-// There is deliberately no `nil` literal: in `condition ? nil : value` it would mean `.null` instead of absence.
+// `JSONValue` deliberately has no `nil` literal: in `condition ? nil : value` it would mean `.null` instead of absence.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

@@ -1,8 +1,8 @@
 /// A JSON value as a tree, for code that has to look inside: templates, pointers, schemas and merge patches.
 /// All other code passes JSON on as ``JSONText``, in the client's own bytes.
 ///
-/// Numbers keep their digits and objects keep the order of their members. Equality ignores both: two objects are equal
-/// in any order of members, and two numbers are equal if their values are.
+/// Numbers keep their digits and objects keep the order of their members. Equality ignores the digits and the order:
+/// two objects are equal in any order of members, and two numbers are equal if their values are.
 public enum JSONValue: Sendable, Equatable {
     /// The literal `null`.
     case null
@@ -103,7 +103,7 @@ extension JSONObject: Equatable {
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
         for (index, member) in left.members.enumerated() {
-            // Most often both objects have their members in the same order.
+            // Two compared objects mostly have their members in the same order.
             let other = right.members[index]
             if other.name.hasSameBytes(as: member.name) {
                 guard other.value == member.value else { return false }
@@ -117,7 +117,7 @@ extension JSONObject: Equatable {
 
 /// A string that is compared and hashed by its UTF-8 bytes, which is how JSON compares names.
 ///
-/// `String` compares by canonical equivalence instead, under which the two spellings of "é" are equal.
+/// `String` compares by canonical equivalence, under which the composed and the decomposed spelling of "é" are equal.
 public struct UTF8Key: Hashable, Sendable {
     /// The string.
     public let string: String
@@ -138,7 +138,8 @@ extension UTF8Key: CustomStringConvertible {
 }
 
 extension String {
-    /// Returns whether both strings have the same UTF-8 bytes. `==` compares by canonical equivalence instead.
+    /// Returns whether both strings have the same UTF-8 bytes. `String`'s `==` compares by canonical equivalence
+    /// instead.
     @inline(__always)
     public func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }

@@ -1,9 +1,9 @@
-/// A writer of compact JSON into an array of bytes. It inserts the commas and colons.
+/// A writer of compact JSON into an array of bytes. The writer inserts the commas and colons.
 ///
 /// The caller is responsible for the structure: inside an object, every value follows a name, and every `begin…` has
 /// its `end…`. The writer does not check that names are unique.
 public struct JSONWriter: Sendable {
-    /// The UTF-8 bytes written so far. A caller may move them out between two values.
+    /// The UTF-8 bytes written so far. A caller may move the bytes out between two values.
     public var bytes: [UInt8] = []
     private var depth = 0
     private var needsComma = false
@@ -13,7 +13,7 @@ public struct JSONWriter: Sendable {
     /// Creates a writer with memory reserved for a number of bytes.
     public init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    /// The bytes as a text. They must be one complete value.
+    /// The written bytes as a text. The bytes must be one complete value.
     public var text: JSONText { JSONText(valid: bytes) }
 
     /// Writes `{`. The next call is `name(_:)` or ``endObject()``.

@@ -16,8 +16,8 @@ enum ExpressionToken: Equatable, Sendable {
     }
 }
 
-/// Reads the tokens of an expression one at a time, on demand. It must not read ahead: the text after the `}` of `${…}`
-/// is not an expression.
+/// Reads the tokens of an expression one at a time, on demand. The lexer must not read ahead: the text after the `}` of
+/// `${…}` is not an expression.
 struct ExpressionLexer {
     private let bytes: [UInt8]
     private(set) var offset: Int
@@ -27,7 +27,7 @@ struct ExpressionLexer {
         self.offset = offset
     }
 
-    /// All symbols. A longer symbol comes before its prefixes, because the first match wins.
+    /// All symbols of the expression language. A longer symbol comes before its prefixes, because the first match wins.
     private static let symbols: [(text: String, bytes: [UInt8])] = [
         "**", "+", "-", "*", "/", "[", "]", ".", "(", ")", "{", "}", ":", ",",
         ">=", "<=", "<", ">", "==", "!=", "!", "&&", "||",
@@ -73,7 +73,7 @@ struct ExpressionLexer {
         while offset < bytes.count, bytes[offset].isDigit { offset += 1 }
     }
 
-    /// Reads a string up to the next quote of the same kind. There are no escapes.
+    /// Reads a string up to the next quote of the same kind. Strings have no escapes.
     private mutating func string() throws(JSONeError) -> ExpressionToken {
         let start = offset + 1
         guard let end = bytes[start...].firstIndex(of: bytes[offset]) else {

@@ -1,7 +1,8 @@
 /// A parsed expression.
 ///
 /// Chains of operators of one precedence and chains of accesses are lists, not nested nodes. Only brackets, signs and
-/// powers nest. The parser limits these, and so it also limits the evaluator's recursion.
+/// powers nest. The parser limits the nesting of brackets, signs and powers, and so also limits the evaluator's
+/// recursion.
 indirect enum ExpressionNode: Sendable {
     case constant(Operand)
     case name(String)
@@ -32,8 +33,8 @@ enum ExpressionAccess: Sendable {
 }
 
 extension ExpressionNode {
-    /// Whether the value can only be a constant, a context value or a part of one. Such a value needs no check of its
-    /// size and depth.
+    /// Whether the node's value can only be a constant, a context value or a part of one. Constants and context values
+    /// need no check of their size and depth.
     var isPath: Bool {
         switch self {
         case .name, .constant: true
@@ -83,7 +84,7 @@ extension ExpressionAccess {
             to?.collectNames(into: &names)
         case .call(let arguments):
             for argument in arguments { argument.collectNames(into: &names) }
-            // Two built-in functions read the context themselves.
+            // The built-in functions `fromNow` and `defined` read the context themselves.
             switch (base, arguments.first) {
             case (.name("fromNow"), _) where arguments.count < 2: names.insert("now")
             case (.name("defined"), .constant(.json(.string(let name)))?): names.insertAsked(name)

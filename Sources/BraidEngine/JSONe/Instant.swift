@@ -1,5 +1,5 @@
-/// A moment in UTC, to the microsecond, in the years 1 to 9999. It is created from a text or a number: the engine reads
-/// no clock.
+/// A moment in UTC, to the microsecond, in the years 1 to 9999. An instant is created from a text or a number: the
+/// engine reads no clock.
 public struct Instant: Equatable, Sendable {
     /// Microseconds since 1970-01-01T00:00:00Z.
     private(set) var microseconds: Int
@@ -97,8 +97,8 @@ public struct Instant: Equatable, Sendable {
 
 /// A time offset such as `-2 days 3 hours` (json-e.js.org/operators.html, "$fromNow").
 ///
-/// It consists of a sign, then years (365 days), months (30 days), weeks, days, hours, minutes and seconds. Each part
-/// is optional, and the order is fixed.
+/// A time offset consists of a sign, then years (365 days), months (30 days), weeks, days, hours, minutes and seconds.
+/// Each part is optional, and the order is fixed.
 struct TimeOffset {
     private(set) var days = 0
     private(set) var seconds = 0
@@ -153,8 +153,8 @@ private struct Scanner {
         return true
     }
 
-    /// Reads all ASCII digits that follow. Returns `nil` if their number is not in `allowed`, which must not exceed 18,
-    /// the number of digits that always fit into an `Int`.
+    /// Reads all ASCII digits that follow. Returns `nil` if their number is not in `allowed`, which must not exceed 18:
+    /// numbers of 18 digits always fit into an `Int`.
     mutating func digits(_ allowed: ClosedRange<Int>) -> Int? {
         let digits = rest.prefix { ("0"..."9").contains($0) }
         let count = digits.count

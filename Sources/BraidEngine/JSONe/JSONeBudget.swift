@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The limit on the cost of rendering. It ensures that no template can block or exhaust the server.
+/// The limit on the cost of rendering, so that no template can block or exhaust the server.
 ///
 /// - Steps bound the time: one for each node that is evaluated, one for each 16 values or 256 bytes that a node walks
 ///   over, and one for each 8 digits of a long number that it uses.
@@ -14,7 +14,7 @@ public struct JSONeBudget: Sendable {
     /// The number of remaining bytes of output.
     public private(set) var remainingOutput: Int
 
-    /// The maximum depth of values that a template builds. It equals the parser's default limit of depth.
+    /// The maximum depth of values that a template builds: the same as the parser's default limit of depth.
     static let maximumDepth = 128
     /// The cost of one value in bytes of output, in addition to the bytes of its text.
     static let bytesPerValue = 16
@@ -22,7 +22,7 @@ public struct JSONeBudget: Sendable {
     /// Creates a budget.
     ///
     /// - Parameters:
-    ///   - steps: the number of steps. The default lasts for about 10 ms.
+    ///   - steps: the number of steps.
     ///   - output: the number of bytes of output.
     public init(steps: Int = 100_000, output: Int = 8_000_000) {
         remainingSteps = steps
@@ -65,7 +65,7 @@ extension JSONeBudget {
     /// Measures a value that was built from other values, before it gets a name or is returned.
     ///
     /// Values are shared, so `[a, a]` costs little to build. If `a` is itself `[b, b]` and so on, each level doubles
-    /// the cost for a reader. Therefore this method checks the expanded size and the depth.
+    /// the cost for a reader of the value. `admit` therefore checks the expanded size and the depth of the value.
     ///
     /// - Parameter counting: whether to charge the bytes to the output, as for results.
     /// - Complexity: O(expanded size), but never more than the remaining budget.
@@ -107,7 +107,7 @@ extension JSONeBudget {
 
 /// The limit on the cost of several renderings together. Each rendering also has its own ``JSONeBudget``.
 ///
-/// It bounds a template that is cheap once but is rendered for a hundred thousand rows.
+/// The shared limit bounds a template that is cheap once but is rendered for a hundred thousand rows.
 final class SharedJSONeBudget: Sendable {
     private let left: Mutex<(steps: Int, output: Int)>
 

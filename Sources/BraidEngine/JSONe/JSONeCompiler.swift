@@ -1,4 +1,4 @@
-/// Compiles a JSON value into a template and rejects what can never be rendered (json-e.js.org/operators.html).
+/// Compiles a JSON value into a template and rejects values that can never be rendered (json-e.js.org/operators.html).
 enum JSONeCompiler {
     static func compile(_ value: JSONValue, depth: Int = 0) throws(JSONeError) -> JSONeNode {
         guard depth <= JSONeBudget.maximumDepth else {
@@ -122,7 +122,7 @@ private struct OperatorCompiler {
             return .sort(try template(name), by: (by.names[0], key))
         case "$match":
             try allow([])
-            // The results are in the order of the conditions' texts, whatever the order of the members.
+            // `$match` returns its results in the order of the conditions' texts, whatever the order of the members.
             return .match(try cases().sorted { $0.source.precedes($1.source) })
         default:
             try allow([])

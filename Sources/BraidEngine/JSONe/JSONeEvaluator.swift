@@ -3,7 +3,7 @@
 struct JSONeEvaluator {
     let context: JSONeContext
     var budget: JSONeBudget
-    /// The names that operators have added, innermost last. Their values are shared, not copied.
+    /// The names that operators have added, innermost last. The names' values are shared, not copied.
     var locals: [(name: String, value: JSONValue)] = []
 
     init(_ context: JSONeContext, _ budget: JSONeBudget) {
@@ -46,7 +46,7 @@ struct JSONeEvaluator {
 
     // MARK: Names, lists, objects
 
-    /// Charges for a long number: its digits are parsed again at each use.
+    /// Charges for a long number, because the number's digits are parsed again at each use.
     private mutating func charged(_ operand: Operand) throws(JSONeError) -> Operand {
         if case .json(.number(let number)) = operand, number.lexeme.utf8.count > 32 {
             try budget.spend(steps: number.lexeme.utf8.count / 8)

@@ -1,7 +1,7 @@
 /// A compiled template. Constant parts are single values, strings are split at their interpolations, and operators are
 /// checked.
 indirect enum JSONeNode: Sendable {
-    /// A constant, rendered as it is. It is shared and not copied.
+    /// A constant, rendered as it is, and shared instead of copied.
     case literal(JSONValue)
     case text(InterpolatedText)
     case array([JSONeNode])
@@ -85,7 +85,7 @@ struct InterpolatedText: Sendable {
             }
             offset += 2
             if offset - 3 >= segmentStart, bytes[offset - 3] == dollar {
-                // The first of the two dollars is already in `text`.
+                // The first dollar of `$${` is already in `text`.
                 text.append(brace)
             } else {
                 if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
@@ -129,8 +129,8 @@ extension JSONeNode {
         }
     }
 
-    /// Whether the value can only be a literal or a part of the context. Such a value needs no check of its size and
-    /// depth.
+    /// Whether the node's value can only be a literal or a part of the context. Literals and context values need no
+    /// check of their size and depth.
     var isPath: Bool {
         switch self {
         case .eval(let expression): expression.isPath
@@ -188,8 +188,8 @@ extension JSONeNode {
         return names
     }
 
-    /// The members of the object that this node renders to: those that are always present, and those that are possible.
-    /// `possible` is `nil` if any name is possible.
+    /// The members of the object that this node renders to: the names that are always present, and the names that are
+    /// possible. `possible` is `nil` if any name is possible.
     private var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])

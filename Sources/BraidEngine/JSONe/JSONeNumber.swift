@@ -1,10 +1,10 @@
 import Glibc
 
 /// A number in a computation. As in JSON-e's reference, integers and floating-point numbers are distinct: `4 / 2` is
-/// 2.0. Integers have 64 bits here. A result that does not fit becomes a double.
+/// 2.0. Integers have 64 bits. A result that does not fit into 64 bits becomes a double.
 enum JSONeNumber: Sendable {
     case int(Int)
-    /// Always finite.
+    /// A double, which is always finite.
     case double(Double)
 
     /// Creates a number from JSON. Returns `nil` if the number is too large even for a double.
@@ -37,7 +37,8 @@ enum JSONeNumber: Sendable {
         if case .int(let value) = self { value } else { nil }
     }
 
-    /// The shortest digits that read back as the same number. A double is always recognisable as one: `2.0`, `1e+16`.
+    /// The shortest digits that read back as the same number. The text always shows that a double is a double: `2.0`,
+    /// `1e+16`.
     var text: String {
         switch self {
         case .int(let value): String(value)
@@ -84,7 +85,7 @@ extension JSONeNumber {
     func raised(to exponent: Self) throws(JSONeError) -> Self {
         if case (.int(var base), .int(var exponent)) = (self, exponent), exponent >= 0 {
             // Exponentiation by squaring. If an intermediate result overflows, the computation is repeated with doubles
-            // below.
+            // after the loop.
             var result = 1, fits = true
             while exponent > 0, fits {
                 if exponent & 1 == 1 {
@@ -119,8 +120,8 @@ extension JSONeNumber {
 }
 
 extension Double {
-    /// The shortest digits that read back as the same number, with an exponent if it is below 1e-4 or at least 1e16.
-    /// `description` would write an exponent from 2^53 on already.
+    /// The shortest digits that read back as the same number, with an exponent if the number is below 1e-4 or at least
+    /// 1e16. `description` would write an exponent from 2^53 on already.
     var templateText: String {
         if magnitude > 0x1p53, magnitude < 1e16 { "\(Int(self)).0" } else { description }
     }

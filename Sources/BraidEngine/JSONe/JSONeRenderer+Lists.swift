@@ -1,6 +1,7 @@
 /// The operators on arrays and objects (json-e.js.org/operators.html).
 extension JSONeEvaluator {
-    /// Renders an operator's operand whose elements or members will get names. Checks its size and depth once, here.
+    /// Renders an operator's operand whose elements or members will get names. Checks the operand's size and depth
+    /// once, before the elements get names.
     private mutating func operand(_ node: JSONeNode, of name: String) throws(JSONeError) -> JSONValue? {
         let value = try render(node, at: name)
         if let value, !node.isPath { try budget.admit(value, counting: false) }
@@ -131,8 +132,8 @@ extension JSONeEvaluator {
         }
     }
 
-    /// Merges objects member by member, concatenates arrays and replaces everything else. Works in place, so that what
-    /// is merged already is not copied for each further object.
+    /// Merges objects member by member, concatenates arrays and replaces everything else. Merges in place, so that the
+    /// merged result is not copied for each further object.
     private mutating func mergeDeep(_ right: JSONObject, into merged: inout JSONObject) throws(JSONeError) {
         try budget.spend(building: right.count)
         for (name, value) in right.members {
@@ -176,7 +177,7 @@ extension JSONeEvaluator {
         }
         guard numbers.isEmpty || strings.isEmpty else { throw .template(mismatch) }
         try budget.spend(building: elements.count)
-        // Each key is compared about log n times.
+        // Sorting n keys compares each key about log n times.
         let comparisons = strings.count.bitWidth - strings.count.leadingZeroBitCount
         try budget.spend(scanning: strings.reduce(0) { $0 + $1.key.utf8.count } * comparisons)
         numbers.sort { $0.key < $1.key || ($0.key == $1.key && $0.position < $1.position) }

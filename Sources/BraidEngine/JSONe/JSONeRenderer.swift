@@ -105,7 +105,7 @@ extension JSONeEvaluator {
 
     // MARK: $let, and names in general
 
-    /// Runs a closure with more local names. They are removed when it returns.
+    /// Runs a closure with more local names, and removes the names when the closure returns.
     mutating func with<Result>(
         _ names: [(name: String, value: JSONValue)], _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {

@@ -15,7 +15,7 @@
 public struct JSONeTemplate: Sendable {
     private let node: JSONeNode
 
-    /// The context names that rendering may read, without the built-ins. It can contain names that are never read.
+    /// The context names that rendering may read, without the built-ins. The set can contain names that are never read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
@@ -25,7 +25,7 @@ public struct JSONeTemplate: Sendable {
     /// Checks and compiles a template.
     ///
     /// - Throws: ``JSONeError`` for every fault that shows without a context: syntax errors, unknown operators,
-    ///   undefined properties. Its pointer leads into the value.
+    ///   undefined properties. The error's pointer leads into the value.
     public init(_ value: JSONValue) throws(JSONeError) {
         node = try JSONeCompiler.compile(value)
         names = node.names
@@ -34,8 +34,8 @@ public struct JSONeTemplate: Sendable {
     /// The rendered value, if it does not depend on the context. `nil` otherwise.
     public var constant: JSONValue? { node.literal }
 
-    /// The kind of value that the template renders to, or `nil` if that is not known before rendering. Only operators,
-    /// such as `$eval`, can render to another kind than their own.
+    /// The kind of value that the template renders to, or `nil` if that is not known before rendering. Only an
+    /// operator, such as `$eval`, can render to another kind than the kind of the template's JSON.
     var kind: JSONKind? { node.kind }
 
     /// Returns whether the template can render to one of these kinds.
@@ -46,7 +46,7 @@ public struct JSONeTemplate: Sendable {
     /// - Parameters:
     ///   - context: the names that the template may read.
     ///   - budget: the budget, which is reduced by the cost of this rendering.
-    /// - Returns: the value. `nil` if it is absent, as for `{"$if": "false", "then": 1}`.
+    /// - Returns: the value. `nil` if the value is absent, as for `{"$if": "false", "then": 1}`.
     /// - Throws: ``JSONeError`` if an expression fails or the budget is exhausted.
     public func render(
         _ context: JSONeContext, budget: inout JSONeBudget
@@ -64,7 +64,8 @@ public struct JSONeTemplate: Sendable {
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
-    /// The context names that evaluation may read, without the built-ins. It can contain names that are never read.
+    /// The context names that evaluation may read, without the built-ins. The set can contain names that are never
+    /// read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 

@@ -1,6 +1,6 @@
 /// A value in the evaluation of an expression: JSON, a computed number or a built-in function.
 ///
-/// A function is not a JSON value. It can only be called, tested for truth, compared and passed to `typeof`.
+/// A function is not a JSON value. A function can only be called, tested for truth, compared and passed to `typeof`.
 enum Operand: Sendable {
     case json(JSONValue)
     case number(JSONeNumber)
@@ -33,7 +33,8 @@ enum Operand: Sendable {
         }
     }
 
-    /// Returns the number, or `nil` if this is not a number. Throws if the number is too large even for a double.
+    /// Returns the operand's number, or `nil` if the operand is not a number. Throws if the number is too large even
+    /// for a double.
     func number() throws(JSONeError) -> JSONeNumber? {
         switch self {
         case .number(let number): return number

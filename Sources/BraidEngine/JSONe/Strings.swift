@@ -1,4 +1,4 @@
-/// String operations of JSON-e. They work on code points and ignore canonical equivalence.
+/// String operations of JSON-e, which work on code points and ignore canonical equivalence.
 extension String {
     /// Returns whether the string sorts before another one by code points, which is the order of the UTF-8 bytes.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
@@ -27,8 +27,8 @@ extension String {
     }
 
     /// The number that `number()` reads from the string: an optional sign, digits with single underscores between them,
-    /// an optional fraction and an optional exponent. Whitespace around it is ignored. `nil` for other texts and for
-    /// numbers too large for a double.
+    /// an optional fraction and an optional exponent. Whitespace around the number is ignored. `nil` for other texts
+    /// and for numbers too large for a double.
     var templateNumber: Double? {
         var scalars = unicodeScalars.drop { $0.isWhitespace }
         while let last = scalars.last, last.isWhitespace { scalars.removeLast() }

@@ -1,10 +1,10 @@
 extension [JTDNode] {
     /// Replaces the target of each reference by the schema at the end of its chain of references (RFC 8927, section
-    /// 3.3.2). Afterwards validation follows at most one reference per value. A reference accepts null if any schema of
-    /// its chain does.
+    /// 3.3.2). After the replacement, validation follows at most one reference per value. A reference accepts null if
+    /// any schema of its chain does.
     ///
-    /// Only chains of references can be endless, because every other form steps into the value. This method marks all
-    /// such circles (section 5). Recursion through data is allowed and stays as it is. O(nodes).
+    /// Only chains of references can be endless, because every other form steps into the value. The method marks all
+    /// endless chains (section 5). Recursion through data is allowed and not changed. O(nodes).
     mutating func followReferences() {
         var isDone = [Bool](repeating: false, count: count)
         var isOnWay = isDone
@@ -15,8 +15,8 @@ extension [JTDNode] {
                 way.append(position)
                 position = target
             }
-            // The nodes of earlier chains are done. A node that is in progress and not done is therefore on this chain,
-            // which has closed a circle.
+            // The nodes of earlier chains are done. A node that is in progress and not done is therefore on the current
+            // chain, which has closed a circle.
             if !isDone[position], isOnWay[position] {
                 let circle = way[way.firstIndex(of: position)!...]
                 let isNullable = circle.contains { self[$0].isNullable }
@@ -33,7 +33,7 @@ extension [JTDNode] {
         }
     }
 
-    /// Resolves one reference. Its target must be resolved already.
+    /// Resolves one reference, whose target must be resolved already.
     private mutating func follow(from position: Int, to target: Int) {
         switch self[target].form {
         case .reference(let last): self[position].form = .reference(last)

@@ -18,7 +18,7 @@ private struct JTDCompiler {
     private struct Pending {
         var json: JSONValue
         var position: Int
-        /// The `mapping` that contains the schema, or `nil` if none does.
+        /// The `mapping` that contains the schema, or `nil` if no `mapping` contains it.
         var mapping: Mapping?
     }
 
@@ -40,7 +40,8 @@ private struct JTDCompiler {
         ["discriminator", "mapping"],
     ]
 
-    /// The types and what they accept (section 3.3.3, tables 1 and 2).
+    /// The names that the keyword `type` allows, and the values that each named type accepts (section 3.3.3, tables 1
+    /// and 2).
     private static let types: [(name: String, form: JTDNode.Form)] = [
         ("boolean", .boolean), ("float32", .number), ("float64", .number),
         ("int8", .integer(-128...127)), ("uint8", .integer(0...255)),
@@ -64,7 +65,8 @@ private struct JTDCompiler {
         while let next = pending.popLast() {
             let count = pending.count
             compile(next)
-            // The list is worked off from its end, so reversing the new schemas keeps the document's order.
+            // The list of pending schemas is worked off from its end, so reversing the new schemas keeps the document's
+            // order.
             pending[count...].reverse()
         }
     }
@@ -225,7 +227,7 @@ private struct JTDCompiler {
                 position, ["optionalProperties", name], .duplicate,
                 "\(quoted(name)) stands in \"properties\" too, but should be either required or optional")
         }
-        // Adding both groups one after the other puts their nodes in the order of `names`.
+        // Adding the required and then the optional properties puts their nodes in the order of `names`.
         let first = required.map { add($0, under: "properties", of: position) } ?? nodes.count
         if let optional { _ = add(optional, under: "optionalProperties", of: position) }
         return .properties(
@@ -294,8 +296,8 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// The maximum number of faults to keep. Each pointer can contain long names, so without a limit the answer could
-    /// become very large.
+    /// The maximum number of faults to keep. Each fault's pointer can contain long names, so without a limit the answer
+    /// could become very large.
     private static let faultLimit = 100
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ code: FaultCode, _ message: String) {

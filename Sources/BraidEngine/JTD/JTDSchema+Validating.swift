@@ -33,7 +33,8 @@ private struct JTDValidation {
         enum Children {
             case elements([JSONValue], Int)
             case values(JSONObject, Int)
-            /// The integer is the schema's own position. The tag is never an additional member (section 3.3.8).
+            /// The integer is the schema's own position. The discriminator's tag is never an additional member (section
+            /// 3.3.8).
             case properties(JSONObject, JTDNode.Properties, Int, tag: String?)
         }
 
@@ -104,7 +105,7 @@ private struct JTDValidation {
         case (.properties(let properties), _):
             reject(value, position, properties.hasRequired ? "properties" : "optionalProperties")
         case (.discriminator, _): reject(value, position, "discriminator")
-        // References never lead to other references, so only circles get here.
+        // References never lead to other references, so only circles reach this case.
         case (.circle, _), (.reference, _):
             mismatch(
                 position, ["ref"], .invalidValue,

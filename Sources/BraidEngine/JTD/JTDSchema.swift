@@ -1,4 +1,5 @@
-/// A JSON Type Definition (RFC 8927), checked and compiled once. It finds the places where a value does not match.
+/// A JSON Type Definition (RFC 8927), checked and compiled once. A schema finds the places where a value does not
+/// match.
 ///
 /// The whole of the RFC is supported. Where the RFC leaves a choice:
 /// - Integers are exact: `10.0` and `1e1` are whole, `10.00000000000000000001` is not (section 3.3.3).
@@ -6,7 +7,7 @@
 /// - Definitions that only refer to each other in a circle are a correct schema (section 2.2.2). The schema accepts no
 ///   value, except `null` if it is nullable, and the mismatch says why (section 5 asks implementations to detect this).
 public struct JTDSchema: Sendable {
-    /// The root schema's node, followed by all others. The children of one schema are adjacent.
+    /// The root schema's node, followed by all other nodes. The children of one schema are adjacent.
     let nodes: [JTDNode]
 
     /// One reason why a document is not a correct schema (RFC 8927, section 2).
@@ -15,7 +16,7 @@ public struct JTDSchema: Sendable {
         public var pointer: JSONPointer
         /// The kind of the fault.
         public var code: FaultCode
-        /// For a developer: what the document contains there, and what would be correct.
+        /// For a developer: what the document contains at the pointer, and what would be correct.
         public var message: String
 
         /// Creates a fault.
@@ -30,11 +31,11 @@ public struct JTDSchema: Sendable {
     public struct Mismatch: Sendable, Equatable {
         /// The pointer to the part of the value that was rejected.
         public var instancePath: JSONPointer
-        /// The pointer to the part of the schema that rejected it.
+        /// The pointer to the part of the schema that rejected the value.
         public var schemaPath: JSONPointer
         /// The kind of the fault.
         public var code: FaultCode
-        /// For a developer: what the value contains there, and what would be correct.
+        /// For a developer: what the value contains at `instancePath`, and what would be correct.
         public var detail: String
 
         /// Creates a mismatch.
@@ -62,7 +63,8 @@ struct JTDNode: Sendable {
         case values(Int)
         case properties(Properties)
         case discriminator(Discriminator)
-        /// The position of the definition at the end of a chain of references. It is never another reference.
+        /// The position of the definition at the end of a chain of references. The definition is never another
+        /// reference.
         case reference(Int)
         /// A reference that leads back to itself without a form that accepts a value.
         case circle
@@ -75,15 +77,16 @@ struct JTDNode: Sendable {
         /// The position of the first name's node. The nodes of the other names follow.
         var first: Int
         var allowsAdditional: Bool
-        /// Whether the schema contains `properties`. If so, a value that is not an object is a mismatch of that keyword
-        /// (section 3.3.6).
+        /// Whether the schema contains `properties`. If the schema contains `properties`, a value that is not an object
+        /// is a mismatch of the keyword `properties` (section 3.3.6).
         var hasRequired: Bool
     }
 
     struct Discriminator: Sendable {
         var tag: String
         var mapping: JTDNames
-        /// The position of the first name's node. The nodes of the other names follow. All are of the properties form.
+        /// The position of the first name's node. The nodes of the other names follow. All these names' nodes are of
+        /// the properties form.
         var first: Int
     }
 
@@ -100,7 +103,7 @@ struct JTDNode: Sendable {
     }
 }
 
-/// Names in the order of the schema. They are looked up by their UTF-8 bytes (RFC 8259, section 8.3) in constant time.
+/// Names in the order of the schema, looked up by their UTF-8 bytes (RFC 8259, section 8.3) in constant time.
 struct JTDNames: Sendable {
     private(set) var list: [String] = []
     private var positions: [UTF8Key: Int] = [:]

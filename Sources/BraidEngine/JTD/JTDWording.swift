@@ -15,7 +15,7 @@ func shown(_ value: JSONValue) -> String {
 /// Returns a string in quotes, escaped.
 func quoted(_ string: String) -> String { JSONText.string(cut(string)).text }
 
-/// Returns a list of names after the words for their number: `are "a", "b" and 7 more`.
+/// Returns a list of names, after words that fit the number of names: `are "a", "b" and 7 more`.
 func listed(_ names: [String], none: String, one: String, many: String) -> String {
     guard !names.isEmpty else { return none }
     let words = names.count == 1 ? one : many

@@ -1,13 +1,13 @@
-// The five ways to bind cells. The closures of models and numbers are called whenever the binder refreshes.
-// Source: Braid, "Data binding methods".
+// The five ways to bind cells. The closures that return models or numbers of cells are called whenever the binder
+// refreshes. Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
     /// Binds one cell of a type to each model. `onDequeue` handlers fill the cell.
     ///
     /// - Parameters:
-    ///   - cellType: the cells' type. Its reuse identifier is the `cell` of the rows.
-    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no
-    ///     rows.
+    ///   - cellType: the cells' type. The type's reuse identifier is the `cell` of the rows.
+    ///   - models: returns the models by section, and is called at every refresh. A section that the closure leaves out
+    ///     has no rows.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -19,8 +19,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
-    ///   - viewModels: returns the view models by section, and is called at every refresh. A section that is left out
-    ///     has no rows.
+    ///   - viewModels: returns the view models by section, and is called at every refresh. A section that the closure
+    ///     leaves out has no rows.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -34,8 +34,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
-    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no
-    ///     rows.
+    ///   - models: returns the models by section, and is called at every refresh. A section that the closure leaves out
+    ///     has no rows.
     ///   - mapToViewModels: makes a cell's view model from a model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
@@ -50,10 +50,11 @@ extension BindingChain where Model == Never {
     /// Binds to each model the cell that a closure makes, whose type may differ from row to row.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section, the row's index in it and the model. It is called when a row
-    ///     is inserted, changes or gets another index, and when a view asks for the row's cell after a later command.
-    ///   - models: returns the models by section, and is called at every refresh. A section that is left out has no
-    ///     rows.
+    ///   - cellProvider: makes the cell from the section, the row's index in it and the model. The closure is called
+    ///     when a row is inserted, changes or gets another index. The closure is also called when a view asks for the
+    ///     row's cell after a later command.
+    ///   - models: returns the models by section, and is called at every refresh. A section that the closure leaves out
+    ///     has no rows.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -65,8 +66,8 @@ extension BindingChain where Model == Never {
     /// Binds a number of cells without models, which a closure makes.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it. It is called for each row at every
-    ///     refresh, because no model says whether the row has changed.
+    ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called for each row
+    ///     at every refresh, because no model says whether the row has changed.
     ///   - numberOfCells: returns the number of rows by section, and is called at every refresh.
     @discardableResult
     public func bind(
@@ -85,15 +86,15 @@ extension BindingChain where Model == Never {
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
-    // The same for chains of one section, with the models as an array.
+    // The `bind` methods for chains of one section, with the models as an array.
 
     /// Binds one cell of a type to each model of the chain's only section.
     ///
-    /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. This applies to every form
-    /// of `bind` whose models are an array.
+    /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. The same rule applies to
+    /// every form of `bind` whose models are an array.
     ///
     /// - Parameters:
-    ///   - cellType: the cells' type. Its reuse identifier is the `cell` of the rows.
+    ///   - cellType: the cells' type. The type's reuse identifier is the `cell` of the rows.
     ///   - models: returns the section's models in order, and is called at every refresh.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
@@ -140,7 +141,8 @@ extension BindingChain where Model == Never {
     /// Binds a number of cells without models to the chain's only section.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it. It is called at every refresh.
+    ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called at every
+    ///     refresh.
     ///   - numberOfCells: returns the section's number of rows, and is called at every refresh.
     @discardableResult
     public func bind(
@@ -182,7 +184,7 @@ extension BindingChain where Model == Never {
         let models = ProvidedModels(bindings: bindings, chain: index, models)
         if name == nil { models.cells = made }
         bindings.providers.append(models)
-        // The pointer only says that models have an id. The id itself comes from the Swift model.
+        // The pointer `/id` only says that models have an id. The id itself comes from the Swift model.
         let modelType = ModelType(
             name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)
         return claiming(cells, of: modelType).carrying(NewCell.self, NewModel.self)

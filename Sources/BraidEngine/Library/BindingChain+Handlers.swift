@@ -1,4 +1,4 @@
-// Handlers of a program. A handler that throws refuses the command, so the table does not change.
+// Binds a program's handlers. A handler that throws refuses the command, so the table does not change.
 //
 // Rows count from 0 within their section: in `onDelete` before the row is removed, in `onInsert` after it is inserted.
 
@@ -130,9 +130,10 @@ extension TableBindings {
 }
 
 extension ViewEventEmitting {
-    /// The single name of all events of the type. The event's parameters are the program's value.
+    /// The single name of all events of the cell type. An event's parameters represent the program's event value.
     ///
-    /// The name comes from the type, so that two types whose cells share a reuse identifier have different names.
+    /// The name comes from the Swift type of the cell, so that two types whose cells share a reuse identifier have
+    /// different names.
     static var eventName: String { "\(ObjectIdentifier(Self.self))" }
 }
 

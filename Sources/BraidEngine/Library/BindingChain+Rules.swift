@@ -1,6 +1,7 @@
 // Rules of rows and sections that closures return: titles, views, dimensions, editing, moving.
 //
-// A closure may read anything, so the binder calls it again at every refresh. Rows count from 0 within their section.
+// A rule's closure may read anything, so the binder calls the closure again at every refresh. Rows count from 0 within
+// their section.
 
 extension BindingChain {
     func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
@@ -30,7 +31,7 @@ extension BindingChain {
 extension BindingChain {
     /// Binds header titles by section. The closure is called at every refresh.
     ///
-    /// A section that is left out keeps the title that was bound before. `nil` means no header.
+    /// A section that the closure leaves out keeps the title that was bound before. `nil` means no header.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
         bind(header: titles(headerTitles, else: binding.header))
@@ -38,7 +39,7 @@ extension BindingChain {
 
     /// Binds footer titles by section. The closure is called at every refresh.
     ///
-    /// A section that is left out keeps the title that was bound before. `nil` means no footer.
+    /// A section that the closure leaves out keeps the title that was bound before. `nil` means no footer.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
         bind(footer: titles(footerTitles, else: binding.footer))
@@ -68,10 +69,11 @@ extension BindingChain {
         bind(footer: rule { try footerTitle($0).map { .string($0) } })
     }
 
-    /// Binds a view as header. It wins over every header title of equal rank, also over one that is bound later.
+    /// Binds a view as header. The view wins over every header title of equal rank, also over a title that is bound
+    /// later.
     ///
     /// - Parameters:
-    ///   - headerType: the view's type. Its reuse identifier is the header's `view`.
+    ///   - headerType: the view's type. The type's reuse identifier is the header's `view`.
     ///   - viewModel: returns the view model of a section, or `nil` for no header.
     @discardableResult
     public func bind<View: ViewModelBindable>(
@@ -80,10 +82,11 @@ extension BindingChain {
         bind(headerView: view(View.self, viewModel))
     }
 
-    /// Binds a view as footer. It wins over every footer title of equal rank, also over one that is bound later.
+    /// Binds a view as footer. The view wins over every footer title of equal rank, also over a title that is bound
+    /// later.
     ///
     /// - Parameters:
-    ///   - footerType: the view's type. Its reuse identifier is the footer's `view`.
+    ///   - footerType: the view's type. The type's reuse identifier is the footer's `view`.
     ///   - viewModel: returns the view model of a section, or `nil` for no footer.
     @discardableResult
     public func bind<View: ViewModelBindable>(
@@ -159,25 +162,25 @@ extension BindingChain {
         estimatedCellHeight(rule { try height($0, $1, $2).json })
     }
 
-    /// Binds the heights of headers, in points. They appear only in sections that have a header.
+    /// Binds the heights of headers, in points. Only a section that has a header has such a height.
     @discardableResult
     public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         headerHeight(rule { try height($0).json })
     }
 
-    /// Binds the estimated heights of headers, in points. They appear only in sections that have a header.
+    /// Binds the estimated heights of headers, in points. Only a section that has a header has such a height.
     @discardableResult
     public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         estimatedHeaderHeight(rule { try height($0).json })
     }
 
-    /// Binds the heights of footers, in points. They appear only in sections that have a footer.
+    /// Binds the heights of footers, in points. Only a section that has a footer has such a height.
     @discardableResult
     public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         footerHeight(rule { try height($0).json })
     }
 
-    /// Binds the estimated heights of footers, in points. They appear only in sections that have a footer.
+    /// Binds the estimated heights of footers, in points. Only a section that has a footer has such a height.
     @discardableResult
     public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         estimatedFooterHeight(rule { try height($0).json })

@@ -1,5 +1,5 @@
-// Models, numbers and titles as plain values. A value is constant, unless the program asks for a closure that replaces
-// it.
+// Binds models, numbers and titles as plain values. A bound value is constant, unless the program asks for a closure
+// that replaces the value.
 
 /// A closure that receives the update closure of a bound value. The update closure replaces the value and refreshes the
 /// table.
@@ -12,8 +12,7 @@
 /// …
 /// updateSongs(newSongs)
 /// ```
-/// If the refresh throws, the table does not change, but the value stays replaced: the next command throws the same
-/// error.
+/// If the refresh throws, the table does not change, but the new value remains: the next command throws the same error.
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {
@@ -106,7 +105,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: replaceable(numberOfCells, updatedWith))
     }
 
-    // Values of chains of one section.
+    // Binds plain values to chains of one section.
 
     /// Binds one cell of a type to each model of the chain's only section, for models that are a value.
     ///

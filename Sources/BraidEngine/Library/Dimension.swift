@@ -1,4 +1,4 @@
-/// A height in points, or one that the client measures itself.
+/// A height in points, or a height that the client measures itself.
 public enum Dimension: Sendable, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
     /// The client measures the height itself (UIKit's `automaticDimension`).
     case automatic

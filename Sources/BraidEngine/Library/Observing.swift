@@ -54,7 +54,8 @@ extension TableBindings {
     }
 }
 
-// Asynchronous sequences in place of closures. Other bindings accept the closure of `latest(of:initially:)`.
+// Binds asynchronous sequences in place of closures. All other bindings accept the closure that `latest(of:initially:)`
+// returns.
 extension BindingChain where Model == Never {
     /// Binds one cell of a type to each model of the chain's only section. The models are the sequence's latest
     /// element.
@@ -81,8 +82,8 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Binds the header title of the chain's sections to the sequence's latest element. There is no header before the
-    /// first one.
+    /// Binds the header title of the chain's sections to the sequence's latest element. The sections have no header
+    /// before the first element.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(headerTitle titles: Titles) -> Self
     where Titles.Element == String? {
@@ -90,8 +91,8 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// Binds the footer title of the chain's sections to the sequence's latest element. There is no footer before the
-    /// first one.
+    /// Binds the footer title of the chain's sections to the sequence's latest element. The sections have no footer
+    /// before the first element.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(footerTitle titles: Titles) -> Self
     where Titles.Element == String? {

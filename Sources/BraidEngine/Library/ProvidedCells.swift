@@ -3,8 +3,8 @@
 /// A row's snapshot contains the name of its cell, so the provider is called when a row is rendered. A row with the
 /// same model and place keeps the name without another call.
 ///
-/// The cell itself is kept until the next command, in case a view asks for it. A view that asks later gets a new cell,
-/// as `UITableView` does when a row scrolls into view again.
+/// The cell itself is kept until the next command, in case a view asks for the cell. A view that asks after the next
+/// command gets a new cell, as `UITableView` does when a row scrolls into view again.
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]
@@ -32,7 +32,7 @@ final class ProvidedCells {
         return name
     }
 
-    /// Returns the row's cell: the one made at rendering, or a new one.
+    /// Returns the row's cell: the cell made at rendering, or a new cell.
     func cell(for row: RowInput) throws -> any ReuseIdentifiable {
         if known(row) != nil, let cell = made[row.section]?[row.row] { return cell }
         return try make(row)

@@ -1,15 +1,16 @@
-/// What a model type's conformances say about its models. With fewer conformances, updates are coarser. Source: Braid's
-/// tiers of diffing.
+/// The facts about models that follow from the conformances of the model type. With fewer conformances, updates are
+/// coarser. Source: Braid's tiers of diffing.
 struct ModelTraits<Model> {
-    /// Returns a model's identity. `nil` if rows have no identity: they are then identified by their places, and a
-    /// section with any change is reloaded.
+    /// Returns a model's identity. `nil` if models have no identity. Rows without identity are identified by their
+    /// places, and a section with any change is reloaded.
     let identity: ((Model) -> String)?
-    /// Compares two models. `nil` if models cannot be compared: every model may then have changed at every reading.
+    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model may have changed at
+    /// every reading.
     let areEqual: ((Model, Model) -> Bool)?
     /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
     /// `nil`.
     ///
-    /// It accepts pointers, because copying a model counts references and a program may have many models.
+    /// The closure accepts pointers, because copying a model counts references and a program may have many models.
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
@@ -55,7 +56,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     /// The cells that a cell provider makes for the models.
     var cells: ProvidedCells?
     private(set) var sections: Set<SectionID> = []
-    /// The models in the table, by section. `pending` contains those after the running command, if it succeeds.
+    /// The models in the table, by section. `pending` contains the models that the table has after the running command,
+    /// if the command succeeds.
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
     private var changes: [Change] = []
@@ -66,7 +68,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         var section: SectionID
         var models: [Model]
         var oldCount: Int
-        /// The ranges in which the models differ, ascending. Everything between two ranges is the same before and
+        /// The ranges in which the models differ, ascending. The models between two ranges are the same before and
         /// after.
         var stretches: [TableEditor.Stretch]
     }
@@ -112,7 +114,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // If something else has changed the rows, `place` refuses the command.
+            // If anything but the program's models has changed the rows, `place` refuses the command.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -153,7 +155,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
                 Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
-                    // Both lists have elements, because the indexes are valid.
+                    // The old and the new list have elements, because the indexes are valid.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
                 }
@@ -182,8 +184,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         while suffix < shorter - prefix, isSame(oldCount - 1 - suffix, newCount - 1 - suffix) { suffix += 1 }
 
         let end = (old: oldCount - suffix, new: newCount - suffix)
-        /// Returns the nearest place after `at` from which both lists continue with the same model. Most inserted,
-        /// deleted or changed models are few and far apart.
+        /// Returns the nearest place after `at` from which the old and the new list continue with the same model.
+        /// Inserted, deleted and changed models are mostly few and far apart.
         func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
                 for shorter in stride(from: distance, through: 0, by: -1) {
@@ -193,7 +195,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             }
             return nil
         }
-        /// Returns a later place at which both lists have a model with the same identity, even if it has changed.
+        /// Returns a later place at which the old and the new list have a model with the same identity, even if the
+        /// model has changed.
         ///
         /// The distance between the examined models doubles each time, so that whole blocks that were inserted, deleted
         /// or moved are skipped quickly.
@@ -213,8 +216,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // One more search costs about as much as replacing one model, or about eight with ids. The limit bounds
-        // searches in lists that have little in common.
+        // One more search costs about as much as replacing one model, or about eight models if the models have ids. The
+        // limit bounds searches in lists that have little in common.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {
@@ -279,14 +282,15 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         try editor.replace(change.stretches, with: arrivals[...], in: section)
     }
 
-    /// Returns whether the model that a number represents is equal to this model.
+    /// Returns whether the model that a number represents is equal to another model.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {
         guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
         return areEqual(known, model)
     }
 }
 
-/// The number of cells of each of a chain's sections. A section with fewer cells than before can prefetch again.
+/// The number of cells of each of a chain's sections. `onPrefetch` can run again for a section with fewer cells than
+/// before.
 final class CountedSections<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
@@ -340,8 +344,8 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider {
 
     var sections: Set<SectionID> { Set(titles.keys) }
 
-    /// The title of a section at the last reading. The outer `nil` is a section that was left out, the inner `nil` no
-    /// title.
+    /// The title of a section at the last reading. The outer `nil` means that the closure left the section out. The
+    /// inner `nil` means no title.
     subscript(section: SectionID) -> String?? { titles[section] }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {

@@ -7,7 +7,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     /// by first appearance.
     private let ordering: (([Section]) throws -> [Section])?
 
-    /// The sections of `displayedSections`, in that order. All sections until `displayedSections` is set.
+    /// Displays the sections of `displayedSections`, in that order. Displays all sections until `displayedSections` is
+    /// set.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
     /// The sections with at least one row, in the order of a `Comparable` section type, or else as declared.
@@ -15,7 +16,7 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 
     /// Returns the rule that displays the sections with at least one row, ordered by a closure.
     ///
-    /// - Parameter ordering: returns the sections that it receives, each once, in order.
+    /// - Parameter ordering: returns the sections that the closure receives, each once, in order.
     public static func hidesSectionsWithNoCellData(orderedWith ordering: @escaping ([Section]) throws -> [Section])
         -> Self
     {
@@ -27,7 +28,7 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 
     /// Returns the rule that displays the sections with a row, a header or a footer, ordered by a closure.
     ///
-    /// - Parameter ordering: returns the sections that it receives, each once, in order.
+    /// - Parameter ordering: returns the sections that the closure receives, each once, in order.
     public static func hidesSectionsWithNoData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self
     {
         Self(behavior: .hidesSectionsWithNoData, ordering: ordering)
@@ -54,7 +55,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 
 /// The rule by which a program's binder displays sections.
 ///
-/// A rule that is set after `finish()` takes effect only if the command that renders the table with it succeeds.
+/// A rule that is set after `finish()` takes effect only if the command that renders the table by the new rule
+/// succeeds.
 final class DisplayRule<Section: TableSection>: ModelProvider {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
     /// The behavior and the displayed sections before the running command.

@@ -13,11 +13,12 @@
 /// let update = try binder.refresh()
 /// ```
 ///
-/// The binder is not `Sendable`. It calls its closures where it is called itself: on one actor, or in one task. A
+/// The binder is not `Sendable`. A binder calls its closures where it is called itself: on one actor, or in one task. A
 /// command that throws does not change the table. If a handler changes the program's data before it fails, the program
-/// must undo that; the next `refresh()` shows the data as they are then. A handler cannot give the binder a command.
+/// must undo the change. The next `refresh()` shows the data as they are at that call. A handler cannot give the binder
+/// a command.
 ///
-/// Source: Braid's `SectionedTableViewBinder`. ``snapshot`` and the updates replace its table view.
+/// Source: Braid's `SectionedTableViewBinder`. ``snapshot`` and the updates replace the table view of Braid's binder.
 public final class SectionedTableBinder<Section: TableSection> {
     let bindings: TableBindings<Section>
     private let rule = DisplayRule<Section>()
@@ -37,7 +38,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     init(_ sections: [Section]?) {
         bindings = TableBindings(sections: sections)
         bindings.providers.append(rule)
-        // The closure that replaces a value cannot throw, so the next command reports the error of this refresh.
+        // The closure that replaces a bound value cannot throw, so the next command reports the error of this refresh.
         bindings.refresh = { [weak self] in _ = try? self?.refresh() }
     }
 
@@ -48,7 +49,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// A chain before its cells are bound.
     public typealias Chain = BindingChain<Section, any ReuseIdentifiable, Never>
 
-    /// Begins a chain about one section. Its models can be given as an array.
+    /// Begins a chain about one section. The chain's models can be given as an array.
     public func onSection(_ section: Section) -> Chain { bindings.onSection(section) }
     /// Begins a chain about several sections.
     public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
@@ -56,16 +57,19 @@ public final class SectionedTableBinder<Section: TableSection> {
     public func onSections(_ sections: [Section]) -> Chain { bindings.onSections(sections) }
     /// Begins a chain about every section whose cells are not bound by name.
     public func onAllOtherSections() -> Chain { bindings.onAllOtherSections() }
-    /// Begins a chain about every section whose cells are not bound by name. For tables that bind no section by name.
+    /// Begins a chain about every section whose cells are not bound by name. Meant for tables that bind no section by
+    /// name.
     public func onAllSections() -> Chain { bindings.onAllSections() }
-    /// Begins a chain about any section. Its dimensions are a fallback, and its taps are handled in addition.
+    /// Begins a chain about any section. The chain's dimensions are a fallback, and its tap handlers run in addition to
+    /// others.
     public func onAnySection() -> Chain { bindings.onAnySection() }
 
-    /// Ends the binding and reads the models for the first time. Call this once, before any command.
+    /// Ends the binding and reads the models for the first time. Call `finish()` once, before any command.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes: cells that are bound twice or not
-    ///   at all, or a model type that is not the assumed one. With `badRequest` at the second call. Also what the
-    ///   program's closures throw. Everything that is bound afterwards makes every command throw.
+    ///   at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` at the second call of
+    ///   `finish()`. `finish()` also throws the errors that the program's closures throw. Anything bound after
+    ///   `finish()` makes every command throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -92,7 +96,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
         bindings.isFinished = true
-        // A closure may have set other sections in the meantime.
+        // A program's closure may have set other sections since `wanted` was read.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
@@ -113,25 +117,25 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// is set.
     ///
     /// - Returns: the update, from the snapshot before the refresh.
-    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. The rule and the
-    ///   table do not change then.
+    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. If the refresh
+    ///   throws, the rule and the table do not change.
     @discardableResult
     public func setSectionDisplayBehavior(_ behavior: SectionDisplayBehavior<Section>) throws -> BatchUpdate {
         rule.set(behavior, displayed: bound?.snapshot.sections.map(\.id))
         return bound == nil ? BatchUpdate(from: 0, to: 0, totalRowCount: 0) : try refresh()
     }
 
-    /// The displayed table. Empty before ``finish()``.
+    /// The displayed table, which is empty before ``finish()``.
     ///
-    /// A row's `model` is a number that represents the program's model, and so is a `viewModel`. Another number means a
-    /// changed model. ``model(at:as:)`` returns the model itself.
+    /// A row's `model` is a number that represents the program's model, and so is a `viewModel`. A different number
+    /// means a changed model. ``model(at:as:)`` returns the model itself.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
     /// The displayed sections, in order.
     ///
-    /// Under `manuallyManaged` they can be set. The new value takes effect with ``finish()``, or with the next
-    /// ``refresh()`` outside a handler. If that refresh throws, the displayed sections are again those that the table
-    /// shows. Under the other behaviours setting them does nothing.
+    /// Under `manuallyManaged` the displayed sections can be set. The new value takes effect with ``finish()``, or with
+    /// the next ``refresh()`` outside a handler. If the refresh throws, the displayed sections are again the sections
+    /// that the table shows. Under the other behaviours, setting the displayed sections does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
@@ -151,8 +155,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///
     /// - Parameters:
     ///   - path: the row's index path.
-    ///   - sections: the sections in which `path` counts, if they are not those of ``snapshot``. A view that is between
-    ///     two steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
+    ///   - sections: the sections in which `path` counts, if these are not the sections of ``snapshot``. A view that is
+    ///     between two steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
     /// - Throws: ``Refusal`` with `rowNotFound`, and what the program's closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
         let (input, binding) = try place(at: path, in: sections)
@@ -205,7 +209,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             throw Refusal.noRow(path.row, in: section.id, of: section.rows.count)
         }
         let binding = try binder.requiredBinding(of: section.id), row = section.rows[path.row]
-        // A row that is bound to a view model shows it in the model's place.
+        // A row that is bound to a view model has the view model in the model's place.
         let model = row.model ?? row.json["viewModel"] ?? .null
         return (RowInput(section: section.id, row: path.row, count: section.rows.count, model: model), binding)
     }
@@ -214,7 +218,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Calls the program's closures again, for models, titles and rules, and updates the table.
     ///
-    /// In a handler this does nothing: the models are read again after every handler.
+    /// In a handler, `refresh()` does nothing: the models are read again after every handler.
     ///
     /// - Returns: the update, from the snapshot before the refresh.
     /// - Throws: ``Refusal``, and what the program's closures throw.
@@ -225,7 +229,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
         _ = try requireBound()
         let wanted = wantedSections
-        // A closure may have set other sections in the meantime.
+        // A program's closure may have set other sections since `wanted` was read.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
         return try perform { binder, table, shown in
@@ -236,11 +240,11 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// Commits an edit of a row, as `tableView(_:commit:forRowAt:)` does: runs `onDelete` or `onInsert`.
     ///
     /// - Parameters:
-    ///   - style: the edit. The section's editing rule must allow it for this row.
-    ///   - path: the row's index path in ``snapshot``. An insert puts the new row at this place.
+    ///   - style: the edit. The section's editing rule must allow the edit for this row.
+    ///   - path: the row's index path in ``snapshot``. An insert puts the new row at the index path.
     /// - Returns: the update.
-    /// - Throws: ``Refusal`` with `editingNotAllowed`, or with `handlerContract` if not exactly one model has gone or
-    ///   come.
+    /// - Throws: ``Refusal`` with `editingNotAllowed`, or with `handlerContract` unless the handler removed or inserted
+    ///   exactly one model.
     @discardableResult
     public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
@@ -250,12 +254,12 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of its section and `onInsert` of the
-    /// target's.
+    /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of the row's section and `onInsert` of the
+    /// target's section.
     ///
     /// - Parameters:
     ///   - path: the row's index path in ``snapshot``.
-    ///   - target: the target's index path. Its row counts after the row has been taken out.
+    ///   - target: the target's index path. The index path's row counts after the moved row has been taken out.
     /// - Returns: the update.
     /// - Throws: ``Refusal`` with `moveNotAllowed`, or with `handlerContract` if the models did not change as the move
     ///   requires.
@@ -264,7 +268,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         try apply(.move(RowReference(path), to: .displayed(target.section), row: target.row))
     }
 
-    /// Taps a row: runs `onTapped` of its section, then that of any section.
+    /// Taps a row: runs `onTapped` of the row's section, then `onTapped` of any section.
     ///
     /// - Parameter path: the row's index path in ``snapshot``.
     /// - Returns: the update to what the handlers changed.
@@ -303,10 +307,11 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Observing
 
-    /// Every update from now on, in order. Each call makes a new stream.
+    /// A stream of every update from now on, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
 
-    /// Returns a closure that returns a sequence's latest element. Bind it wherever a closure can be bound.
+    /// Returns a closure that returns a sequence's latest element. Bind the returned closure wherever a closure can be
+    /// bound.
     ///
     /// ``observe(isolation:)`` reads the sequence.
     ///
@@ -317,10 +322,10 @@ public final class SectionedTableBinder<Section: TableSection> {
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable { bindings.latest(of: elements, initially: first) }
 
-    /// Reads the bound sequences, and refreshes the table whenever one of them produces an element.
+    /// Reads the bound sequences, and refreshes the table whenever a sequence produces an element.
     ///
-    /// The method returns once all sequences have ended. If several elements arrive while the binder is busy, the last
-    /// one counts. When the method throws, the other sequences are cancelled, which ends an `AsyncStream`.
+    /// The method returns once all sequences have ended. If several elements arrive while the binder is busy, only the
+    /// last element counts. When the method throws, the other sequences are cancelled, which ends an `AsyncStream`.
     ///
     /// - Throws: what a sequence or a refresh throws.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
@@ -373,7 +378,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         return outcome.update
     }
 
-    /// Runs a body that reads the program's models. The models that it read are kept only if it succeeds.
+    /// Runs a body that reads the program's models. The models that the body read are kept only if the body succeeds.
     private func attempt<Result>(_ body: () throws -> Result) throws -> Result {
         isUnderWay = true
         defer { isUnderWay = false }

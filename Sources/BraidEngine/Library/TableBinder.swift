@@ -1,10 +1,11 @@
-/// The only section of a table without sections. Its id is `table`.
+/// The only section of a table without sections. The section's id is `table`.
 public enum OnlySection: String, TableSection, CaseIterable { case table }
 
 /// A table without sections that a program binds: a ``SectionedTableBinder`` with one section, which is always
 /// displayed.
 ///
-/// Rows are named by their index in the section, from 0. Errors are those of ``SectionedTableBinder``.
+/// Rows are named by their index in the section, from 0. The methods throw the same errors as those of
+/// ``SectionedTableBinder``.
 ///
 /// Source: Braid's `TableViewBinder`.
 public final class TableBinder {
@@ -19,7 +20,7 @@ public final class TableBinder {
     /// Ends the binding and reads the models for the first time; see ``SectionedTableBinder/finish()``.
     public func finish() throws { try binder.finish() }
 
-    /// The displayed table, with one section. Empty before ``finish()``.
+    /// The displayed table, with one section. The snapshot is empty before ``finish()``.
     public var snapshot: Snapshot { binder.snapshot }
     /// Returns the model of the row at an index; see ``SectionedTableBinder/model(at:as:)``.
     public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model {
@@ -56,7 +57,7 @@ public final class TableBinder {
         try binder.willDisplay(rows.map(Self.path))
     }
 
-    /// Every update from now on, in order. Each call makes a new stream.
+    /// A stream of every update from now on, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { binder.updates }
 
     /// Returns a closure that returns a sequence's latest element; see ``SectionedTableBinder/latest(of:initially:)``.

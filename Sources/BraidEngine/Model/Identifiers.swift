@@ -1,7 +1,7 @@
-/// A row's identity (Braid's `collectionId`): it says *which* row this is, not whether the row has changed.
+/// A row's identity (Braid's `collectionId`). The id says *which* row it is, not whether the row has changed.
 ///
-/// Two ids are equal if their UTF-8 bytes are equal. That is JSON's rule, and it is faster than `String`'s canonical
-/// equivalence.
+/// Two ids are equal if their UTF-8 bytes are equal. Comparing bytes is JSON's rule, and is faster than `String`'s
+/// canonical equivalence.
 public struct RowID: Hashable, Sendable, CustomStringConvertible {
     /// The id as text. An integer id of a model is written in decimal.
     public let text: String
@@ -65,10 +65,10 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
 }
 
 /// A row's index path in the displayed table: the section's index among the displayed sections and the row's index in
-/// it. Both count from 0. On the wire it is `[section, row]`.
+/// it. The two indexes count from 0. On the wire the index path is `[section, row]`.
 ///
-/// The engine does not import Foundation, so it has no `IndexPath`. A program that imports both converts in either
-/// direction: `IndexPath(indexes: path.indexes)` and `RowPath(indexPath)`.
+/// The engine does not import Foundation, so it has no `IndexPath`. A program that imports Foundation and the engine
+/// converts in either direction: `IndexPath(indexes: path.indexes)` and `RowPath(indexPath)`.
 public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The section's index among the displayed sections, from 0.
     public var section: Int

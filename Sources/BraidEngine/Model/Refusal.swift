@@ -5,9 +5,9 @@ public struct Refusal: Error, Sendable, Equatable {
     public enum Code: String, Sendable, CaseIterable {
         /// Several displayed sections contain a row with this id. The reference must name the section, too.
         case ambiguousRow = "ambiguous-row"
-        /// The command is malformed, or the binder is used in a state in which it cannot be.
+        /// The command is malformed, or the binder's state does not allow the call.
         case badRequest = "bad-request"
-        /// The command took longer than its limit allows. Nothing was changed.
+        /// The command took longer than its limit allows, and changed nothing.
         case commandTimeout = "command-timeout"
         /// The table description, or what the binding chains bind, has faults.
         case descriptionInvalid = "description-invalid"
@@ -27,7 +27,7 @@ public struct Refusal: Error, Sendable, Equatable {
         case modelRequired = "model-required"
         /// A model or a cell has another type than the one that its section or its binding chain expects.
         case modelTypeMismatch = "model-type-mismatch"
-        /// The section's policy does not allow this row to move, or not to this section.
+        /// The section's policy does not allow this row to move, or does not allow the target section.
         case moveNotAllowed = "move-not-allowed"
         /// A handler rejected the command. The detail is the handler's reason.
         case rejected = "rejected"
@@ -49,7 +49,7 @@ public struct Refusal: Error, Sendable, Equatable {
 
     /// One fault of a document, for example of a table description or of a model.
     public struct Fault: Sendable, Equatable {
-        /// The kind of a fault. Programs decide by it.
+        /// The kind of a fault, by which programs decide.
         public typealias Code = FaultCode
 
         /// The pointer to the faulty value in the document that was sent.
@@ -67,22 +67,22 @@ public struct Refusal: Error, Sendable, Equatable {
         }
     }
 
-    /// The kind of the refusal. Programs decide by it.
+    /// The kind of the refusal, by which programs decide.
     public var code: Code
     /// A sentence for a developer: what was refused, where, and what would be accepted.
     public var detail: String
-    /// All faults of the document, if the refusal is about a document. Empty otherwise.
+    /// All faults of the document, if the refusal is about a document. Any other refusal has an empty list.
     public var faults: [Fault]
 
-    /// Creates a refusal. A program's handlers throw it, too, to refuse a command with their own reason.
+    /// Creates a refusal. A program's handlers also throw refusals, to refuse a command with their own reason.
     public init(_ code: Code, _ detail: String, faults: [Fault] = []) {
         self.code = code
         self.detail = detail
         self.faults = faults
     }
 
-    /// Returns the same refusal for a model that the description made from a request. The model is not part of the
-    /// request, so the result has no pointers.
+    /// Returns the refusal for a model that the description made from a request. The model is not part of the request,
+    /// so the result has no pointers.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
@@ -110,7 +110,7 @@ public struct Refusal: Error, Sendable, Equatable {
             .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
     }
 
-    /// A refusal of a section that is not displayed. The detail lists the first of those that are.
+    /// A refusal of a section that is not displayed. The detail lists the first displayed sections.
     package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .rowNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")

@@ -21,13 +21,13 @@ public struct RegisteredCells: Sendable, Equatable {
     /// Whether no cell is registered.
     public var isEmpty: Bool { cells.isEmpty }
 
-    /// The name of the cell for a model type. `nil` if none is registered. Setting `nil` removes the registration.
+    /// The name of the cell for a model type. `nil` if no cell is registered. Setting `nil` removes the registration.
     public subscript(modelType: String) -> String? {
         get { cells[UTF8Key(modelType)] }
         set { cells[UTF8Key(modelType)] = newValue }
     }
 
-    /// An object from model types to names of cells. The types are in ascending order, so equal registrations have
+    /// A JSON object from model types to names of cells. The types are in ascending order, so equal registrations have
     /// equal bytes.
     public var json: JSONText {
         let ascending = cells.sorted { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }

@@ -4,7 +4,7 @@ struct RowParts {
     var cell: String
     var model: JSONText?
     var viewModel: JSONText?
-    /// `delete` or `insert`.
+    /// The row's editing style: `delete` or `insert`.
     var editing: String?
     var movable = false
     var height: JSONText?

@@ -2,7 +2,7 @@
 /// content.
 ///
 /// Rows are compared by 128-bit hashes with a random seed in each process. The hashes are computed when the row is
-/// created. They are stored in the list of rows itself, so a diff reads unchanged rows without following a reference.
+/// created. The list of rows itself stores the hashes, so a diff reads unchanged rows without following a reference.
 public struct Row: Sendable {
     let marks: RowMarks
     let content: RowContent
@@ -13,15 +13,17 @@ public struct Row: Sendable {
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
     }
 
-    /// The row's identity, unique in its section. `nil` for a model without identity. Parsed from ``json`` at each
-    /// call.
+    /// The row's identity, unique in its section. `nil` for a model without identity. Each call parses the id from
+    /// ``json``.
     public var id: RowID? { content.id }
 
-    /// The row's object in the snapshot. Its members are `id`, `cell`, `model` and `viewModel`, then `editing`,
-    /// `movable`, `height` and `estimatedHeight`, in this order, where they apply.
+    /// The row's object in the snapshot. The object's members are `id`, `cell`, `model` and `viewModel`, then
+    /// `editing`, `movable`, `height` and `estimatedHeight`, in this order, where they apply.
     public var json: JSONText { content.json }
 
-    /// The model in the snapshot, a part of ``json``. `nil` if the binding shows view models or numbered cells. O(1).
+    /// The row's model in the snapshot, a part of ``json``. O(1).
+    ///
+    /// `nil` if the binding gives view models, or only a number of rows (`numberOfCells`).
     public var model: JSONText? { content.model }
 
     /// Whether the binding says `updates: manually`. Updates then contain `updateRows` instead of `reloadRows` for this
@@ -40,8 +42,8 @@ public struct Row: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// Returns the indexes of the rows with an id, ascending. O(rows), but for most rows it reads only the hash in the
-    /// list.
+    /// Returns the indexes of the rows with an id, ascending. O(rows), but for most rows the method reads only the hash
+    /// in the list.
     func indexes(of id: RowID) -> [Int] {
         let hash = RowHash.hash(id)
         var indexes: [Int] = []
@@ -54,10 +56,10 @@ extension PersistentList<Row> {
     }
 }
 
-/// The part of a row that a diff compares. It is stored inline in the list of rows.
+/// The part of a row that a diff compares, stored inline in the list of rows.
 struct RowMarks: Sendable {
     let shown: RowHash.Pair
-    /// The hash of the id. Its lowest bit, which no hash uses, is set if the row updates manually.
+    /// The hash of the row's id. The lowest bit, which no hash uses, is set if the row updates manually.
     private let idAndUpdates: UInt64
 
     init(id: RowID?, content: RowContent, updatesManually: Bool) {

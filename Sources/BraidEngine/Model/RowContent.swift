@@ -9,8 +9,8 @@ struct RowContent: Sendable {
     private let bytes: [UInt8]
 
     /// Creates the content from a row's object, which must be everything that the writer contains. If the object
-    /// contains an id, it is the first member, so that equal ids have equal bytes. The writer's bytes are not copied if
-    /// it has reserved `room(behind:)` more bytes.
+    /// contains an id, the id is the first member, so that equal ids have equal bytes. The writer's bytes are not
+    /// copied if the writer has reserved `room(behind:)` more bytes.
     ///
     /// - Parameters:
     ///   - contentLength: the length of the part that the cell shows: everything before properties such as `movable`.
@@ -44,7 +44,7 @@ struct RowContent: Sendable {
         self.init(&writer, contentLength: writer.bytes.count, model: start..<start + model.count)
     }
 
-    /// Returns the number of bytes that follow a JSON text of a given length.
+    /// Returns the number of bytes that follow the row's JSON, given the JSON's length.
     static func room(behind length: Int) -> Int { 3 * width(for: length) + 1 }
 
     private static func width(for length: Int) -> Int { length <= 0xFF ? 1 : length <= 0xFFFF ? 2 : 4 }
@@ -59,7 +59,7 @@ struct RowContent: Sendable {
 
     var json: JSONText { JSONText(valid: bytes, 0..<length) }
 
-    /// The model, or `nil`. It shares the bytes of the JSON.
+    /// The row's model, or `nil`. The model shares the bytes of the row's JSON.
     var model: JSONText? {
         let range = place(1)..<place(2)
         return range.isEmpty ? nil : JSONText(valid: bytes, range)
@@ -80,11 +80,11 @@ struct RowContent: Sendable {
     }
 }
 
-// The id.
+// Access to the row's id.
 extension RowContent {
     private static var idStart: Int { #"{"id":"#.utf8.count }
 
-    /// Whether the row has an id. If not, its first member is `cell` or `model`.
+    /// Whether the row has an id. The first member of a row without an id is `cell` or `model`.
     var hasID: Bool { bytes[2] == UInt8(ascii: "i") }
 
     var id: RowID? {
@@ -109,7 +109,7 @@ extension RowContent {
         }
     }
 
-    /// Returns whether a stored row's id and model equal those of this content.
+    /// Returns whether a stored row's id and model equal the id and model of this content.
     func holds(_ stored: RowContent) -> Bool {
         (hasID ? hasSameID(as: stored) : !stored.hasID) && model == stored.model
     }

@@ -4,8 +4,8 @@
 /// The algorithm multiplies sixteen bytes as two factors and folds the product into the next state.
 /// Source: wyhash (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
 enum RowHash {
-    /// The hash of everything that a row shows, and the hash of its content alone. They are independent: together 128
-    /// bits.
+    /// The hash of everything that a row shows, and the hash of its content alone. The two hashes are independent:
+    /// together 128 bits.
     struct Pair: Sendable, Equatable {
         let whole: UInt64
         let content: UInt64
@@ -16,7 +16,7 @@ enum RowHash {
         return (generator.next() | 1, generator.next() | 1, generator.next() | 1)
     }()
 
-    /// Returns the hash of an id. It is even and never 0.
+    /// Returns the hash of an id, which is even and never 0.
     static func hash(_ id: RowID) -> UInt64 {
         var text = id.text
         return text.withUTF8 { hash(ofID: UnsafeRawBufferPointer($0)) }
@@ -60,7 +60,7 @@ enum RowHash {
 
 extension UnsafeRawBufferPointer {
     /// Calls a closure with all bytes as pairs of words. The last pair may repeat earlier bytes. If there are fewer
-    /// than 16 bytes, it may be padded with zeros.
+    /// than 16 bytes, the last pair may be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0

@@ -2,11 +2,13 @@ import Synchronization
 
 /// Finds the sections that may contain a row with an id, without searching every section.
 ///
-/// It is an index from hashes of row ids to sections. Its entries are hints: every row of the table has an entry, and
-/// rows that have left their sections may still have one. The caller verifies each hint in the section itself.
+/// A `RowLocator` is an index from hashes of row ids to sections. The index's entries are hints: every row of the table
+/// has an entry, and rows that have left their sections may still have one. The caller verifies each hint in the
+/// section itself.
 ///
-/// The index is built when it is first needed. All copies of a table share it, so later commands find it ready even if
-/// the command that needed it is refused. It behaves as a value: a changed copy shares the entries that did not change.
+/// The index is built when it is first needed. All copies of a table share the index, so later commands find the index
+/// ready even if the command that needed it is refused. A `RowLocator` behaves as a value: a changed copy shares the
+/// entries that did not change.
 struct RowLocator: Sendable {
     /// A hint, 24 bytes: half of the id's hash, and the section.
     private struct Entry {
@@ -24,11 +26,13 @@ struct RowLocator: Sendable {
     /// The hints, ascending by hash and section, without duplicates.
     private struct Entries {
         var list: PersistentList<Entry>
-        /// The maximum number of entries. Beyond it, most entries may belong to rows that have left.
+        /// The maximum number of entries. In a larger index, most entries could belong to rows that have left their
+        /// sections.
         let most: Int
     }
 
-    /// A shared index. It is built on demand from the rows of a table that shares it. `nil` until then.
+    /// An index that several tables share. The index is built when it is first needed, from the rows of one of the
+    /// tables. `entries` is `nil` until the index is built.
     private final class Index: Sendable {
         let entries: Mutex<Entries?>
 
@@ -81,7 +85,7 @@ struct RowLocator: Sendable {
     /// Notes that rows with these hashes of ids have arrived in a section. O(log rows) for each row.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
-        // Building the index again later costs less than inserting this many entries.
+        // Building the index again later costs less than inserting so many hints.
         guard made.list.count + hashes.count <= made.most else { return index = Index() }
         var entries = made
         for hash in hashes {

@@ -1,11 +1,11 @@
-/// A section's rows as a list of pieces: runs of rows from before all edits, and rows that were inserted since. The
-/// number of rows is unknown. An edit by index costs O(log edits).
+/// A section's rows as a list of pieces: runs of rows from before all edits, and rows that edits inserted. The number
+/// of rows is unknown. An edit by index costs O(log edits).
 struct RowPieces {
     struct Piece: RopePiece {
         /// The index of the piece's first row before all edits. `nil` for inserted rows.
         var start: Int?
         var count: Int
-        /// Whether the row was replaced. Only a piece of one row can be.
+        /// Whether the row was replaced. Only a piece of one row can be replaced.
         var isReplaced = false
 
         func cut(at offset: Int) -> (Piece, Piece) {
@@ -26,6 +26,6 @@ struct RowPieces {
         rope.change(at: index) { if $0.start != nil { $0.isReplaced = true } }
     }
 
-    /// All pieces, in order.
+    /// All pieces of the rows, in order.
     func inOrder() -> [Piece] { rope.inOrder() }
 }

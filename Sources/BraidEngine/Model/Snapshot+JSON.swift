@@ -1,6 +1,6 @@
 extension Snapshot {
-    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes. Stops as soon as it
-    /// is.
+    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes. Stops counting as
+    /// soon as that number is exceeded.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes
         for section in sections {
@@ -19,8 +19,9 @@ extension Snapshot {
     ///   - session: the session's id, or `nil` to leave the member out.
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
-    ///   - window: if set, the result contains every section without its rows, except for the given rows of this
-    ///     section. `offset` counts displayed rows from 0. A window beyond the end contains fewer rows or none.
+    ///   - window: if set, the result contains every section without its rows, except for the given rows of the
+    ///     window's section. `offset` counts displayed rows from 0. A window beyond the end contains fewer rows or
+    ///     none.
     /// - Complexity: O(bytes of the result). Rows are copied, not encoded.
     public func encoded(
         session: String? = nil, table: String? = nil, epoch: String? = nil,
@@ -46,8 +47,8 @@ extension Snapshot {
     ///   - session: the session's id, or `nil` to leave the member out.
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
-    ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and is larger by at
-    ///     most 64 rows.
+    ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and exceeds the size by
+    ///     at most 64 rows.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {
@@ -56,7 +57,7 @@ extension Snapshot {
         return SnapshotPieces(snapshot: self, size: size, writer: writer)
     }
 
-    /// Writes everything before the first section.
+    /// Writes the part of the snapshot's JSON before the first section.
     private func writeStart(session: String?, table: String?, epoch: String?, to writer: inout JSONWriter) {
         writer.beginObject()
         if let session {
@@ -79,7 +80,7 @@ extension Snapshot {
         writer.beginArray()
     }
 
-    /// Writes everything after the last section.
+    /// Writes the part of the snapshot's JSON after the last section.
     fileprivate func writeEnd(to writer: inout JSONWriter) {
         writer.endArray()
         writer.name("state")

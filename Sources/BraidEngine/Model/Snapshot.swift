@@ -12,10 +12,12 @@ public struct Section: Sendable {
     public var isDiffable: Bool
     /// The section's displayed rows, in order.
     public var rows: PersistentList<Row> { didSet { idsWereChecked = false } }
-    /// Whether it is known that all rows have ids and that no two ids are equal. A diff then skips this check.
+    /// Whether it is known that all rows have ids and that no two ids are equal. If true, a diff does not check the
+    /// section's ids.
     var idsWereChecked = false
 
-    /// Creates a section from its parts. A ``Binder`` makes the sections of a snapshot; tests and decoders use this.
+    /// Creates a section from its parts. A ``Binder`` makes the sections of a snapshot; tests and decoders use this
+    /// initializer.
     public init(
         id: SectionID, header: JSONText = .null, footer: JSONText = .null, movesTo: JSONText? = nil,
         isDiffable: Bool = true, rows: PersistentList<Row> = []
@@ -30,8 +32,8 @@ public struct Section: Sendable {
 }
 
 extension Section {
-    /// Returns whether both sections are surely the same, without comparing their rows. If false, they may still be the
-    /// same.
+    /// Returns whether both sections are surely the same, without comparing their rows. If false, the sections may
+    /// still be the same.
     func isShared(with other: Section) -> Bool {
         rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
             && footer == other.footer

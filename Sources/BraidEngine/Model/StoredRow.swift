@@ -1,12 +1,12 @@
 /// One stored model: the data behind a displayed row.
 public struct StoredRow: Sendable {
-    /// The row's number in its session: 1, 2, 3, … It never changes, and no later row gets the same number.
+    /// The row's number in its session: 1, 2, 3, … A row's number never changes, and no later row gets the same number.
     public var key: Int
     /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not
     /// all rows after it.
     public var rank: Int
-    /// The id and the model. Their bytes are a separate copy, so that no row keeps a whole request in memory, or they
-    /// are shared with the row that shows the model.
+    /// The row's id and model. The bytes of the id and the model are a separate copy, so that no row keeps a whole
+    /// request in memory. Alternatively, the row shares the bytes with the displayed row that shows the model.
     var content: RowContent
 
     /// Creates a stored row.
@@ -14,7 +14,7 @@ public struct StoredRow: Sendable {
     /// - Parameters:
     ///   - key: the row's number in its session.
     ///   - rank: the row's position among its section's rows.
-    ///   - id: the model's identity; `nil` if its type is not identifiable.
+    ///   - id: the model's identity; `nil` if the model's type is not identifiable.
     ///   - model: the model.
     public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
         self.key = key
@@ -22,7 +22,7 @@ public struct StoredRow: Sendable {
         content = RowContent(id: id, model: model)
     }
 
-    /// The model's identity. `nil` if its type is not identifiable. Parsed at each call.
+    /// The model's identity. `nil` if the model's type is not identifiable. Each call parses the id again.
     public var id: RowID? { content.id }
 
     /// The model. `null` for a row without a model.
@@ -37,12 +37,12 @@ public struct StoredSectionSummary: Sendable, Equatable {
     public var id: SectionID
     /// The section's position in the order of declaration or first appearance. Ordinals ascend, with gaps.
     public var ordinal: Int
-    /// The header that a command set in place of the description's. `nil` if none was set; JSON `null` if it was set to
-    /// none.
+    /// The header that a command set in place of the description's. `nil` if no command set a header; JSON `null` if a
+    /// command set the header to none.
     public var header: JSONText?
     /// The footer that a command set, of the same form as ``header``.
     public var footer: JSONText?
-    /// The number of rows when `onPrefetch` last ran. `nil` if it has not run since the section was filled.
+    /// The number of rows when `onPrefetch` last ran. `nil` if `onPrefetch` has not run since the section was filled.
     public var prefetched: Int?
 
     /// Creates a section's summary. The parameters are described at the properties.
@@ -59,7 +59,8 @@ public struct StoredSectionSummary: Sendable, Equatable {
     }
 }
 
-/// What one command changed in the stored table. A store writes exactly this, however large the table is.
+/// The changes that one command made in the stored table. A store writes exactly these changes, however large the table
+/// is.
 public struct TableChange: Sendable {
     /// The rows that are new or whose model changed, each with its section's number.
     public var writtenRows: [(section: Int, row: StoredRow)] = []
@@ -70,13 +71,15 @@ public struct TableChange: Sendable {
     public var removedRows: [Int] = []
     /// The summaries of sections that are new or whose summary changed.
     public var writtenSections: [StoredSectionSummary] = []
-    /// The numbers of the removed sections. ``removedRows`` contains their rows.
+    /// The numbers of the removed sections. ``removedRows`` contains the rows of the removed sections.
     public var removedSections: [Int] = []
-    /// The new state. `nil` if it did not change.
+    /// The new state. `nil` if the state did not change.
     public var state: JSONText?
-    /// The new manually displayed sections, an array of ids or `null` for none set. `nil` if they did not change.
+    /// The new manually displayed sections, an array of ids or `null` for none set. `nil` if the displayed sections did
+    /// not change.
     public var displayedSections: JSONText?
-    /// The new cells that the session registered, an object from model types to cells. `nil` if they did not change.
+    /// The new cells that the session registered, an object from model types to cells. `nil` if the registered cells
+    /// did not change.
     public var cells: JSONText?
 
     /// Creates an empty change.

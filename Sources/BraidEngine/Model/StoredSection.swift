@@ -56,13 +56,15 @@ public struct StoredSection: Sendable {
     /// Whether every row has an id. O(1).
     var isWhollyIdentified: Bool { ranks.count == rows.count }
 
-    /// Returns the index of the row with a rank, or the index at which such a row belongs.
+    /// Returns the index of the row with a rank. Without such a row, returns the index at which a row with the rank
+    /// belongs.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
     /// Inserts a row at an index in `0...count` and sets its rank.
     ///
-    /// - Parameter relabel: called with each row that gets a new rank to make room, as it was before.
-    /// - Returns: the indices of those rows after the insert, or `nil` if there are none.
+    /// - Parameter relabel: called with each row that gets a new rank to make room. `relabel` receives the row with its
+    ///   old rank.
+    /// - Returns: the indices, after the insert, of the rows that got new ranks, or `nil` if no row got a new rank.
     mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
         var row = row
         let relabelled = makeRoom(at: index, relabel)
@@ -82,8 +84,8 @@ public struct StoredSection: Sendable {
 
     /// Replaces rows. The new rows must already have ranks for their positions.
     ///
-    /// - Throws: `duplicateRowID` if two rows have the same id. The section is then in an invalid state and must be
-    ///   discarded.
+    /// - Throws: `duplicateRowID` if two rows have the same id. After an error the section is in an invalid state and
+    ///   must be discarded.
     mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
         var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
         var window = PersistentList.Window(rows)
@@ -123,7 +125,7 @@ public struct StoredSection: Sendable {
             })
     }
 
-    /// Replaces a row's id and model. Its key and rank do not change.
+    /// Replaces a row's id and model. The row's key and rank do not change.
     mutating func replace(at index: Int, id: RowID?, model: JSONText) {
         var row = rows[index]
         if !row.content.has(id) {
@@ -135,8 +137,9 @@ public struct StoredSection: Sendable {
     }
 }
 
-// Ranks are a simple form of Dietz and Sleator's order maintenance. Neighbours start 2^24 apart, and an insert gets the
-// middle rank. Where a gap is used up, the smallest window around it that is sparse enough is spread evenly.
+// Ranks are a simple form of Dietz and Sleator's order maintenance. The ranks of neighbours start 2^24 apart, and an
+// inserted row gets the middle rank. If a gap is used up, the smallest sparse window of ranks around the gap is spread
+// evenly.
 extension StoredSection {
     static let rankGap = 1 << 24
 
@@ -154,10 +157,10 @@ extension StoredSection {
         return makeRoom(for: 1, in: index..<index, relabel)
     }
 
-    /// Spreads the ranks around a range, so that `count` rows fit between any two rows there.
+    /// Spreads the ranks around a range, so that `count` rows fit between any two rows of the range.
     ///
-    /// - Parameter relabel: called with each row that gets a new rank, as it was before.
-    /// - Returns: the indices of those rows.
+    /// - Parameter relabel: called with each row that gets a new rank. `relabel` receives the row with its old rank.
+    /// - Returns: the indices of the rows that got new ranks.
     mutating func makeRoom(for count: Int, in range: Range<Int>, _ relabel: (StoredRow) -> Void) -> Range<Int> {
         var reach = 32
         while true {

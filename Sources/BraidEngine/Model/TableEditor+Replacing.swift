@@ -4,8 +4,8 @@ extension TableEditor {
     typealias Stretch = (old: Range<Int>, new: Range<Int>)
     typealias Model = (id: RowID?, model: JSONText)
 
-    /// Replaces all of a section's rows by models. A row whose id remains keeps its key. Rows with equal content are
-    /// not written again. O(old + new rows).
+    /// Replaces all of a section's rows by models. A row whose id is also a new model's id keeps its key. Rows with
+    /// equal content are not written again. O(old + new rows).
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)
@@ -23,8 +23,8 @@ extension TableEditor {
         try noteFilled(section, rows: models.count)
     }
 
-    /// Replaces the rows of some stretches by models. A row whose id remains keeps its key. Rows with equal content are
-    /// not written again.
+    /// Replaces the rows of some stretches by models. A row whose id is also a new model's id keeps its key. Rows with
+    /// equal content are not written again.
     ///
     /// - Parameters:
     ///   - stretches: ascending, disjoint stretches.
@@ -95,8 +95,8 @@ extension TableEditor {
         noteRefill(section, TouchedRows.Edits(pieces))
     }
 
-    /// Returns a model's row with the rank of its new position, and whether the model is unchanged. Notes the row for
-    /// the store.
+    /// Returns a model's row with the rank of its new position, and whether the model is unchanged. Notes that the
+    /// store has to write the row.
     private mutating func arrive(_ new: Model, from source: StoredRow?, rank: Int, in section: Int) -> (
         row: StoredRow, isEqual: Bool
     ) {
@@ -120,7 +120,7 @@ extension TableEditor {
     }
 }
 
-/// The error that ranks leave no room for new rows in these ranges of old rows.
+/// The error that ranks leave no room for new rows in some ranges of old rows.
 private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }

@@ -5,7 +5,7 @@ extension TableEditor {
         if table.position(of: id) == nil { insertSection(id, before: nil) }
     }
 
-    /// Inserts a new section before another one, or at the end.
+    /// Inserts a new section before another section, or at the end.
     mutating func insertSection(_ id: SectionID, before next: SectionID?) {
         let position = next.flatMap { table.position(of: $0) } ?? table.sections.count
         changedFacts.formUnion(table.insertSection(id, at: position))
@@ -13,7 +13,7 @@ extension TableEditor {
         step.displayChanged = true
     }
 
-    /// Returns an id for a section that has none: `s1`, `s2`, … by the section's number, so that no id is used twice.
+    /// Returns an id for a section without an id: `s1`, `s2`, … by the section's number, so that no id is used twice.
     mutating func newSectionID(avoiding taken: Set<SectionID> = []) -> SectionID {
         while true {
             let id = SectionID("s\(table.nextSection)")
@@ -34,8 +34,8 @@ extension TableEditor {
     mutating func removeSections(_ ids: Set<SectionID>) throws(Refusal) {
         for id in ids {
             try setModels([], in: id)
-            // The store does not know a section that this command created. Removing an unknown section is harmless
-            // there.
+            // The store does not know a section that this command created. Removing an unknown section from the store
+            // is harmless.
             if let section = table[id] { removedSections.append(section.facts.number) }
             removedSectionIDs.insert(id)
             changedFacts.remove(id)
@@ -71,8 +71,8 @@ extension TableEditor {
         changedFacts.insert(id)
     }
 
-    /// Notes that a section was filled again with a number of rows. If it became smaller, `onPrefetch` can run for it
-    /// again.
+    /// Notes that a section was filled again with a number of rows. If the section became smaller, `onPrefetch` can run
+    /// for the section again.
     mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
         if let prefetched = table[id]?.facts.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }
@@ -120,7 +120,7 @@ extension TableEditor {
 }
 
 extension TableChange {
-    /// Adds the changes other than those of rows and sections.
+    /// Adds the changes that are not changes of rows or sections.
     mutating func setRest(from old: TableModel, to new: TableModel) {
         if new.cells != old.cells { cells = new.cells.json }
         if new.state != old.state { state = new.state }

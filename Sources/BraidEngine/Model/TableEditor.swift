@@ -1,13 +1,13 @@
-/// Edits a copy of a table for one command. It records which rows the store has to write and which rows the diff has to
-/// look at. Dropping the editor undoes the command.
+/// Edits a copy of a table for one command. The editor records which rows the store has to write and which rows the
+/// diff has to look at. Dropping the editor undoes the command.
 ///
 /// The members are internal only for the extensions in the files `TableEditor+….swift`.
 struct TableEditor {
     var table: TableModel
     /// The table before the command.
     let before: TableModel
-    /// All edits by section, in the index space of stored rows. Where all rows of a section are displayed, it equals
-    /// the displayed index space.
+    /// All edits by section, in the index space of stored rows. If all rows of a section are displayed, stored and
+    /// displayed rows have the same indexes.
     private(set) var allTouched = TouchedRows()
     /// The changes since the last call of `takeStep()`.
     var step = Step()
@@ -18,7 +18,7 @@ struct TableEditor {
         /// The sections whose rows or facts changed, including hidden ones.
         var sections: Set<SectionID> = []
         var stateChanged = false
-        /// Whether sections were added, removed or reordered, or others are to be displayed.
+        /// Whether sections were added, removed or reordered, or other sections are to be displayed.
         var displayChanged = false
         var cellsChanged = false
 
@@ -74,12 +74,12 @@ struct TableEditor {
         step.sections.insert(section)
     }
 
-    /// Keeps a row as it was before the command, if this is the first change to it.
+    /// Keeps a row as it was before the command, if the row has not changed before.
     mutating func keepOriginal(_ row: StoredRow, of section: Int) {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
 
-    /// The change that restores the table as it was before the command. It is the inverse of `change`.
+    /// The change that restores the table as it was before the command: the inverse of `change`.
     var undo: TableChange {
         var undo = TableChange()
         for (key, original) in originals.sorted(by: { $0.key < $1.key }) {
@@ -109,7 +109,7 @@ struct TableEditor {
 
 // Changes to rows. Indices are those of the section's stored rows at the time of the call.
 extension TableEditor {
-    /// Inserts a new model at an index, or at the end if `index` is `nil`. Returns its index.
+    /// Inserts a new model at an index, or at the end if `index` is `nil`. Returns the new row's index.
     @discardableResult
     mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
         defer { table.nextKey += 1 }

@@ -8,7 +8,7 @@ public struct TableModel: Sendable {
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
-    /// The sections that a program or a command displays manually, in that order. `nil` if none were set.
+    /// The sections that a program or a command displays manually, in that order. `nil` if no sections were set.
     public internal(set) var displayedSections: [SectionID]?
     /// The session's state, a JSON object.
     public internal(set) var state: JSONText
@@ -23,7 +23,7 @@ public struct TableModel: Sendable {
     ///
     /// - Parameters:
     ///   - sections: all sections, in order.
-    ///   - displayedSections: the manually displayed sections; `nil` if none were set.
+    ///   - displayedSections: the manually displayed sections; `nil` if no sections were set.
     ///   - state: the session's state, a JSON object.
     ///   - cells: the cells that the session registered.
     ///   - nextKey: the key of the next row; it must be greater than every row's key.
@@ -74,8 +74,8 @@ public struct TableModel: Sendable {
         return positions.filter { sections[$0].contains(id) }.sorted()
     }
 
-    /// The number of sections up to which each one is searched. This takes about 10 µs and needs no memory for an
-    /// index.
+    /// The number of sections up to which each section is searched. Searching 64 sections takes about 10 µs and needs
+    /// no memory for an index.
     static let fewSections = 64
 
     /// Notes that rows with these hashes of ids have arrived in a section, through a change of `sections`.
@@ -83,8 +83,8 @@ public struct TableModel: Sendable {
         locator.noteArrivals(hashes, in: section)
     }
 
-    /// The initial distance between sections' ordinals. A section that is inserted between two others then does not
-    /// change their ordinals.
+    /// The initial distance between sections' ordinals. With this distance, a section inserted between two others does
+    /// not change the ordinals of its neighbours.
     private static let ordinalGap = 1 << 16
 
     /// Inserts a section at a position in `0...count`. O(sections behind it).
@@ -115,8 +115,8 @@ public struct TableModel: Sendable {
         return raiseOrdinals(from: 1)
     }
 
-    /// Makes the ordinals ascend from a position on, and changes only those that do not. Returns the ids of the changed
-    /// sections.
+    /// Makes the ordinals ascend from a position on, and changes only ordinals that do not ascend. Returns the ids of
+    /// the changed sections.
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {

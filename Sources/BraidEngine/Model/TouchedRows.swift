@@ -1,5 +1,5 @@
-/// The rows that a command touched, noted in order. Each note's index counts in the section's stored rows at that
-/// moment.
+/// The rows that a command touched, noted in order. Each note's index counts in the section's stored rows at the moment
+/// of the note.
 ///
 /// Notes make a diff cheap, but a missing or wrong note cannot make its update wrong.
 public struct TouchedRows: Sendable {
@@ -38,7 +38,7 @@ public struct TouchedRows: Sendable {
     /// Notes many edits that happened as one step.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
-    /// Appends notes of what happened after the notes of this list.
+    /// Appends notes of later edits to the notes of this list.
     public mutating func append(_ later: TouchedRows) {
         if notes.isEmpty { return notes = later.notes }
         for (section, notes) in later.notes { append(notes, section) }
@@ -80,7 +80,7 @@ public struct TouchedRows: Sendable {
     public enum Rows: Sendable {
         /// No row of the section was touched.
         case untouched
-        /// The listed rows were touched, no others.
+        /// Only the rows in the edits were touched.
         case edits(Edits)
         /// Any of the section's rows may have changed.
         case whole
@@ -108,7 +108,8 @@ public struct TouchedRows: Sendable {
         }
     }
 
-    /// A section's notes, folded into one step from the rows before all of them to the rows after. All indexes ascend.
+    /// A section's notes, folded into one step from the rows before all notes to the rows after all notes. All indexes
+    /// ascend.
     public struct Edits: Sendable {
         /// The indexes of removed rows, before the step.
         public private(set) var removed: [Int] = []
