@@ -70,8 +70,8 @@ final class ServerLoad: Sendable {
 
 /// Accepts connections and distributes them over the loops in turn, which is fair even with few connections.
 ///
-/// The acceptor runs on the first loop's thread. It pauses when the server has too many connections or no file
-/// descriptor left. During the pause, new clients wait in the kernel's backlog. The acceptor continues when a
+/// The acceptor runs on the first loop's thread. The acceptor pauses when the server has too many connections or no
+/// file descriptor left. During the pause, new clients wait in the kernel's backlog. The acceptor continues when a
 /// connection closes or at the next sweep.
 final class Acceptor {
     let socket: Int32
@@ -88,8 +88,8 @@ final class Acceptor {
         self.load = load
     }
 
-    /// Accepts waiting connections. One call accepts at most 64 connections, so that open connections are served in
-    /// between.
+    /// Accepts waiting connections. One call accepts at most 64 connections, so that the loop serves open connections
+    /// between two calls.
     func accept() {
         for _ in 0..<64 {
             guard !load.isFull else { return pause() }

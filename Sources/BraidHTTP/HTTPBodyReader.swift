@@ -53,8 +53,8 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Leases memory for a handler that is about to hold this many bytes at once. Throws `HTTPFailure` if the quota
-    /// refuses the lease.
+    /// Leases memory for a handler that is about to hold the given number of bytes of the body at once. Throws
+    /// `HTTPFailure` if the quota refuses the lease.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {

@@ -170,8 +170,9 @@ extension HTTPConnection {
     /// its large pieces have their own leases. Smaller bodies need no lease.
     ///
     /// A GET whose lease is refused is answered with 503 or 429. A command may already have been applied, and these
-    /// statuses would make the client send the command again. So for a command this method closes the connection and
-    /// returns `nil`. A client without an answer retries with its idempotency key, or reads the revision.
+    /// statuses would make the client send the command again. So if the lease for a command's answer is refused, this
+    /// method closes the connection and returns `nil`. A client without an answer retries with its idempotency key, or
+    /// reads the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =
             switch response.body {

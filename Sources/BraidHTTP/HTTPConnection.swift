@@ -41,12 +41,12 @@ final class HTTPConnection {
     private var heldStart = 0
     /// Whether the kernel may have bytes of this socket to read.
     private var isReadable = false
-    /// Whether the client sends nothing more, because it has closed its side or disconnected. Earlier bytes may still
-    /// be unread.
+    /// Whether the client sends nothing more, because it has closed its side or disconnected. Bytes that the client
+    /// sent before may still be unread.
     private(set) var peerIsDone = false
     /// Whether all bytes that the client sent are read.
     private var isReadToEnd = false
-    /// The number of bytes that this turn may still read or write before the other connections get their turn.
+    /// The number of bytes that the connection may still read or write before the other connections get their turn.
     private var turnBytes = 0
     private var waitsForTurn = false
 
@@ -207,7 +207,7 @@ extension HTTPConnection {
         }
         turnBytes -= count
         // If the kernel returns fewer bytes than requested, it has no more and will report the next byte. But the
-        // kernel does not report the client's end a second time.
+        // kernel does not report a second time that the client has closed its side.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -247,7 +247,7 @@ extension HTTPConnection {
             if loop.output.count > 64 * 1024 { flush() }
         }
         flush()
-        return position  // Later bytes are dropped while lingering.
+        return position  // Bytes that arrive while lingering are dropped.
     }
 
     private func readEnd() {
@@ -270,7 +270,8 @@ extension HTTPConnection {
 // MARK: - Writing
 
 extension HTTPConnection {
-    /// Sends the loop's buffer and then `pieces`. Bytes that the socket does not accept wait in the queue.
+    /// Sends the bytes in the loop's output buffer, and after them `pieces`. Bytes that the socket does not accept wait
+    /// in the queue.
     func flush(_ pieces: [[UInt8]] = []) {
         defer { loop.output.removeAll(keepingCapacity: true) }
         guard !isClosed, !(loop.output.isEmpty && pieces.isEmpty) else { return }

@@ -27,7 +27,8 @@ public final class HTTPServer: Sendable {
         /// the number of these bytes.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// The value of `lingerTime` while the server stops. This time is long enough for an answer to arrive.
+        /// The value of `lingerTime` while the server stops. The time at stop is long enough for the last answer to
+        /// arrive.
         public var lingerTimeAtStop: Duration
         /// The interval at which the server checks the times of all connections.
         public var sweep: Duration

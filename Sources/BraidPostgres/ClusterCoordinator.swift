@@ -3,8 +3,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// This server's connection to the other servers on the database. It receives their notifications and holds this
-/// server's session locks.
+/// This server's connection to the other servers on the database. The coordinator receives the other servers'
+/// notifications and holds this server's session locks.
 ///
 /// Notifications and locks use one connection. If the connection is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {

@@ -5,20 +5,20 @@ import BraidStore
 // The writes of a session. Each write is one SQL statement that checks whether it may write, and then writes everything
 // or nothing.
 //
-// All parts of such a statement see the database as it was before the statement. Each part joins the part that checks,
-// so it writes only if the check succeeds. A refused commit therefore fails alone, without a savepoint. A commit also
-// never overwrites the commits of another server that has taken the session over.
+// All parts of the statement of a write see the database as it was before the statement. Each part joins the part that
+// checks, so each part writes only if the check succeeds. A refused commit therefore fails alone, without a savepoint.
+// A commit also never overwrites the commits of another server that has taken the session over.
 
 extension SessionCommit {
     /// Returns the statement of a commit. The statement's row says whether the session was at the expected revision
-    /// (the fence), whether the session exists, and whether the client's key is already answered.
+    /// (the fence) and whether the session exists. The row also says whether the client's key is already answered.
     ///
     /// The statement of a commit never waits. If another server has locked the session's row or holds the session's
     /// lock, the commit is refused, because the session's revision is about to change.
     ///
     /// - Parameter hasTurn: whether this server holds the session's advisory lock.
-    /// - Precondition: each row's key occurs at most once in all lists of the change, so that no two parts of the
-    ///   statement write the same row.
+    /// - Precondition: each row's key occurs at most once in all lists of the change. So no two parts of the statement
+    ///   write the same row.
     func statement(journalLimit: Int, byteLimit: Int, hasTurn: Bool) -> PostgresStatement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
         // Both `was` and `fence` compare the revision: `was` in the statement's snapshot, `fence` after the session's

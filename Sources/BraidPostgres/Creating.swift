@@ -9,8 +9,8 @@ extension NewSession {
     /// whether the client's key is already answered.
     ///
     /// - Parameter restoringVersion: whether to restore a description's version that was deleted because a newer
-    ///   version exists and no session used it. Restoring locks the descriptions, so restore only a version that is
-    ///   known to be deleted.
+    ///   version exists and no session used it. Restoring a version locks the descriptions, so restore only a version
+    ///   that is known to be deleted.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
         var sql: PostgresStatement = """
             WITH description AS MATERIALIZED (
@@ -106,9 +106,9 @@ extension KeptAnswer {
     /// adds, but only a few, so that no commit waits for a long delete. Answers that another server has locked are
     /// skipped.
     ///
-    /// The statement fails if another server has stored an answer to the key since the statement began: the time of the
-    /// answer becomes null, which the column forbids. The writer repeats the statement, and the repeated statement sees
-    /// that answer.
+    /// The statement fails if another server has stored an answer to the key since the statement began. It fails
+    /// because the time of the answer becomes null, which the column forbids. The writer repeats the statement, and the
+    /// repeated statement sees that answer.
     func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (

@@ -136,8 +136,8 @@ private struct Content {
     private var sections: [Int: StoredSectionSummary] = [:]
     private var rows: [Int: (section: Int, row: StoredRow)] = [:]
 
-    /// Adds sections and rows. Later sections and rows replace earlier ones with the same keys. A null id deletes the
-    /// earlier section, and a null section deletes the earlier row.
+    /// Adds sections and rows. Added sections and rows replace earlier sections and rows with the same keys. A null id
+    /// deletes the earlier section, and a null section deletes the earlier row.
     mutating func add(sections: Rows, rows: Rows) throws {
         self.sections.reserveCapacity(sections.count)
         self.rows.reserveCapacity(rows.count)

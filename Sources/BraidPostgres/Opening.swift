@@ -38,7 +38,7 @@ enum Opening {
         }
     }
 
-    /// Returns the schema version of the existing tables, or `nil` if there are no tables. Throws for another
+    /// Returns the schema version of the existing tables, or `nil` if the database has no tables. Throws for another
     /// application's tables.
     private static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(

@@ -119,7 +119,7 @@ extension PostgresConnection {
         return answers
     }
 
-    /// Runs statements in one pipeline and throws if one of them fails.
+    /// Runs statements in one pipeline, and throws if a statement fails.
     func all(_ statements: [PostgresStatement]) throws -> [Rows] {
         let answers = run(statements)
         let rows = try answers.outcomes.map { try $0.get() }

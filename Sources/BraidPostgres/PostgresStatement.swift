@@ -6,7 +6,7 @@ import BraidEngine
 /// An interpolated value always becomes a parameter and never part of the SQL text. The SQL text contains only the
 /// value's type.
 struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
-    /// The SQL between the parameters: one text more than there are parameters.
+    /// The SQL between the parameters: one text more than the statement has parameters.
     private(set) var texts: [String]
     private(set) var values = Parameters()
 
@@ -108,8 +108,8 @@ enum ElementType: Int32 {
 
 /// The values of a statement's parameters, concatenated.
 struct Parameters: Sendable {
-    /// The encoded values of the parameters. The first byte is unused, so that the buffer has an address even if all
-    /// values are empty.
+    /// The encoded values of the parameters. The first byte is unused, so that the buffer of values has an address even
+    /// if all values are empty.
     private(set) var bytes: [UInt8] = [0]
     /// The range of each parameter's value in `bytes`. `nil` for the value null.
     private(set) var ranges: [Range<Int>?] = []

@@ -4,8 +4,8 @@ import BraidStore
 
 /// A store in a PostgreSQL database that several servers can use at the same time.
 ///
-/// One connection writes, in groups. Reads use other connections, so reads neither wait for a write nor delay a write.
-/// A lost connection is replaced when it is next needed.
+/// One connection of the store writes, in groups of requests. Reads use other connections, so reads neither wait for a
+/// write nor delay a write. A lost connection is replaced when it is next needed.
 public final class PostgresStore: SessionStore {
     /// The database's address for messages, without a password.
     public var name: String { dialer.name }
@@ -70,8 +70,8 @@ extension PostgresStore {
 
     /// Writes statements that first wait for another server's lock.
     ///
-    /// Each attempt waits for the lock only briefly, because other writes in the same and later groups wait as well.
-    /// Attempts repeat until the time for locks is over.
+    /// Each attempt waits for the lock only briefly, because other writes in the same group and in later groups wait as
+    /// well. Attempts repeat until the time for locks is over.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {

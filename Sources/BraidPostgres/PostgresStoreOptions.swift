@@ -5,8 +5,8 @@ import BraidStore
 public struct PostgresStoreOptions: Sendable {
     /// The moment at which a commit is acknowledged.
     public enum Synchronous: Sendable {
-        /// A commit is acknowledged after it is on the database server's disk, and on the standby's disk if the
-        /// database waits for one (`synchronous_commit = on`).
+        /// A commit is acknowledged after it is on the database server's disk (`synchronous_commit = on`). If the
+        /// database waits for a standby, the commit is on the standby's disk as well.
         case full
         /// A commit is acknowledged after the database server has received it (`synchronous_commit = off`).
         ///
@@ -21,8 +21,8 @@ public struct PostgresStoreOptions: Sendable {
     public var journalLimit: Int
     /// The number of bytes of commands and updates that each session's journal keeps. The last revision is always kept.
     public var journalBytes: Int
-    /// The largest number of connections for reads, in addition to the one for writes. Each connection for reads is
-    /// opened when all others are busy for the first time.
+    /// The largest number of connections for reads, in addition to the connection for writes. A further connection is
+    /// opened when all open connections for reads are busy.
     public var readers: Int
     /// The longest silence of the database before a connection is given up. A statement may take three quarters of this
     /// time, and waiting for a lock a quarter.

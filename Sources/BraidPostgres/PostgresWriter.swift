@@ -20,8 +20,8 @@ final class PostgresWriter: @unchecked Sendable {
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Protects the writer's properties declared between `condition` and `dialer`. All later properties belong to the
-    /// writer's thread.
+    /// Protects the writer's properties declared between `condition` and `dialer`. All properties declared after
+    /// `dialer` belong to the writer's thread.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
     private var isStopping = false
@@ -41,7 +41,8 @@ final class PostgresWriter: @unchecked Sendable {
         startThread(named: "store-writer") { [self] in run() }
     }
 
-    /// Writes statements with the next group, and returns after the commit, even if the task is cancelled meanwhile.
+    /// Writes statements with the next group, and returns after the commit, even if the task is cancelled before the
+    /// commit.
     ///
     /// - Parameters:
     ///   - cost: the estimated cost of the request, in rows.

@@ -27,8 +27,8 @@ final class WakeUp: Sendable {
         _ = write(writing, &byte, 1)  // if the pipe is full, its bytes wake the thread as well
     }
 
-    /// Waits for input on a socket, and returns whether there is any. Returns at `deadline` at the latest, and after a
-    /// signal at once.
+    /// Waits for input on a socket, and returns whether the socket has input. Returns at `deadline` at the latest, and
+    /// after a signal at once.
     func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
         // `poll` ignores a negative descriptor.
         var descriptors = [

@@ -47,9 +47,9 @@ public final class ByteStream: Sendable {
     /// Whether the body has no end, like a stream of events.
     ///
     /// - The server ends an endless body when the server stops and when the client closes its side.
-    /// - A body with an end, such as a download, may finish in both cases. When the server stops, such a body may
-    ///   finish within the grace. A client that has closed its side may still read. To a client that has disconnected,
-    ///   writing fails.
+    /// - A body with an end, such as a download, may finish when the server stops and when the client closes its side.
+    ///   After the stop of the server, such a body may finish within the grace. A client that has closed its side may
+    ///   still read. To a client that has disconnected, writing fails.
     public let isEndless: Bool
 
     /// Creates a stream whose queue holds at most `limit` bytes.
@@ -90,8 +90,8 @@ public final class ByteStream: Sendable {
         end { $0.queue.isBroken = true }
     }
 
-    /// Runs `action` once when the reader disconnects or the server ends the stream. If one of these has happened
-    /// already, runs `action` at once.
+    /// Runs `action` once when the reader disconnects or the server ends the stream. If the reader has already
+    /// disconnected, or the server has ended the stream, runs `action` at once.
     ///
     /// The action usually runs on a loop's thread, so it must not block. If the producer ends the stream, the action
     /// does not run.

@@ -30,8 +30,8 @@ public final class FIFOLock: Sendable {
                         state.isLocked = true
                         return true
                     }
-                    // This check sees a cancellation that came before it. A later cancellation finds the task in
-                    // `waiters`.
+                    // `Task.isCancelled` shows a cancellation that has already happened. A later cancellation finds the
+                    // task in `waiters`.
                     if Task.isCancelled { return false }
                     state.queue.append(number)
                     state.waiters[number] = continuation

@@ -3,7 +3,7 @@ import Synchronization
 /// A limited amount of a resource that requests share: bytes of memory, requests, subscribers.
 ///
 /// A leased part of the quota is a lease. Each resource (a session) and each client (a token) can lease at most a share
-/// of the quota. So no session or token can use up what the others need.
+/// of the quota. So no session or token can use up what other sessions and tokens need.
 public final class Quota: Sendable {
     /// The owner of a lease. An account without a resource or a client counts against no share of it.
     public struct Account: Sendable, Hashable {

@@ -5,7 +5,7 @@ import Glibc
 /// from Swift's own threads.
 ///
 /// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while others wait, the thread gets
-/// a low scheduling priority and another thread replaces it. So the other tasks do not wait for the slow task. A
+/// a low scheduling priority and another thread replaces it. So the waiting tasks do not wait for the slow task. A
 /// demoted thread ends with its task, as a process without privileges cannot raise a priority.
 ///
 /// Unchecked: `lock` guards all mutable state.
@@ -22,7 +22,8 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     /// The niceness of demoted threads. A demoted thread gets about a tenth of a normal thread's processor time.
     static let lowPriority: Int32 = 10
-    /// The most threads that can be demoted at a time. Beyond this number, tasks wait.
+    /// The most threads that can be demoted at a time. If this many threads are demoted, no other thread is demoted,
+    /// and tasks wait for a free thread.
     private static let mostDemoted = 64
 
     private final class Worker {

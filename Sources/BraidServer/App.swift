@@ -194,7 +194,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Answers a request in its task.
+    /// Answers a request in the request's own task.
     private func response(
         to request: HTTPRequest, _ route: Route, _ claim: AccessControl.Claim, _ exchange: HandledRequest
     ) async -> HTTPResponse {
@@ -417,7 +417,7 @@ package final class App: HTTPHandler {
         head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// The most bytes that an event loop parses or indents. The loop's other connections wait meanwhile.
+    /// The most bytes that an event loop parses or indents. The loop's other connections wait for this work.
     static let largeBytes = 64 * 1024
     /// The body size in bytes from which parsing takes too long for the short pool.
     private static let longBytes = 1 << 20

@@ -20,7 +20,8 @@ package final class IDGenerator: Sendable {
         counts = Mutex(Counts())
     }
 
-    /// Creates a generator that counts: `session-1`, `epoch-1`. The first IDs follow the two given numbers.
+    /// Creates a generator that counts: `session-1`, `epoch-1`. The first session ID and the first epoch follow the
+    /// given numbers.
     package init(countingAfterSession session: Int, epoch: Int) {
         requestPrefix = "request"
         isCounting = true

@@ -29,7 +29,7 @@ package final class Counter: Sendable {
 package final class CommandCounters: Sendable {
     package enum Outcome: String, CaseIterable {
         case applied, unchanged, ignored
-        /// The command was only computed, as the request asked.
+        /// The command was a dry run: only computed, as the request asked.
         case dryRun = "dry-run"
         /// The command failed by an error of the client.
         case refused
@@ -49,7 +49,7 @@ package final class CommandCounters: Sendable {
 
     /// Counts a command that threw `error`.
     func count(_ command: Command, thrown error: any Error) {
-        if error is StaleSession { return }  // The caller executes the command again and counts it then.
+        if error is StaleSession { return }  // The caller executes the command again, and counts the last outcome.
         count(command, SessionError.isRefusal(error) ? .refused : .failed)
     }
 

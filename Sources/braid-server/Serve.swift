@@ -88,7 +88,8 @@ struct StopSignal {
         for source in sources {
             source.setEventHandler { continuation.yield() }
             await withCheckedContinuation { registered in
-                // After the registration, the source receives the signal. Earlier signals end the process.
+                // After the registration, the source receives the signal. Signals before the registration end the
+                // process.
                 source.setRegistrationHandler { registered.resume() }
                 source.resume()
             }

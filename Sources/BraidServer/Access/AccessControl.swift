@@ -18,14 +18,14 @@ struct AccessControl: Sendable {
     /// What the server knows about the requester without waiting for the store.
     enum Claim: Sendable {
         case known(Requester)
-        /// The token is not cached, so the store must be read.
+        /// The request's token is not cached, so the store must be read.
         case unknown(PresentedToken)
     }
 
     /// Returns the sender of a request, if the server knows it without reading the store. A route for everyone treats
     /// every requester as a controller.
     ///
-    /// - Throws: `unauthorized` without a token, `badRequest` if the field is malformed.
+    /// - Throws: `unauthorized` without a token, `badRequest` if the `Authorization` field is malformed.
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
         guard let controller, admission != .everyone else { return .known(.controller) }
         guard let token = try Bearer.token(in: head) else { throw Bearer.missing }

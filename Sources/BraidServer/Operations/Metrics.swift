@@ -48,7 +48,7 @@ final class RouteCounters: Sendable {
         sum.add(nanoseconds)
     }
 
-    /// The number of answers for each status that occurred.
+    /// The number of the route's answers for each status that occurred.
     var answers: [(status: Int, count: Int)] {
         zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
     }

@@ -2,7 +2,7 @@ import BraidEngine
 
 /// The page of one problem: what `GET /problems/{name}` answers in addition to the problem's title and status.
 struct ProblemExplanation: Sendable {
-    /// One sentence: what the problem means.
+    /// The meaning of the problem, in one sentence.
     var summary: String
     /// When the server answers with the problem.
     var cause: String

@@ -71,7 +71,7 @@ final class Route: Sendable {
     /// The media types that the route accepts for a body. Other types that end with `+json` are not accepted, as they
     /// are not plain JSON.
     let bodyTypes: [String]
-    /// The media types that every PATCH accepts. Each of the two types means a JSON merge patch (RFC 7396).
+    /// The media types that every PATCH accepts. For a PATCH, both types mean a JSON merge patch (RFC 7396).
     static let patchTypes = ["application/json", "application/merge-patch+json"]
     /// Whether the route evaluates `If-Match`, and changes nothing if the condition is not met.
     let obeysIfMatch: Bool
@@ -82,7 +82,7 @@ final class Route: Sendable {
     let takesKey: Bool
     /// The media type of the route's answers.
     let produces: String
-    /// A second media type in which the route can answer.
+    /// A second media type in which the route can answer, in addition to `produces`.
     let alternative: String?
     /// The counters of the route's answers.
     let counters: RouteCounters
@@ -195,7 +195,7 @@ final class Route: Sendable {
     }
 }
 
-/// A table of routes.
+/// The table of all routes, which finds the route of a request.
 struct Router: Sendable {
     let routes: [Route]
     /// The routes by their number of segments.

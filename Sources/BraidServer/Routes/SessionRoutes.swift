@@ -100,7 +100,7 @@ extension SnapshotWindow {
 }
 
 extension Session {
-    /// The answer to the request that opened the session, without the snapshot.
+    /// The head of the answer to a request that opens a session, without the session's snapshot.
     fileprivate var openedHead: HTTPResponse {
         HTTPResponse(status: 201, headers: [("Location", "/v1/sessions/\(id)")])
     }

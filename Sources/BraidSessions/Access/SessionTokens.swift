@@ -117,8 +117,8 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Ends the streams and long polls of revoked tokens. This server may have missed another server's revocation
-    /// notice.
+    /// Ends the streams and long polls of revoked tokens. Tokens are read again because this server may have missed
+    /// another server's notice of a revocation.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)

@@ -7,8 +7,8 @@ import BraidStore
 ///   "checkpoint"?}`.
 /// - Each further line is a record of one revision: `{"revision", "at", "command", "update"}`.
 ///
-/// If the journal does not reach back to the opening, the first line contains a checkpoint: the stored table at the
-/// revision before the first record.
+/// If the journal does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored
+/// table at the revision before the first record.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 

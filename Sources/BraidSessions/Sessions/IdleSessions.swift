@@ -4,7 +4,7 @@ import BraidRuntime
 ///
 /// Idle sessions are found with the clock algorithm. A look-up sets the session's count of unused sweeps to 0, and each
 /// sweep increments the count. A sweep drops the sessions whose count has reached `sweeps`. So the algorithm costs a
-/// request one relaxed store.
+/// request only one relaxed store of an atomic number.
 package struct IdleSessions: Sendable {
     /// The shortest time that an unused session stays in memory. The longest time is a quarter more.
     let time: Duration

@@ -77,7 +77,8 @@ extension Session {
 }
 
 extension ByteStream {
-    /// Writes a piece of bytes as soon as the stream has room for it. Returns `false` if the stream is closed.
+    /// Writes one piece of bytes as soon as the stream has room for the whole piece. Returns `false` if the stream is
+    /// closed.
     func writeWhole(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) async -> Bool {
         while true {
             switch write(bytes, lease) {

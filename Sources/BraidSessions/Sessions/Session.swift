@@ -3,10 +3,10 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// One live session: its committed state, which every thread can read, and the queue of its commands.
+/// A session in memory: the session's committed state, which every thread can read, and the queue of its commands.
 ///
-/// Commands run one at a time, in order of arrival. A plain actor is not enough: it interleaves other work at every
-/// `await`, and the next command must see what the previous one committed.
+/// Commands run one at a time, in order of arrival. A plain actor is not enough: an actor interleaves other work at
+/// every `await`. But the next command must see what the previous command committed.
 package final class Session: Sendable {
     package let id: String
     /// The session's number in the store. No later session gets this number.
@@ -42,7 +42,7 @@ package final class Session: Sendable {
     /// disk.
     struct Committed: Sendable {
         var model: TableModel
-        /// The snapshot that clients see: the snapshot of `model`, unless there are unpublished changes.
+        /// The snapshot that clients see: the snapshot of `model`, unless the session has unpublished changes.
         var snapshot: Snapshot
         var unpublished: Unpublished?
         /// The time of the revision, in milliseconds since 1970.
@@ -135,7 +135,7 @@ package final class Session: Sendable {
         package var kind: Outcome.Kind
         /// The revision after the command. After a dry run, the revision that the command would lead to.
         package var revision: Int
-        /// The session's current revision. After a dry run, the revision before the one in `revision`.
+        /// The session's current revision. After a dry run, the session is still at the revision before the command.
         package var committed: Int
         package var update: BatchUpdate
         /// The command's update as JSON, as the journal contains it.
@@ -157,7 +157,7 @@ package final class Session: Sendable {
     /// contain all of these records, `body` gets fewer.
     ///
     /// The records are read a page at a time. A history of more than one page holds a lease of the memory for answers
-    /// while `body` runs. This method never waits for memory.
+    /// while `body` runs. Reading a history never waits for memory.
     /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the history.
     func withHistory<Value>(
         after revision: Int, count: Int, for account: Quota.Account, _ body: ([JournalRecord]) throws -> Value

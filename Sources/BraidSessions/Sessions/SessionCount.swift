@@ -8,8 +8,8 @@ final class SessionCount: Sendable {
     /// The count of sessions and the time at which it was last read. `nil` before the first use, so that a server
     /// starts without reading sessions.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// The time for which a count of sessions is valid if servers share the store. This server does not notice the
-    /// sessions that other servers open and end.
+    /// The time for which a count of sessions is valid if servers share the store. The count becomes outdated because
+    /// this server does not notice the sessions that other servers open and end.
     private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {

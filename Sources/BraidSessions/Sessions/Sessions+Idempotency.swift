@@ -47,7 +47,7 @@ extension Sessions {
     /// The result of a request with an idempotency key.
     package enum Once<Value> {
         case done(Value)
-        /// The request was answered before: this is the answer that is stored with the key.
+        /// The answer that is stored with the key, because the request was answered before.
         case replayed(JSONText)
     }
 
@@ -58,7 +58,7 @@ extension Sessions {
     ///   - refusal: encodes the answer to an error that the client caused. The closure returns `nil` if the store
     ///     should keep no answer.
     ///   - body: performs the request. The closure must store the result of `keep` in the same transaction as its
-    ///     changes. Without changes, the closure stores that result alone.
+    ///     changes. A closure that stores no changes stores the result of `keep` alone.
     package func once<Value>(
         _ key: IdempotencyKey, session: Int, refusal: (any Error) -> JSONText?,
         _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value

@@ -98,7 +98,8 @@ package final class Sessions: Sendable {
     /// store. Throws `noSession`.
     func session(_ id: String) async throws -> Session {
         // Concurrent calls for one ID share one read of the store. If the shared read began before this call and found
-        // no session, another server may have opened a session in between. So this call reads once more.
+        // no session, another server may have opened a session in between. So a call that shared the read and found no
+        // session reads once more.
         for _ in 0..<2 {
             if let session = inMemory(id) { return session }
             let (task, isOwn) = loading.withLock { loading in
@@ -151,7 +152,7 @@ package final class Sessions: Sendable {
             forget(adopted.number)
             return nil
         }
-        // All sessions got new epochs while this session was read.
+        // All sessions got new epochs while this session was read from the store.
         guard facts?.epoch == adopted.epoch else {
             adopted.markStale()
             throw StaleSession()

@@ -16,8 +16,8 @@ package struct StreamForm: Sendable, Hashable {
     }
 }
 
-/// One committed revision for the subscribers. The revision's events are encoded once, however many subscribers there
-/// are.
+/// One committed revision of a session, in the form in which subscribers receive it. The revision's events are encoded
+/// once, however many subscribers there are.
 final class Change: Sendable {
     let epoch: String
     let revision: Int

@@ -65,7 +65,7 @@ final class ChangeFeed: Sendable {
         if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
 
-    /// Publishes a committed revision. The caller publishes revisions in order. `change` is called only if there are
+    /// Publishes a committed revision. The caller publishes revisions in order. `change` is called only if the feed has
     /// followers.
     func publish(revision: Int, _ change: () -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
@@ -162,8 +162,8 @@ final class ChangeFeed: Sendable {
 
     /// Returns the event with a snapshot of `revision` or a later one.
     ///
-    /// `encode` can take long. It runs outside the feed's lock, so that only subscribers that need the snapshot wait
-    /// for the encoding. A disconnected subscriber is removed on an event loop's thread, which must not wait.
+    /// `encode` can take long. `encode` runs outside the feed's lock, so that only subscribers that need the snapshot
+    /// wait for the encoding. A disconnected subscriber is removed on an event loop's thread, which must not wait.
     func snapshotEvent(
         at revision: Int, for subscriber: Subscriber, _ encode: () -> (revision: Int, event: EventBytes)
     ) -> (revision: Int, event: EventBytes)? {
@@ -224,7 +224,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Sends comments to all subscribers at intervals, until there are no subscribers.
+    /// Sends comments to all subscribers at intervals, until the feed has no subscribers.
     private func comment() async {
         while true {
             try? await Task.sleep(for: limits.commentInterval)
@@ -265,8 +265,8 @@ extension ChangeFeed {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // This check sees a cancellation that came before it. A later cancellation finds the continuation
-                    // in `waiting`.
+                    // `Task.isCancelled` shows a cancellation that has already happened. A later cancellation finds the
+                    // continuation in `waiting`.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil

@@ -1,5 +1,5 @@
-/// A session's last revisions, without a gap. Subscribers that keep up receive these revisions' changes without a read
-/// of the journal.
+/// The changes of a session's last revisions, without a gap. Subscribers that keep up receive these revisions' changes
+/// without a read of the journal.
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0

@@ -41,12 +41,12 @@ extension Session {
         return subscriber.stream
     }
 
-    /// Returns the updates after a position: one for each revision, or one for all of them. If there are no updates,
-    /// waits for the next update for at most `time`.
+    /// Returns the updates after a position: one update for each revision, or one update for all revisions. If there
+    /// are no updates, waits for the next update for at most `time`.
     ///
     /// If the journal does not reach back to the position, the list contains a snapshot instead.
-    /// - Parameter isKnown: returns whether the client already has the answer that leads to a position. A list that the
-    ///   client has contains no JSON, and no history is read for it.
+    /// - Parameter isKnown: returns whether the client already has the answer that leads to a position. For a list that
+    ///   the client already has, no history is read and no JSON is made.
     package func updates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ form: UpdateListForm, for account: Quota.Account

@@ -7,7 +7,7 @@
 
 /// Creates an event counter that wakes a loop: non-blocking, closed on exec. Returns -1 and sets errno on failure.
 int cepoll_event(void);
-/// Adds one to an event counter, which wakes its loop. Never blocks.
+/// Adds one to an event counter, which wakes the counter's loop. Never blocks.
 void cepoll_signal(int event);
 /// Creates a stream socket: non-blocking, closed on exec. Returns -1 and sets errno on failure.
 int cepoll_socket(int family);

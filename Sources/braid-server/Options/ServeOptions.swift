@@ -4,7 +4,7 @@ import BraidServer
 import BraidStore
 import Logging
 
-/// The options of `serve`. Each option, also of its option groups, is also an environment variable
+/// The options of `serve`. Each option, including the options of option groups, is also an environment variable
 /// (`EnvironmentOptions`).
 struct ServeOptions: ParsableArguments {
     enum Synchronous: String, ExpressibleByArgument, CaseIterable { case full, normal }
