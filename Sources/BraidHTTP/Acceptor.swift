@@ -9,7 +9,7 @@ public struct HTTPConnections: Sendable {
     public var open: Int
     /// The most connections that may be open.
     public var maximum: Int
-    /// The number of accepted connections since the start.
+    /// The number of connections accepted since the server's start.
     public var accepted: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
@@ -17,7 +17,7 @@ public struct HTTPConnections: Sendable {
     public var stalledStreams: Int
 }
 
-/// The counts and quotas that all loops of a server share. It wakes the acceptor when a connection closes.
+/// The counts and quotas that all loops of a server share. A closed connection wakes the acceptor through this object.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let accepted = Atomic<Int>(0)
@@ -51,7 +51,8 @@ final class ServerLoad: Sendable {
         accepted.add(1, ordering: .relaxed)
     }
 
-    /// Counts a stalled connection. `closed` counts the same connection as well.
+    /// Counts a connection that is closed because its client reads nothing. `closed` counts the same connection as
+    /// well.
     func stalled(isStream: Bool) {
         stalled.add(1, ordering: .relaxed)
         if isStream { stalledStreams.add(1, ordering: .relaxed) }
@@ -67,10 +68,11 @@ final class ServerLoad: Sendable {
     func onRoom(_ action: (@Sendable () -> Void)?) { wakeAcceptor.withLock { $0 = action } }
 }
 
-/// Accepts connections and distributes them over the loops in turn. This is fair even with few connections.
+/// Accepts connections and distributes them over the loops in turn, which is fair even with few connections.
 ///
-/// It runs on the first loop's thread. It pauses when the server has too many connections or no file descriptor left.
-/// New clients then wait in the kernel's backlog. It continues when a connection closes or at the next sweep.
+/// The acceptor runs on the first loop's thread. The acceptor pauses when the server has too many connections or no
+/// file descriptor left. During the pause, new clients wait in the kernel's backlog. The acceptor continues when a
+/// connection closes or at the next sweep.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
@@ -86,7 +88,8 @@ final class Acceptor {
         self.load = load
     }
 
-    /// Accepts waiting connections. It accepts at most 64 in one call, so that open connections are served in between.
+    /// Accepts waiting connections. One call accepts at most 64 connections, so that the loop serves open connections
+    /// between two calls.
     func accept() {
         for _ in 0..<64 {
             guard !load.isFull else { return pause() }
@@ -94,7 +97,7 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // This client has disconnected, or its network has failed: accept(2), "Error handling".
+                // The client has disconnected, or its network has failed: accept(2), "Error handling".
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue

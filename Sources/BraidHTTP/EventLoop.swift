@@ -5,8 +5,8 @@ import Synchronization
 
 /// A thread that waits for its sockets and serves them.
 ///
-/// Unchecked: only the loop's thread uses its state, so that no request needs a lock. The mailbox is the exception.
-/// Other threads send their messages with `post`.
+/// Unchecked: only the loop's thread uses the loop's state, so that no request needs a lock. Only the mailbox has a
+/// lock: other threads send messages with `post`.
 final class EventLoop: @unchecked Sendable {
     enum Mail {
         /// A new connection's socket.
@@ -15,7 +15,7 @@ final class EventLoop: @unchecked Sendable {
         case disposition(connection: UInt64, HTTPBodyDisposition)
         /// The answer of a task or of a handler that reads the body while it arrives.
         case answer(connection: UInt64, HTTPResponse)
-        /// The connection's stream has bytes, or the reader of its body has room.
+        /// The connection's stream has bytes to send, or the reader of the request's body has room.
         case resume(connection: UInt64)
         case acceptAgain
         case stop(deadline: Int, onExit: @Sendable () -> Void)
@@ -33,17 +33,17 @@ final class EventLoop: @unchecked Sendable {
     private let mailbox = Mutex(Mailbox())
     private let epoll: Int32
     private let bell: Int32
-    /// The loop's thread. 0 while it does not run.
+    /// The loop's thread. 0 while the thread does not run.
     private let thread = Atomic<UInt>(0)
 
     // Only the loop's thread uses the properties below.
 
-    /// The buffer for reading sockets. All connections share it, as each one parses the bytes before the next one
-    /// reads.
+    /// The buffer for reading sockets. All connections share this buffer, as each connection parses its bytes before
+    /// the next connection reads.
     let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
-    /// The buffer for encoding answers. It is empty between two connections.
+    /// The buffer for encoding answers. The buffer is empty when the loop turns to another connection.
     var output: [UInt8] = []
-    /// The time of the last wake, in milliseconds of the monotonic clock.
+    /// The time at which the loop last woke, in milliseconds of the monotonic clock.
     private(set) var now = 0
     private(set) var dateLine: [UInt8] = []
     private var dateSecond = -1
@@ -54,12 +54,13 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// The messages to handle at the end of the turn. The loop's thread adds to them directly, without a lock.
+    /// The messages to handle at the end of the loop's turn. The loop's own thread adds messages directly, without a
+    /// lock.
     private var mails: [Mail] = []
-    /// The connections to continue: their turn was over, or their stream has bytes.
+    /// The connections to continue: their turn was over, or their stream has bytes to send.
     private var again: [UInt64] = []
-    /// The most connections to continue before the loop handles new events. Otherwise a command's answer would wait for
-    /// the thousands of streams that send its update.
+    /// The most connections to continue before the loop handles new events. Without this limit, a command's answer
+    /// would wait for the thousands of streams that send the command's update.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 
@@ -95,7 +96,8 @@ final class EventLoop: @unchecked Sendable {
         guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
     }
 
-    /// Sends the loop a message. Any thread can call it. One wake handles all messages until the loop reads them.
+    /// Sends the loop a message. Any thread can call this method. The loop is woken once for all messages until it
+    /// reads them.
     func post(_ mail: Mail) {
         if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
         let refused = mailbox.withLock { mailbox -> Bool in
@@ -140,7 +142,7 @@ extension EventLoop {
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
             readMails()
-            if !again.isEmpty { sched_yield() }  // With few cores, let the thread run that makes an answer.
+            if !again.isEmpty { sched_yield() }  // With few cores, let a worker thread make its answer.
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
         }
@@ -169,7 +171,7 @@ extension EventLoop {
         return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
-    /// Checks the deadlines of all connections. One sweep replaces a timer for each wait.
+    /// Checks the deadlines of all connections. One sweep replaces a separate timer for each wait of a connection.
     private func sweep() {
         nextSweep = now + limits.sweep.milliseconds
         for case let connection? in connections { connection.checkDeadlines() }
@@ -206,7 +208,7 @@ extension EventLoop {
         self.onExit.append(onExit)
         isStopping = true
         stopDeadline = min(stopDeadline, deadline)
-        acceptor?.close()  // Closing the socket removes it from the epoll set.
+        acceptor?.close()  // Closing a socket removes it from the epoll set.
         acceptor = nil
         for case let connection? in connections { connection.serverStops() }
     }
@@ -234,7 +236,8 @@ extension EventLoop {
 // MARK: - Connections
 
 extension EventLoop {
-    /// Returns the connection with an ID. Returns `nil` if it is closed, even if another connection uses its slot.
+    /// Returns the connection with an ID. Returns `nil` if this connection is closed, even if another connection uses
+    /// its slot.
     private func connection(_ id: UInt64) -> HTTPConnection? {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         guard slot < connections.count, generations[slot] == UInt32(truncatingIfNeeded: id >> 32) else { return nil }
@@ -255,7 +258,8 @@ extension EventLoop {
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
         connections[slot] = HTTPConnection(socket: socket, id: id, loop: self)
-        // Edge-triggered and registered once. Backpressure means not reading, without another call to the kernel.
+        // The socket is registered once, and edge-triggered. To slow a client down the loop does not read, which needs
+        // no call to the kernel.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         if !watch(socket, id, interest) { connections[slot]?.close() }
     }
@@ -268,7 +272,7 @@ extension EventLoop {
         load.closed()
     }
 
-    /// Continues the connection after the other connections had their turn.
+    /// Continues a connection after the other connections had their turn.
     func takeTurnAgain(_ id: UInt64) { again.append(id) }
 
     private func watch(_ descriptor: Int32, _ id: UInt64, _ interest: UInt32) -> Bool {
@@ -299,7 +303,7 @@ extension EventLoop {
 }
 
 extension HTTPResponse {
-    /// Closes the body's stream, as no client will read it.
+    /// Closes the stream of the response's body, as no client will read the response.
     func abandon() {
         if case .stream(let stream) = body { stream.close() }
     }

@@ -3,7 +3,8 @@ import Synchronization
 
 /// A request's body that is read while it arrives, by one reader at a time.
 ///
-/// It buffers about `limit` bytes. Then the loop stops reading the socket, and TCP slows the client down.
+/// The reader buffers about `limit` bytes. Beyond `limit`, the loop stops reading the socket, and TCP slows the client
+/// down.
 public final class HTTPBodyReader: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -14,9 +15,9 @@ public final class HTTPBodyReader: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    /// The lease of the memory that the handler uses beyond `limit`. `nil`: unlimited.
+    /// The lease of the memory that the body's handler uses beyond `limit`. If `nil`, this memory is unlimited.
     private let lease: Quota.Lease?
-    /// Makes the loop read the socket again. Called on any thread.
+    /// Makes the loop read the connection's socket again. Any thread can call this closure.
     private let resume: @Sendable () -> Void
 
     public init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
@@ -25,7 +26,8 @@ public final class HTTPBodyReader: Sendable {
         self.resume = resume
     }
 
-    /// Returns the bytes since the last call, at least one. Returns `nil` at the end of the body.
+    /// Returns the bytes of the body that arrived since the last call, at least one. Returns `nil` at the end of the
+    /// body.
     ///
     /// - Throws: `HTTPFailure` if the body breaks off, is malformed or arrives too slowly.
     public func next() async throws -> [UInt8]? {
@@ -51,8 +53,8 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Leases memory for a handler that is about to hold this many bytes at once. Throws `HTTPFailure` if the quota
-    /// refuses it.
+    /// Leases memory for a handler that is about to hold the given number of bytes of the body at once. Throws
+    /// `HTTPFailure` if the quota refuses the lease.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {
@@ -67,7 +69,7 @@ public final class HTTPBodyReader: Sendable {
     /// Whether the loop must not read the socket until `resume` is called.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Adds bytes to the buffer. A body of many tiny chunks needs no more memory than its bytes.
+    /// Adds bytes of the body to the buffer. A body of many tiny chunks needs no more memory than its bytes.
     public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
             guard state.end == nil else { return nil }  // The body has failed, so later bytes are dropped.
@@ -81,10 +83,10 @@ public final class HTTPBodyReader: Sendable {
         waiting?.resume(returning: .success(Array(bytes)))
     }
 
-    /// Ends the body. The reader first gets the buffered bytes.
+    /// Ends the body. Its reader first gets the buffered bytes, and then the end.
     public func finish() { end(.success(())) }
 
-    /// Breaks the body off. The reader first gets the buffered bytes, and then the failure.
+    /// Breaks the body off. Its reader first gets the buffered bytes, and then the failure.
     public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
 
     private func end(_ end: Result<Void, HTTPFailure>) {

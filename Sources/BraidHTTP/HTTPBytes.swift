@@ -15,13 +15,13 @@ extension UInt8 {
 
     /// Whether the byte is a tchar: part of a token, such as a method or a field name (RFC 9110, 5.6.2).
     var isTokenByte: Bool {
-        // Bit n of the two words represents the byte n.
+        // Bit n of the two words together says whether the byte n is a tchar.
         let low: UInt64 = 0x03FF_6CFA_0000_0000  // ! # $ % & ' * + - . 0-9
         let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE  // A-Z ^ _ ` a-z | ~
         return self < 64 ? low >> UInt64(self) & 1 == 1 : self < 128 && high >> UInt64(self & 63) & 1 == 1
     }
 
-    /// Whether the byte may occur in a field's value: visible, blank, or obs-text (RFC 9110, 5.5).
+    /// Whether the byte may occur in a header field's value: visible, blank, or obs-text (RFC 9110, 5.5).
     var isFieldByte: Bool { self >= 0x20 && self != 0x7F || self == .tab }
 
     /// The value of a hexadecimal digit, or `nil` for any other byte.
@@ -37,7 +37,7 @@ extension Array where Element == UInt8 {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Appends a text as UTF-8. For short texts this is several times as fast as appending `utf8`.
+    /// Appends a text as UTF-8. For short texts, this method is several times as fast as appending `utf8`.
     public mutating func append(text: String) {
         var text = text
         text.withUTF8 { append(contentsOf: $0) }
@@ -50,8 +50,8 @@ extension Array where Element == UInt8 {
         append(contentsOf: String(number, radix: 16).utf8)
     }
 
-    /// Appends a text and replaces bytes that are not allowed in a field by spaces. So a value that contains a client's
-    /// bytes can neither end the line nor add a field.
+    /// Appends a text, with spaces for the bytes that are not allowed in a header field. So a value that contains a
+    /// client's bytes can neither end the line nor add a field.
     public mutating func append(fieldText text: String) {
         var text = text
         text.withUTF8 { utf8 in

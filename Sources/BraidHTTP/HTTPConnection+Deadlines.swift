@@ -1,6 +1,6 @@
 import BraidRuntime
 
-// The deadlines of a connection. The loop's sweep checks them, so no connection needs a timer.
+// The deadlines of a connection. The loop's sweep checks the deadlines, so no connection needs a timer.
 extension HTTPConnection {
     func checkDeadlines() {
         if isStalled {
@@ -27,7 +27,7 @@ extension HTTPConnection {
             }
         case .feeding(let reader):
             if reader.isPaused {
-                since = loop.now  // The handler is slow, not the client.
+                since = loop.now  // The body's handler is slow, not the client.
             } else if waited > limits.streamedBodyPause.milliseconds {
                 timeOut("No byte of the body arrived for \(limits.streamedBodyPause).")
             }

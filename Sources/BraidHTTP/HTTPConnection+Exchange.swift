@@ -10,7 +10,7 @@ extension HTTPConnection {
         take(head, loop.handler.disposition(of: head))
     }
 
-    /// Continues with the application's decision how to handle the body.
+    /// Continues with the application's decision how to handle the request's body.
     func decided(_ disposition: HTTPBodyDisposition) {
         guard case .undecided = phase, let head else { return }
         phase = .receiving
@@ -50,7 +50,7 @@ extension HTTPConnection {
                 Task(executorPreference: executor) { loop.post(.disposition(connection: id, await work())) })
             return
         }
-        // The decision is made: the client should send the body (RFC 9110, 10.1.1).
+        // The application has decided to read the body, so the client should send the body (RFC 9110, 10.1.1).
         if head.expectsContinue, head.framing != .none { loop.output.append("HTTP/1.1 100 Continue\r\n\r\n") }
     }
 
@@ -99,15 +99,16 @@ extension HTTPConnection {
         case .task(let executor, let endsAtStop, let work):
             let (loop, id, lease) = (loop, id, bodyLease)
             let task = Task(executorPreference: executor) {
-                // The task may hold the body even after the client has disconnected.
+                // The task may hold the request's body even after the client has disconnected, so the task owns the
+                // lease.
                 let response = await work()
-                // End the lease before sending the answer: the client may send its next body as soon as it has the
-                // answer.
+                // End the lease of the body's memory before sending the answer: the client may send its next body as
+                // soon as it has the answer.
                 lease?.end()
                 loop.post(.answer(connection: id, response))
             }
             phase = .answering(task, endsAtStop: endsAtStop)
-            // A client that has only closed its side can still read, so its command is executed.
+            // A client that has only closed its side of the connection can still read, so its command is executed.
             if endsAtStop, loop.isStopping || peerIsDone { task.cancel() }
         }
     }
@@ -118,11 +119,11 @@ extension HTTPConnection {
         case .answering, .fed:
             answer(response)
         case .feeding:
-            // The rest of the body is unread, so the start of the next request cannot be found.
+            // The rest of the request's body is unread, so the start of the next request cannot be found.
             exchange.keepsAlive = false
             answer(response)
         default:
-            return response.abandon()  // The request was refused meanwhile.
+            return response.abandon()  // The request was refused before its answer came.
         }
         flush()
         proceed()
@@ -136,7 +137,7 @@ extension HTTPConnection {
         answer(loop.handler.response(to: failure, head: head ?? parser.takeUnfinishedHead()))
     }
 
-    /// Encodes the answer and decides whether the connection continues.
+    /// Encodes the answer to the current request and decides whether the connection continues.
     private func answer(_ given: HTTPResponse) {
         guard let response = affordable(given) else { return }
         head = nil
@@ -165,18 +166,19 @@ extension HTTPConnection {
         exchangeEnded()
     }
 
-    /// Leases memory for a large body until the client has read it. A stream counts with its queue, and its large
-    /// pieces have their own leases. Smaller bodies need no lease.
+    /// Leases memory for an answer's large body until the client has read the body. A stream counts with its queue, and
+    /// its large pieces have their own leases. Smaller bodies need no lease.
     ///
-    /// Without a lease, a GET is answered with 503 or 429. A command may already have been applied, and such an answer
-    /// would make the client send it again. So this method closes the connection and returns `nil`. The client then
-    /// retries with its idempotency key, or reads the revision.
+    /// A GET whose lease is refused is answered with 503 or 429. A command may already have been applied, and these
+    /// statuses would make the client send the command again. So if the lease for a command's answer is refused, this
+    /// method closes the connection and returns `nil`. A client without an answer retries with its idempotency key, or
+    /// reads the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =
             switch response.body {
             case .none: 0
             case .bytes(let bytes): bytes.count
-            case .stream(let stream): 2 * stream.limit  // the bytes in the queue and in the socket
+            case .stream(let stream): 2 * stream.limit  // the stream's bytes in the queue and in the socket
             }
         guard bytes > 1 << 20 else { return response }
         do {
@@ -193,8 +195,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Copies small bodies after their head, so that several answers leave in one call. Sends large bodies without
-    /// copying them.
+    /// Writes an answer's encoded pieces. Small bodies are copied after their head, so that several answers leave in
+    /// one call. Large bodies are sent without a copy.
     private func write(_ pieces: [[UInt8]], _ count: Int) {
         if count <= 16 * 1024 {
             for piece in pieces { loop.output.append(contentsOf: piece) }

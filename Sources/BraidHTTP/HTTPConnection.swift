@@ -2,28 +2,29 @@ import BraidRuntime
 import CEpoll
 import Glibc
 
-/// The socket of a client, with the state of its current request. It belongs to its loop's thread.
+/// The socket of a client, with the state of the client's current request. A connection belongs to its loop's thread.
 ///
-/// A connection handles one request at a time. It does not read the socket while the answer is awaited or cannot be
-/// written. The kernel's buffer is then the limit, and TCP slows the client down. The kernel still reports that the
-/// client has disconnected (`EPOLLRDHUP`, `EPOLLHUP`). An idle connection holds no buffer.
+/// A connection handles one request at a time. The connection does not read the socket while the answer is awaited or
+/// cannot be written. Unread bytes fill the kernel's buffer, and TCP slows the client down. The kernel still reports
+/// that the client has disconnected (`EPOLLRDHUP`, `EPOLLHUP`). An idle connection holds no buffer.
 final class HTTPConnection {
     enum Phase {
-        /// Receiving a head, or a body that is buffered.
+        /// The connection is receiving a request's head, or a body that is buffered.
         case receiving
-        /// The handler runs while its body arrives.
+        /// The request's handler runs while the body arrives.
         case feeding(HTTPBodyReader)
-        /// The head is complete. The application is deciding how to handle the body.
+        /// The request's head is complete. The application is deciding how to handle the body.
         case undecided(Task<Void, Never>)
         /// The request is complete and its handler runs.
         case answering(Task<Void, Never>, endsAtStop: Bool)
-        /// The body is complete and its handler still runs.
+        /// The streamed body is complete, and its handler still runs.
         case fed
-        /// The answer's body is written as the stream produces it.
+        /// The answer's body is written as its stream produces bytes.
         case streaming(ByteStream)
-        /// The last answer is being written.
+        /// The connection's last answer is being written.
         case closing
-        /// The server's side is shut down. Bytes from the client are dropped, as a reset could destroy the answer.
+        /// The server's side is shut down. Bytes from the client are read and dropped, as unread bytes would cause a
+        /// reset, which could destroy the answer.
         case lingering
     }
 
@@ -34,37 +35,39 @@ final class HTTPConnection {
     private(set) var isClosed = false
 
     var parser: HTTPParser
-    /// Bytes that were read and not parsed, from `heldStart` on. They follow a request that is still being answered.
+    /// Bytes that were read and not parsed, from `heldStart` on. These bytes follow a request that is still being
+    /// answered.
     private var held: [UInt8] = []
     private var heldStart = 0
-    /// Whether the kernel may have bytes to read.
+    /// Whether the kernel may have bytes of this socket to read.
     private var isReadable = false
-    /// Whether the peer sends nothing more: it has closed its side or disconnected. Earlier bytes may still be unread.
+    /// Whether the client sends nothing more, because it has closed its side or disconnected. Bytes that the client
+    /// sent before may still be unread.
     private(set) var peerIsDone = false
-    /// Whether all bytes of the peer are read.
+    /// Whether all bytes that the client sent are read.
     private var isReadToEnd = false
-    /// The number of bytes that this turn may still read or write before the other connections get their turn.
+    /// The number of bytes that the connection may still read or write before the other connections get their turn.
     private var turnBytes = 0
     private var waitsForTurn = false
 
-    /// The properties of the current request that its answer needs.
+    /// The properties of the current request that the answer needs.
     var exchange = HTTPExchange()
     var head: HTTPRequestHead?
     var body: [UInt8] = []
     var bodyLimit = 0
-    /// The lease for the request's body. `bodyAccount` is the account that it counts against.
+    /// The lease of the memory for the request's body. The lease counts against `bodyAccount`.
     var bodyLease: Quota.Lease?
     var bodyAccount = Quota.Account()
-    /// The lease for a large answer, until the answer is sent.
+    /// The lease of the memory for a large answer, until the answer is sent.
     var answerLease: Quota.Lease?
-    /// The leases for a stream's large pieces, until they are sent.
+    /// The leases of the memory for a stream's large pieces, until the pieces are sent.
     var pieceLeases: [Quota.Lease] = []
 
     private var output = OutputQueue()
 
-    /// The start of the wait that the deadline of this phase limits, in the loop's milliseconds.
+    /// The start of the wait that the current phase's deadline limits, in milliseconds of the loop's clock.
     var since: Int
-    /// The number of bytes of the current body.
+    /// The number of bytes of the current request's body that have arrived.
     var bodyBytes = 0
     var lingered = 0
     private var lastProgress: Int
@@ -79,7 +82,7 @@ final class HTTPConnection {
         lastProgress = loop.now
     }
 
-    /// Handles the kernel's events.
+    /// Handles the kernel's events for the socket.
     func becameReady(_ events: UInt32) {
         if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
         if events & EPOLLRDHUP.rawValue != 0, !peerIsDone {
@@ -90,7 +93,7 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// Does everything that is possible without waiting, for at most one turn.
+    /// Reads, parses, answers and writes as much as is possible without waiting, for at most one turn.
     func proceed() {
         turnBytes = 1 << 20
         waitsForTurn = false
@@ -129,7 +132,7 @@ final class HTTPConnection {
         loop.takeTurnAgain(id)
     }
 
-    /// Whether the connection is between two requests and has no byte of the next one.
+    /// Whether the connection is between two requests and has no byte of the next request.
     var isIdle: Bool {
         if case .receiving = phase { return parser.isIdle && head == nil && heldStart == held.count && output.isEmpty }
         return false
@@ -153,11 +156,12 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// Ends streams and waits without an end, because the client or the server leaves.
+    /// Ends endless streams and endless waits, because the client has left or the server stops.
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
-        // A client that has closed its side may still read, so its command is executed. Cancelling a read does no harm.
+        // A client that has closed its side may still read, so its command is executed. Cancelling a read request does
+        // no harm.
         case .answering(let task, let endsAtStop) where endsAtStop || !loop.isStopping && isRead: task.cancel()
         case .feeding(let reader) where loop.isStopping:
             reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
@@ -165,7 +169,7 @@ final class HTTPConnection {
         }
     }
 
-    /// Whether the current request only reads.
+    /// Whether the current request only reads and changes nothing.
     private var isRead: Bool { head?.method == "GET" || head?.method == "HEAD" }
 
     func close() {
@@ -189,7 +193,7 @@ extension HTTPConnection {
     private static let headRead = 4 * 1024
 
     private func read() {
-        // Read little between requests: the bytes after a request stay in memory until it is answered.
+        // Read little between requests: the bytes after a request stay in memory until the request is answered.
         let room = head == nil ? Self.headRead : loop.input.count
         let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
@@ -202,8 +206,8 @@ extension HTTPConnection {
             return
         }
         turnBytes -= count
-        // Fewer bytes than requested: the kernel has no more and will report the next byte. But it does not report the
-        // peer's end a second time.
+        // If the kernel returns fewer bytes than requested, it has no more and will report the next byte. But the
+        // kernel does not report a second time that the client has closed its side.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -223,7 +227,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Parses as many of the bytes as the phase allows. Returns their number.
+    /// Parses as many of the bytes as the phase allows. Returns the number of parsed bytes.
     private func parse(_ bytes: Span<UInt8>) -> Int {
         if case .lingering = phase {
             lingered += bytes.count
@@ -243,7 +247,7 @@ extension HTTPConnection {
             if loop.output.count > 64 * 1024 { flush() }
         }
         flush()
-        return position  // Later bytes are dropped while lingering.
+        return position  // Bytes that arrive while lingering are dropped.
     }
 
     private func readEnd() {
@@ -266,7 +270,8 @@ extension HTTPConnection {
 // MARK: - Writing
 
 extension HTTPConnection {
-    /// Sends the loop's buffer and then `pieces`. Bytes that the socket does not accept wait in the queue.
+    /// Sends the bytes in the loop's output buffer, and after them `pieces`. Bytes that the socket does not accept wait
+    /// in the queue.
     func flush(_ pieces: [[UInt8]] = []) {
         defer { loop.output.removeAll(keepingCapacity: true) }
         guard !isClosed, !(loop.output.isEmpty && pieces.isEmpty) else { return }
@@ -276,17 +281,17 @@ extension HTTPConnection {
             unacknowledged = -1
             if pieces.isEmpty {
                 sent = max(0, send(socket, loop.output, loop.output.count, Int32(MSG_NOSIGNAL)))
-                turnBytes -= sent + 4_096  // The call itself costs time as well.
+                turnBytes -= sent + 4_096  // The system call itself costs time as well.
                 if sent == loop.output.count { return }
             }
         }
-        // After an error, the next call fails with the same error.
+        // After an error of the socket, the next call fails with the same error.
         output.append(Array(loop.output[sent...]))
         for piece in pieces { output.append(piece) }
         _ = drain()
     }
 
-    /// Ends the leases of an answer that is sent.
+    /// Ends the leases of an answer's memory if the answer is sent.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
         pieceLeases = []
@@ -294,7 +299,7 @@ extension HTTPConnection {
         answerLease = nil
     }
 
-    /// Sends the queue. Returns whether it is empty.
+    /// Sends the bytes in the output queue. Returns whether the queue is empty.
     private func drain() -> Bool {
         defer { giveRoomBackIfSent() }
         while !output.isEmpty {
@@ -320,8 +325,8 @@ extension HTTPConnection {
 
     /// Whether the client has stopped reading its answer.
     ///
-    /// The socket becomes writable only when a third of the kernel's buffer is free. A slow client needs minutes for
-    /// that. So acknowledged bytes count as progress as well.
+    /// The socket becomes writable only when a third of the kernel's buffer is free. A slow client needs minutes to
+    /// free a third. So acknowledged bytes count as progress as well.
     var isStalled: Bool {
         guard !output.isEmpty else { return false }
         let pending = Int(cepoll_unacknowledged(socket))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time in the format of HTTP. It needs no formatter, and all answers of a second share one text.
+/// The time in the format of HTTP. No formatter is needed, and all answers of a second share one text.
 ///
 /// Source: RFC 9110, 5.6.7 (IMF-fixdate).
 enum HTTPDate {

@@ -1,6 +1,6 @@
-/// The fields of a message, in the order in which they arrived.
+/// The header fields of a message, in the order in which they arrived.
 ///
-/// The value keeps the received bytes and makes a `String` only for a field that is read. Names are compared without
+/// The received bytes are kept, and a `String` is made only for a field that is read. Field names are compared without
 /// regard to case.
 /// - Complexity: a look-up is O(bytes of the names). A message has at most a hundred fields.
 ///
@@ -13,10 +13,11 @@ public struct HTTPHeaders: Sendable {
     }
 
     public let bytes: [UInt8]
-    /// The positions of the names and values. Every range lies within `bytes`.
+    /// The places of the fields' names and values. Every range lies within `bytes`.
     public let fields: [Field]
 
-    /// Returns the value of a field, or `nil` without it. Several lines are joined with ", " (RFC 9110, 5.3).
+    /// Returns the value of a field, or `nil` if the message lacks the field. Several lines of one name are joined with
+    /// ", " (RFC 9110, 5.3).
     public subscript(name: String) -> String? {
         var found: String?
         for field in fields where isNamed(field, name) {
@@ -26,7 +27,7 @@ public struct HTTPHeaders: Sendable {
         return found
     }
 
-    /// Returns the values of all lines with a name, in order.
+    /// Returns the values of all lines with a field name, in order.
     public func values(_ name: String) -> [String] {
         fields.filter { isNamed($0, name) }.map { text($0.value) }
     }

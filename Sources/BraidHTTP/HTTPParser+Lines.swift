@@ -1,4 +1,4 @@
-// The lines of a head that HTTP itself needs. They are checked as they arrive.
+// The lines of a request's head that HTTP itself needs. The parser checks these lines as they arrive.
 extension HTTPParser {
     /// The request line: method SP request-target SP HTTP-version (RFC 9112, 3).
     struct RequestLine {
@@ -33,7 +33,7 @@ extension HTTPParser {
             guard bytes[major] == UInt8(ascii: "1") else {
                 throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
             }
-            // A higher minor version is read as the highest known one (RFC 9110, 2.5).
+            // A higher minor version of HTTP is read as the highest known one (RFC 9110, 2.5).
             minor = bytes[major + 2] == UInt8(ascii: "0") ? 0 : 1
             guard !method.isEmpty, bytes[method].allSatisfy(\.isTokenByte) else {
                 throw HTTPFailure(status: 400, detail: "The method is not a token.")
@@ -44,7 +44,7 @@ extension HTTPParser {
         }
     }
 
-    /// The values of the fields that HTTP itself needs.
+    /// The values of the header fields that HTTP itself needs.
     struct Facts {
         var length: Int?
         var isChunked = false
@@ -56,7 +56,7 @@ extension HTTPParser {
         mutating func note(_ field: HTTPHeaders.Field, in bytes: [UInt8]) throws(HTTPFailure) {
             let name = Int(field.name.lowerBound)..<Int(field.name.upperBound)
             let value = bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)]
-            switch name.count {  // The length rules out most names.
+            switch name.count {  // The length of a field's name rules out most names.
             case 4 where bytes.equals("host", in: name):
                 guard !hasHost else {
                     throw HTTPFailure(status: 400, detail: "The request has more than one Host field.")

@@ -1,20 +1,20 @@
 import Glibc
 
-/// A parser of requests. It accepts bytes in slices of any size and does not depend on sockets.
+/// A parser of HTTP requests, which accepts bytes in slices of any size and does not depend on sockets.
 ///
-/// - The parser is strict. It refuses everything that two implementations could read differently, so that no request
+/// - The parser is strict: it refuses everything that two implementations could read differently, so that no request
 ///   can be smuggled past a proxy.
-/// - It holds at most the bytes of one head.
-/// - After a failure, every call returns the same failure, as the start of the next request is unknown.
+/// - The parser holds at most the bytes of one head.
+/// - After a failure, every call of `next` returns the same failure, as the start of the next request is unknown.
 /// - Complexity: O(bytes), whatever the slices.
 ///
 /// Source: RFC 9112, sections 2 to 7; RFC 9110, section 5.
 public struct HTTPParser {
-    /// The limits of a request's head and of the framing of its body. Exceeding one is a failure.
+    /// The limits of a request's head and of the framing of its body. Exceeding a limit is a failure.
     public struct Limits: Sendable {
         /// The most bytes of the request line and the fields, line ends included.
         public var headBytes: Int
-        /// The most header fields.
+        /// The most header fields of one request.
         public var fields: Int
         public var targetBytes: Int
         public var trailerBytes: Int
@@ -35,10 +35,10 @@ public struct HTTPParser {
 
     /// The result of a call of `next`.
     public enum Event {
-        /// The input is used up.
+        /// The parser has used all of the input.
         case needsBytes
         case head(HTTPRequestHead)
-        /// A piece of the body. The range is its place in the input.
+        /// A piece of the body. The range is the piece's place in the input.
         case body(Range<Int>)
         /// The request is complete. The next call starts the next request.
         case end
@@ -62,7 +62,7 @@ public struct HTTPParser {
 
     private let limits: Limits
     private var state = State.requestLine
-    /// The bytes of the head so far, and then those of the trailers so far.
+    /// The bytes of the head so far, and after the head the bytes of the trailers so far.
     private var bytes: [UInt8] = []
     private var lineStart = 0
     private var requestLine = RequestLine()
@@ -79,7 +79,7 @@ public struct HTTPParser {
         self.limits = limits
     }
 
-    /// Whether the parser is between two requests and has no byte of the next one.
+    /// Whether the parser is between two requests and has no byte of the next request.
     var isIdle: Bool {
         if case .requestLine = state { return bytes.isEmpty }
         return false
@@ -110,7 +110,7 @@ public struct HTTPParser {
     private func unfinishedHead() -> HTTPRequestHead? {
         guard case .fields = state else { return nil }
         let method = String(decoding: bytes[requestLine.method], as: UTF8.self)
-        // A malformed target is not repeated in the answer.
+        // The answer does not repeat a malformed target.
         let target = try? HTTPTarget(bytes[requestLine.target], method: method)
         return HTTPRequestHead(
             method: method, target: target == nil ? "" : String(decoding: bytes[requestLine.target], as: UTF8.self),
@@ -168,8 +168,8 @@ public struct HTTPParser {
 // MARK: - Lines
 
 extension HTTPParser {
-    /// Adds bytes up to and including the next line feed. Returns the line without its end, or `nil` if it is
-    /// incomplete.
+    /// Takes bytes of the input up to and including the next line feed. Returns the line without its end, or `nil` if
+    /// the line is incomplete.
     private mutating func takeLine(_ input: Span<UInt8>, _ position: inout Int) throws(HTTPFailure) -> Range<Int>? {
         let rest = input.count - position
         let start = position
@@ -244,7 +244,7 @@ extension HTTPParser {
         return nil
     }
 
-    /// Parses a field: field-name ":" OWS field-value OWS (RFC 9112, 5).
+    /// Parses a header field: field-name ":" OWS field-value OWS (RFC 9112, 5).
     private func field(in line: Range<Int>) throws(HTTPFailure) -> HTTPHeaders.Field {
         if bytes[line.lowerBound].isBlank {
             throw HTTPFailure(

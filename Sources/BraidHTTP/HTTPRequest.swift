@@ -2,7 +2,7 @@ import BraidRuntime
 
 /// The request line and the fields of a request.
 public struct HTTPRequestHead: Sendable {
-    /// The way in which the body is delimited (RFC 9112, 6.3).
+    /// The way in which the request's body is delimited (RFC 9112, 6.3).
     public enum Framing: Sendable, Equatable {
         case none
         case length(Int)
@@ -10,12 +10,12 @@ public struct HTTPRequestHead: Sendable {
     }
 
     public var method: String
-    /// The target as it was sent.
+    /// The request's target as the client sent it.
     public var target: String
     /// The path's segments, each percent-decoded once. An encoded slash, `%2F`, does not end a segment. "/v1/x/" ends
     /// with an empty segment, "/" is one empty segment, and `*` has none.
     public var path: [String]
-    /// The query parameters in order, decoded. `+` is a space. "?pretty" has the value "".
+    /// The query parameters in order, decoded. `+` is a space. The parameter in "?pretty" has the value "".
     public var query: [(name: String, value: String)]
     public var headers: HTTPHeaders
     /// The minor version of HTTP/1.
@@ -25,11 +25,12 @@ public struct HTTPRequestHead: Sendable {
     public var framing: Framing = .none
     /// Whether the client waits for `100 Continue` before it sends the body.
     public var expectsContinue = false
-    /// The host and port of a target in absolute form. They take precedence over the Host field (RFC 9112, 3.2.2).
+    /// The host and port of a target in absolute form. The target's host and port take precedence over the Host field
+    /// (RFC 9112, 3.2.2).
     public var authority: String?
 
     public var isHead: Bool { method == "HEAD" }
-    /// The host and the port: those of the target, or else the Host field.
+    /// The request's host and port: those of the target, or else those of the Host field.
     public var host: String? { authority ?? headers["host"] }
 }
 
@@ -44,8 +45,8 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// A failure of a request before it reaches the application. The server answers it and closes the connection, as the
-/// start of the next request is unknown.
+/// A failure of a request before the request reaches the application. The server answers the request and closes the
+/// connection, as the start of the next request is unknown.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
     /// A sentence that says what is wrong and what would be right.
@@ -79,32 +80,35 @@ public struct HTTPFailure: Error, Sendable, Equatable {
 
 /// The way in which a request's body reaches the application.
 public enum HTTPBodyDisposition: Sendable {
-    /// The server buffers the whole body. A body of more than `limit` bytes is answered with 413. Its memory counts
-    /// against `account`.
+    /// The server buffers the whole body. A body of more than `limit` bytes is answered with 413. The body's memory
+    /// counts against `account`.
     case gather(limit: Int, account: Quota.Account = Quota.Account())
-    /// The handler reads the body while it arrives.
+    /// The handler reads the body while the body arrives.
     case stream(account: Quota.Account = Quota.Account())
     /// The server sends this answer without reading the body, and closes the connection.
     case refuse(HTTPResponse)
-    /// The decision is made by this task. The server reads no byte of the body before the task returns.
+    /// The given task decides how to handle the body. The server reads no byte of the body before the task returns.
     case undecided(on: any TaskExecutor, @Sendable () async -> HTTPBodyDisposition)
 
-    /// The size in bytes up to which a buffered body needs no lease. So the server always accepts small requests.
+    /// The size in bytes up to which a buffered body needs no lease. So the server accepts small requests even without
+    /// free memory for bodies.
     public static let smallBody = 16 * 1024
 }
 
-/// The application behind the server.
+/// The application behind an HTTP server.
 public protocol HTTPHandler: Sendable {
-    /// Decides how to handle a request's body. Called on a loop's thread after the head, so it must not block.
+    /// Decides how to handle a request's body. Called on a loop's thread after the head has arrived, so this method
+    /// must not block.
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition
-    /// Answers a request. Called on a loop's thread, so it must not block.
+    /// Answers a request with a buffered body. Called on a loop's thread, so this method must not block.
     func handle(_ request: HTTPRequest) -> HTTPReply
-    /// Answers a request whose body is streamed. If it returns before the end of the body, the server closes the
-    /// connection after the answer.
+    /// Answers a request whose body is streamed. If the method returns before the end of the body, the server closes
+    /// the connection after the answer.
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse
-    /// Returns the answer to a framing error, an exceeded limit or a timeout. Called on a loop's thread, so it must not
-    /// block.
+    /// Returns the answer to a framing error, an exceeded limit or a timeout. Called on a loop's thread, so this method
+    /// must not block.
     ///
-    /// - Parameter head: the known part of the head. If the head itself failed, it contains no framing.
+    /// - Parameter head: the known part of the request's head. If the head itself failed, the known part contains no
+    ///   framing.
     func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse
 }

@@ -1,6 +1,6 @@
 import BraidRuntime
 
-/// An answer. The server itself writes `Content-Length`, `Transfer-Encoding`, `Date` and `Connection`.
+/// An answer to a request. The server itself writes `Content-Length`, `Transfer-Encoding`, `Date` and `Connection`.
 public struct HTTPResponse: Sendable {
     public var status: Int
     public var headers: [(String, String)]
@@ -23,7 +23,7 @@ public struct HTTPResponse: Sendable {
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
-    /// A body that is written as the stream produces it.
+    /// A body that is written as the stream produces its bytes.
     case stream(ByteStream)
 
     /// The body's size in bytes. `nil` for a stream.
@@ -38,19 +38,19 @@ public enum HTTPBody: Sendable {
 
 /// The way in which the application answers a request.
 public enum HTTPReply: Sendable {
-    /// The loop's thread writes the response at once.
+    /// The loop's thread writes the given response at once.
     case ready(HTTPResponse)
     /// A task produces the response on an executor.
     ///
     /// The task is cancelled when the connection is lost. The task of a GET is also cancelled when the client closes
-    /// its side. With `endsAtStop` the task is also cancelled when the server stops, for work that waits for an event
-    /// that may never happen.
+    /// its side. A task with `endsAtStop` waits for an event that may never happen, so this task is also cancelled when
+    /// the server stops.
     case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
 }
 
 // MARK: - Encoding
 
-/// The properties of a request that its answer depends on.
+/// The properties of a request on which the encoding of the answer depends.
 struct HTTPExchange {
     var isHead = false
     var minor = 1
@@ -73,7 +73,7 @@ extension HTTPResponse {
 
     private var mayHaveBody: Bool { status != 204 && status != 304 }
 
-    /// Appends the status line, the fields and the empty line (RFC 9112, 4 and 6).
+    /// Appends the answer's status line, header fields and empty line (RFC 9112, 4 and 6).
     ///
     /// - Parameter date: the `Date` line, line end included.
     func encodeHead(for exchange: HTTPExchange, keepsAlive: Bool, date: [UInt8], to out: inout [UInt8]) {
@@ -90,7 +90,8 @@ extension HTTPResponse {
             out.append(fieldText: value)
             out.append("\r\n")
         }
-        // A status without a body has no length. The answer to a HEAD has the length of the GET's body.
+        // The answer with a status that allows no body has no length. The answer to a HEAD has the length of the GET's
+        // body.
         if mayHaveBody {
             if let count = body.count {
                 out.append("Content-Length: ")
@@ -108,7 +109,7 @@ extension HTTPResponse {
         out.append("\r\n")
     }
 
-    /// The status, or 500 if the application set one that is not final.
+    /// The answer's status, or 500 if the application set a status that is not final.
     private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
 
     private static func isServers(_ name: String) -> Bool {

@@ -17,19 +17,20 @@ public final class HTTPServer: Sendable {
         public var leastBodyBytesPerSecond: Int
         /// The time from the start of a body after which its rate is checked.
         public var bodyGrace: Duration
-        /// The longest pause of a streamed body. Its rate is not limited.
+        /// The longest pause of a streamed body. The rate of a streamed body is not limited.
         public var streamedBodyPause: Duration
-        /// The longest time between two requests, and before the first.
+        /// The longest time between two requests of a connection, and before its first request.
         public var idleTime: Duration
         /// The longest time for which a client may read nothing of its answer.
         public var writeTime: Duration
         /// The time for which the server reads and drops the client's bytes after the last answer. `lingerBytes` limits
-        /// their number.
+        /// the number of these bytes.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// The value of `lingerTime` while the server stops. It is long enough for an answer to arrive.
+        /// The value of `lingerTime` while the server stops. The time at stop is long enough for the last answer to
+        /// arrive.
         public var lingerTimeAtStop: Duration
-        /// The interval at which the times above are checked.
+        /// The interval at which the server checks the times of all connections.
         public var sweep: Duration
 
         public init(
@@ -53,20 +54,20 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The settings of a server.
+    /// The settings of an HTTP server.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
         public var limits: Limits
-        /// The most connections. The process's limit of file descriptors can lower it.
+        /// The most connections. The process's limit of file descriptors can lower this number.
         public var maxConnections: Int
         /// The memory for request bodies, from their first byte until the request is answered.
         public var incoming: Quota
-        /// The memory for large answers, until they are sent. It is separate from `incoming`, so that slow readers do
-        /// not block requests.
+        /// The memory for large answers, until they are sent. This quota is separate from `incoming`, so that slow
+        /// readers do not block requests.
         public var outgoing: Quota
         /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int
-        /// The number of event loops. 0 means one for each core.
+        /// The number of event loops. The number 0 means one loop for each core.
         public var loops: Int
 
         public init(
@@ -93,13 +94,13 @@ public final class HTTPServer: Sendable {
         self.handler = handler
     }
 
-    /// The address of the listener, with the assigned port. `nil` while the server does not run.
+    /// The address of the server's listener, with the assigned port. `nil` while the server does not run.
     public var address: HTTPAddress? { running.withLock { $0?.address } }
 
-    /// The statistics of the connections. `nil` while the server does not run.
+    /// The statistics of the server's connections. `nil` while the server does not run.
     public var connectionFacts: HTTPConnections? { running.withLock { $0?.load.facts } }
 
-    /// Starts the server. When this method returns, it accepts connections.
+    /// Starts the server. When this method returns, the server accepts connections.
     public func start() throws(HTTPServerError) {
         let limits = configuration.limits
         let load = ServerLoad(
@@ -120,7 +121,8 @@ public final class HTTPServer: Sendable {
     /// Stops the server. Returns when all connections are closed and all threads have ended.
     ///
     /// - The server accepts no new connections, ends event streams, and closes idle connections at once.
-    /// - Requests that are being answered may finish until the grace is over. Then their connections are closed.
+    /// - Requests that are being answered may finish until the grace is over. After the grace, their connections are
+    ///   closed.
     public func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in

@@ -6,7 +6,7 @@ public struct HTTPTarget {
     public var query: [(name: String, value: String)] = []
     public var authority: String?
 
-    /// Parses a target.
+    /// Parses the target of a request.
     ///
     /// - Throws: `HTTPFailure` with the status 400, or 501 for the form that only a proxy serves.
     /// - Complexity: O(bytes).

@@ -31,7 +31,7 @@ public struct HTTPServerError: Error, CustomStringConvertible {
 /// A listening socket.
 struct Listener: Sendable {
     let socket: Int32
-    /// The address, with the assigned port.
+    /// The listener's address, with the assigned port.
     let address: HTTPAddress
     /// The identity of the socket file, so that `close` removes no other file.
     private var file: (device: dev_t, inode: ino_t)?
@@ -84,8 +84,8 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Accepted sockets inherit these options. Answers are written as a whole, so waiting for more bytes would
-            // only delay them.
+            // Accepted sockets inherit the listener's options. Answers are written as a whole, so waiting for more
+            // bytes would only delay the answers.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
             // Missing acknowledgements reveal a peer that has vanished.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
@@ -130,7 +130,7 @@ struct Listener: Sendable {
         if attempt(bind, socket) { return socket }
         var code = errno
         if code == EADDRINUSE, isSocket(path) {
-            // If no process listens, a killed process has left the file behind.
+            // If no process listens on the socket file, a killed process has left the file behind.
             let probe = cepoll_socket(AF_UNIX)
             let isStale = probe >= 0 && !attempt(connect, probe) && errno == ECONNREFUSED
             if probe >= 0 { Glibc.close(probe) }
@@ -150,7 +150,7 @@ struct Listener: Sendable {
 
     private static func set(_ socket: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
-        // The server works without these options, so errors are ignored.
+        // The server works without these socket options, so errors are ignored.
         _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

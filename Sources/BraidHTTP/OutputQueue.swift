@@ -1,9 +1,9 @@
 import Glibc
 
-/// The bytes that a socket has not accepted yet, in order. It keeps the arrays without copying them.
+/// The bytes that a socket has not accepted yet, in order. The queue keeps the arrays of bytes without copying them.
 struct OutputQueue {
     private var pieces: [[UInt8]] = []
-    /// The index of the first unsent piece. `offset` is the number of its bytes that are sent.
+    /// The index of the first unsent piece. `offset` is the number of this piece's bytes that are sent.
     private var first = 0
     private var offset = 0
 
@@ -13,7 +13,8 @@ struct OutputQueue {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// Sends up to `piecesInACall` pieces. Returns the number of sent bytes, or -1 with the error in `errno`.
+    /// Sends up to `piecesInACall` pieces of the queue. Returns the number of sent bytes, or -1 with the error in
+    /// `errno`.
     mutating func send(to socket: Int32) -> Int {
         let count = min(pieces.count - first, Self.piecesInACall)
         let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.piecesInACall) { vectors in
@@ -23,11 +24,12 @@ struct OutputQueue {
         return sent
     }
 
-    /// Linux allows 1,024 (UIO_MAXIOV). The recursion below needs a lower number.
+    /// The most pieces in one call of sendmsg. Linux allows 1,024 (UIO_MAXIOV), but the recursion of `sending` needs a
+    /// lower number.
     private static let piecesInACall = 64
 
-    /// Collects the pieces from `index` on, then sends them. The calls of `withUnsafeBytes` are nested because the
-    /// pointers are valid only inside.
+    /// Collects the pieces from `index` on, then sends them. The calls of `withUnsafeBytes` are nested because a
+    /// piece's pointer is valid only inside its call.
     private func sending(_ index: Int, of count: Int, to socket: Int32, _ vectors: UnsafeMutableBufferPointer<iovec>)
         -> Int
     {
@@ -35,7 +37,7 @@ struct OutputQueue {
             var message = msghdr()
             message.msg_iov = vectors.baseAddress
             message.msg_iovlen = count
-            // Without the flag, a disconnected peer would end the process with SIGPIPE.
+            // Without `MSG_NOSIGNAL`, a disconnected peer would end the process with SIGPIPE.
             return sendmsg(socket, &message, Int32(MSG_NOSIGNAL))
         }
         return pieces[first + index].withUnsafeBytes { bytes in
@@ -51,7 +53,7 @@ struct OutputQueue {
         var rest = count + offset
         while first < pieces.count, rest >= pieces[first].count {
             rest -= pieces[first].count
-            pieces[first] = []  // Free its memory before the whole queue is sent.
+            pieces[first] = []  // Free the piece's memory before the whole queue is sent.
             first += 1
         }
         offset = rest

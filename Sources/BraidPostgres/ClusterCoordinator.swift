@@ -3,10 +3,10 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The connection to the other servers on the database: it receives their notifications and holds this server's session
-/// locks.
+/// This server's connection to the other servers on the database. The coordinator receives the other servers'
+/// notifications and holds this server's session locks.
 ///
-/// It uses one connection for both. If the connection is lost, the database releases the locks.
+/// Notifications and locks use one connection. If the connection is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {
     private struct Job: Sendable {
         let statement: PostgresStatement
@@ -28,13 +28,13 @@ final class ClusterCoordinator: Sendable {
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
-    /// The interval at which the connection is tested and `look` is sent.
+    /// The interval at which the coordinator tests its connection and reports `look`.
     private static let interval = Duration.seconds(2)
     /// The longest silence before the database closes this server's connection, and before this server gives the
     /// connection up.
     private static let silence = Duration.seconds(6)
 
-    /// Creates a coordinator. `wait` is the longest time to wait for a session's lock.
+    /// Creates a coordinator of the servers on a database. `wait` is the longest time to wait for a session's lock.
     init(dialer: Dialer, wait: Duration) throws {
         self.dialer = dialer
         self.wait = wait
@@ -53,8 +53,8 @@ final class ClusterCoordinator: Sendable {
         var pause = 1_000
         while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
             guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
-            // Random jitter, so that no waiting server always loses. It grows with the time spent waiting, because many
-            // sessions may wait.
+            // Random jitter, so that no waiting server always loses. The jitter grows with the time spent waiting,
+            // because many sessions may wait.
             try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
             pause = min(2 * pause, 8_000)
         }
@@ -63,7 +63,7 @@ final class ClusterCoordinator: Sendable {
 
     func endTurn(of session: Int) async {
         guard state.withLock({ $0.turns.remove(session) }) != nil else { return }
-        // If the database cannot be reached, the connection is lost and the lock with it.
+        // If the database cannot be reached, the connection is lost, and with it the session's lock.
         _ = try? await run("SELECT pg_advisory_unlock(\(Self.turn(of: session)))")
     }
 
@@ -105,7 +105,7 @@ final class ClusterCoordinator: Sendable {
         if isRunning { wake.signal() } else { end.open() }
     }
 
-    /// Stops the thread and returns after the connection is closed.
+    /// Stops the coordinator's thread and returns after the connection is closed.
     func stopped() async {
         stop()
         await end.opened()
@@ -132,9 +132,9 @@ final class ClusterCoordinator: Sendable {
         end.open()
     }
 
-    /// Serves the connection until it is lost or the thread has to end.
+    /// Serves the coordinator's connection until the connection is lost or the thread has to end.
     private func attend(_ connection: PostgresConnection) throws {
-        // A server that hangs must not keep its locks.
+        // A server that hangs must not keep its session locks.
         if connection.serverVersion >= 140_000 {
             _ = try connection.query(
                 "SELECT set_config('idle_session_timeout', '\(raw: "\(Self.silence.milliseconds)")', false)")
@@ -156,7 +156,8 @@ final class ClusterCoordinator: Sendable {
         }
     }
 
-    /// Runs the jobs in one round trip. Every job receives a result, also if the pipeline fails.
+    /// Runs the waiting statements in one round trip. Every statement's job receives a result, also if the pipeline
+    /// fails.
     private func settle(_ jobs: [Job], over connection: PostgresConnection) throws {
         guard !jobs.isEmpty else { return }
         let result = Result { try connection.all(jobs.map(\.statement)) }
@@ -177,8 +178,8 @@ final class ClusterCoordinator: Sendable {
 
 // The notifications between servers: a payload is the sender's name, followed by one word for each notice.
 extension StoreNotice {
-    /// The SQL expression of the channel's name. It contains the table's OID, because tables in another schema of the
-    /// same database belong to other servers.
+    /// The SQL expression of the channel's name. The name contains the OID of the table `braid_server`, because tables
+    /// in another schema of the same database belong to other servers.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }

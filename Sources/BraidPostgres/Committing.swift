@@ -2,23 +2,23 @@
 import BraidEngine
 import BraidStore
 
-// The writes of a session. Each write is one statement that checks whether it may write, and then writes everything or
-// nothing.
+// The writes of a session. Each write is one SQL statement that checks whether it may write, and then writes everything
+// or nothing.
 //
-// All parts of the statement see the database as it was before. Each part joins the part that checks, so it writes only
-// if the check succeeds. A refused commit therefore fails alone, without a savepoint. It also never overwrites the
-// commits of another server that has taken the session over.
+// All parts of the statement of a write see the database as it was before the statement. Each part joins the part that
+// checks, so each part writes only if the check succeeds. A refused commit therefore fails alone, without a savepoint.
+// A commit also never overwrites the commits of another server that has taken the session over.
 
 extension SessionCommit {
-    /// Returns the statement of a commit. Its row says whether the fence held, whether the session exists, and whether
-    /// the client's key is already answered.
+    /// Returns the statement of a commit. The statement's row says whether the session was at the expected revision
+    /// (the fence) and whether the session exists. The row also says whether the client's key is already answered.
     ///
-    /// The statement never waits. If another server has locked the session's row or holds the session's lock, the
-    /// commit is refused, because the session's revision is about to change.
+    /// The statement of a commit never waits. If another server has locked the session's row or holds the session's
+    /// lock, the commit is refused, because the session's revision is about to change.
     ///
-    /// - Parameter hasTurn: whether this server holds the session's lock.
-    /// - Precondition: each row's key is in at most one of the change's lists, and once, so that no two parts write the
-    ///   same row.
+    /// - Parameter hasTurn: whether this server holds the session's advisory lock.
+    /// - Precondition: each row's key occurs at most once in all lists of the change. So no two parts of the statement
+    ///   write the same row.
     func statement(journalLimit: Int, byteLimit: Int, hasTurn: Bool) -> PostgresStatement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
         // Both `was` and `fence` compare the revision: `was` in the statement's snapshot, `fence` after the session's
@@ -78,7 +78,7 @@ extension SessionCommit {
 }
 
 extension TableChange {
-    /// The parts that write what changed, if `fence` has a row.
+    /// The parts of a commit that write what changed, if the part `fence` has a row.
     fileprivate var writing: PostgresStatement {
         var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
@@ -113,7 +113,7 @@ extension TableChange {
         return sql
     }
 
-    /// The parts that save what clients continue to see before it is overwritten.
+    /// The parts of a commit that save the published table, which clients continue to see, before it is overwritten.
     fileprivate var keepingPublished: PostgresStatement {
         var sql: PostgresStatement = """
             , unseen AS (
@@ -148,7 +148,8 @@ extension TableChange {
     }
 }
 
-/// Returns the part that writes rows. `source` is the name of the part whose `number` is the session's number.
+/// Returns the part of a statement that writes rows. `source` is the name of the part whose `number` is the session's
+/// number.
 func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (

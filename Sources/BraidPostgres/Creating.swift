@@ -3,14 +3,14 @@ import BraidEngine
 import BraidStore
 
 extension NewSession {
-    /// Returns the statement that creates a session. Its row contains the session's number.
+    /// Returns the statement that creates a session. The statement's row contains the session's number.
     ///
-    /// If the number is null, the row says whether the id is taken, whether the description exists, and whether the
-    /// client's key is already answered.
+    /// If the session's number is null, the row says whether the id is taken, whether the description exists, and
+    /// whether the client's key is already answered.
     ///
     /// - Parameter restoringVersion: whether to restore a description's version that was deleted because a newer
-    ///   version exists and no session used it. This locks the descriptions, so use it only if the version is known to
-    ///   be deleted.
+    ///   version exists and no session used it. Restoring a version locks the descriptions, so restore only a version
+    ///   that is known to be deleted.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
         var sql: PostgresStatement = """
             WITH description AS MATERIALIZED (
@@ -51,14 +51,15 @@ extension NewSession {
         guard let row = rows.first?.first else { throw StoreError.sessionExists }
         if let number = row.optionalInt(0) { return number }
         if row.count > 3, row.bool(3) { throw StoreError.answered }
-        // A session created after the statement began is not in its snapshot, but conflicts with it.
+        // A session that was created after the statement began conflicts with the statement, but is not in its
+        // snapshot.
         throw row.bool(1) || row.bool(2) ? StoreError.sessionExists : StoreError.tableMissing
     }
 }
 
 enum Ending {
-    /// Returns the statements that delete a session. The first waits for a commit of the session in progress, so that
-    /// the second sees everything that the commit wrote.
+    /// Returns the statements that delete a session. The first statement waits for a commit of the session in progress,
+    /// so that the second statement sees everything that the commit wrote.
     static func statements(of id: String, as facts: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
@@ -88,24 +89,26 @@ enum Ending {
 }
 
 extension KeptAnswer {
-    /// Whether the key already has an answer that has not expired.
+    /// A condition in SQL: the idempotency key already has an answer that has not expired.
     var isAnswered: PostgresStatement {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }
 
-    /// Whether an answer belongs to the same requester and session.
+    /// A condition in SQL: a stored answer belongs to the same requester and session as this answer.
     private func isOwn(_ table: String = "") -> PostgresStatement {
         "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
     }
 
-    /// Returns the parts that store the answer if the part called `source` has a row, and that delete some old answers.
+    /// Returns the parts of a statement that store the answer if the part called `source` has a row, and that delete
+    /// some old answers.
     ///
-    /// Deleted are answers over the requester's quota and expired answers. Each commit deletes more answers than it
-    /// adds, but only a few, so that no commit waits for a long delete. Rows that another server has locked are
+    /// Answers over the requester's quota and expired answers are deleted. Each commit deletes more answers than it
+    /// adds, but only a few, so that no commit waits for a long delete. Answers that another server has locked are
     /// skipped.
     ///
-    /// The statement fails if another server has stored an answer to the key since the statement began: the time is
-    /// then null, which the column forbids. The writer repeats the statement, which then sees that answer.
+    /// The statement fails if another server has stored an answer to the key since the statement began. It fails
+    /// because the time of the answer becomes null, which the column forbids. The writer repeats the statement, and the
+    /// repeated statement sees that answer.
     func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (

@@ -3,10 +3,10 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// Opens connections to one database, with a growing delay after failures.
+/// Opens connections to one database, with a growing delay after failed attempts.
 ///
-/// During the delay every attempt fails at once with the last error. The delay also prevents all callers from
-/// connecting at the same moment when the database returns.
+/// During the delay, every attempt to connect fails at once with the last error. The delay also prevents all callers
+/// from connecting at the same moment when the database returns.
 final class Dialer: Sendable {
     /// The database's address for messages, without a password.
     let name: String
@@ -48,12 +48,12 @@ final class Dialer: Sendable {
         }
     }
 
-    /// Opens a connection to a database that may have no tables yet. Call `checkEpochs` before using it.
+    /// Opens a connection to a database that may have no tables yet. Call `checkEpochs` before using the connection.
     func dial(timeout: Duration? = nil) throws -> PostgresConnection {
         try PostgresConnection(url: url, timeout: timeout ?? options.timeout, settings: settings)
     }
 
-    /// Begins new epochs if they are due, and calls `renewal` before the connection is used.
+    /// Begins new epochs if they are due, and calls `renewal` if the epochs are new, before the connection is used.
     func checkEpochs(_ connection: PostgresConnection) throws {
         let found = try connection.beginEpochs(options)
         let isRenewed = suffix.withLock { suffix in
@@ -73,7 +73,7 @@ final class Dialer: Sendable {
             ("statement_timeout", "\(timeout * 3 / 4)"), ("lock_timeout", "\(timeout / 4)"),
             // A server that died must not keep locks that other servers need.
             ("idle_in_transaction_session_timeout", "\(timeout)"),
-            // If a server's machine is gone, its connection ends after half a minute.
+            // If a server's machine is gone, the database ends the server's connection after half a minute.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
             // Every statement must find its rows by a key, even if the planner has seen an empty table a moment ago. A
             // generic plan is not made again for each execution, never scans a table that has grown since, and is not
@@ -84,7 +84,7 @@ final class Dialer: Sendable {
 
     /// Returns `postgres://host:port/database`, with the parts that the address contains.
     private static func name(of url: String) throws -> String {
-        // The message does not say why, because libpq would quote the address with its password.
+        // The message does not say why the address is wrong, because libpq would quote the address with its password.
         guard let options = PQconninfoParse(url, nil) else {
             throw StoreError.unavailable(
                 "its address is not of the form postgres://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with %XX for what has a meaning in it"

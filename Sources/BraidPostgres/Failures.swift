@@ -2,7 +2,7 @@
 import BraidStore
 internal import CPostgreSQL
 
-/// The database's error for a statement.
+/// The error with which the database answered a statement.
 struct ServerError: Error {
     /// The five-character SQLSTATE code. Source: PostgreSQL documentation, appendix A.
     let code: String
@@ -20,21 +20,22 @@ struct ServerError: Error {
         self.message = message.isEmpty ? PQresultErrorMessage(result).map { ServerError.line($0) } ?? "" : message
     }
 
-    /// Returns a message of libpq as one line. Such messages end with a line break and may have several lines.
+    /// Returns a message of libpq as one line. Messages of libpq end with a line break and may have several lines.
     static func line(_ message: UnsafePointer<CChar>) -> String {
         String(cString: message).split(whereSeparator: \.isNewline).joined(separator: " ").trimmingSuffix(of: " ")
     }
 
     private var category: Substring { code.prefix(2) }
 
-    /// Whether the error concerns one request only, so that the group's other requests can be repeated without it. An
-    /// example is 55P03, a lock that is not available.
+    /// Whether the error concerns one request of a group only, so that the other requests can be repeated without this
+    /// request. An example is 55P03, a lock that is not available.
     var isOfOneRequest: Bool { ["0A", "21", "22", "23", "40", "42", "54", "55"].contains(category) }
 
-    /// Whether two transactions conflicted, so that a repetition can succeed because it sees the other's writes.
+    /// Whether two transactions conflicted, so that a repeated transaction can succeed because it sees the other
+    /// transaction's writes.
     ///
-    /// Examples are a deadlock, and rows or answers that were inserted or deleted since the statement began (23502: see
-    /// `keeping`).
+    /// Examples of conflicts are a deadlock, and rows or answers that were inserted or deleted since the statement
+    /// began (23502: see `keeping`).
     var isOfTheMoment: Bool { category == "40" || ["23505", "23503", "23502"].contains(code) }
 }
 
@@ -54,8 +55,8 @@ struct LostConnection: Error {
 }
 
 extension StoreError {
-    /// Converts an error of the database for a caller. The failed operation has changed nothing. `name` is the
-    /// database's address for messages.
+    /// Converts an error of the database for a caller. An operation with such an error has changed nothing. `name` is
+    /// the database's address for messages.
     init(_ error: any Error, of name: String) {
         switch error {
         case let error as StoreError: self = error
@@ -73,7 +74,8 @@ extension StoreError {
         case "25006": self = .readOnly(path: name)
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
-        // Out of memory or connections, shutdown or startup, a statement that took too long, a refused login.
+        // The database is out of memory or connections, shuts down or starts, stopped a statement that took too long,
+        // or refused the login.
         case "53200", "53300", "57014", "57P01", "57P02", "57P03", "57P05": self = .unavailable(detail)
         case let code where ["08", "28"].contains(code.prefix(2)): self = .unavailable(detail)
         default: self = .io(detail)

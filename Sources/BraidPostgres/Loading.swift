@@ -2,8 +2,8 @@
 import BraidEngine
 import BraidStore
 
-// The reads. A read with several statements is one transaction in one pipeline: it sees one moment and takes one round
-// trip.
+// The reads of the database. A read with several statements is one transaction in one pipeline: it sees one moment and
+// takes one round trip.
 
 extension PostgresConnection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
@@ -18,7 +18,7 @@ extension PostgresConnection {
         return try rewind.earliest(from: session)
     }
 
-    /// Returns a session and the rows of other statements, all at the same moment.
+    /// Returns a session and the rows of other statements, all read at the same moment.
     private func session(_ id: String, with others: [PostgresStatement]) throws -> (
         session: StoredSession, others: [Rows]
     )? {
@@ -81,7 +81,7 @@ extension PostgresConnection {
     }
 
     func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
-        // Ids are not empty, so every id is greater than "".
+        // A session's ID is not empty, so every id is greater than "".
         try query(
             "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))"
         )
@@ -119,7 +119,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Returns the number of sessions, and the size of all tables with their indexes in bytes.
+    /// Returns the number of stored sessions, and the size of all tables with their indexes in bytes.
     func size() throws -> (sessions: Int, bytes: Int) {
         let rows = try query(
             """
@@ -131,13 +131,13 @@ extension PostgresConnection {
     }
 }
 
-/// Collects a session's sections and rows.
+/// Collects a session's sections and rows from the rows of several statements.
 private struct Content {
     private var sections: [Int: StoredSectionSummary] = [:]
     private var rows: [Int: (section: Int, row: StoredRow)] = [:]
 
-    /// Adds sections and rows. They replace earlier ones with the same keys. A null id or section deletes the earlier
-    /// one.
+    /// Adds sections and rows. Added sections and rows replace earlier sections and rows with the same keys. A null id
+    /// deletes the earlier section, and a null section deletes the earlier row.
     mutating func add(sections: Rows, rows: Rows) throws {
         self.sections.reserveCapacity(sections.count)
         self.rows.reserveCapacity(rows.count)
@@ -163,7 +163,7 @@ private struct Content {
         }
     }
 
-    /// Returns the sections by ordinal, each with its rows by rank, both ascending.
+    /// Returns the session's sections by ordinal, each with its rows by rank, both ascending.
     func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {

@@ -4,7 +4,7 @@ import Glibc
 
 /// Recognizes a database, and creates or upgrades this server's tables in it.
 ///
-/// The tables are in the first schema of the connection's search path, which is `public` by default.
+/// This server's tables are in the first schema of the connection's search path, which is `public` by default.
 enum Opening {
     /// An arbitrary lock number that all servers share, so that servers that start together prepare the database one
     /// after the other.
@@ -38,8 +38,8 @@ enum Opening {
         }
     }
 
-    /// Returns the version of the existing tables, or `nil` if there are no tables. Throws for another application's
-    /// tables.
+    /// Returns the schema version of the existing tables, or `nil` if the database has no tables. Throws for another
+    /// application's tables.
     private static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """
@@ -52,7 +52,7 @@ enum Opening {
         let mark: Columns?
         do {
             mark = try connection.query("SELECT application::text, version::bigint FROM braid_server").first
-        } catch let error as ServerError where error.code == "42703" {  // other columns
+        } catch let error as ServerError where error.code == "42703" {  // a table with other columns
             throw StoreError.wrongApplication(path: name)
         }
         guard let mark, mark.text(0) == PostgresSchema.application else {

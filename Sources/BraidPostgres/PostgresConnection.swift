@@ -6,10 +6,10 @@ import Glibc
 /// One connection to the database, used by one thread at a time. No call waits longer than `timeout` without data from
 /// the database.
 ///
-/// libpq's blocking calls have no deadline. A pipeline must also be read while it is written, or both sides wait for
-/// each other. The socket therefore does not block, and this class waits itself.
+/// libpq's blocking calls have no deadline. A pipeline must also be read while it is written, or client and database
+/// wait for each other. The socket therefore does not block, and this class waits itself.
 final class PostgresConnection {
-    /// The outcomes of the statements that were answered, in order.
+    /// The outcomes of those of the statements that the database answered, in order.
     struct Answers {
         var outcomes: [Result<Rows, ServerError>] = []
         /// The error if the connection was lost after the last outcome.
@@ -18,16 +18,18 @@ final class PostgresConnection {
 
     private let connection: OpaquePointer
     private let timeout: Duration
-    /// The names of the prepared statements, by SQL text.
+    /// The names of the connection's prepared statements, by SQL text.
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
-    /// The most prepared statements. Commits have fewer forms in practice. Other statements are sent unprepared.
+    /// The most prepared statements of a connection. Commits have fewer forms in practice. Statements beyond this
+    /// number are sent unprepared.
     private static let maximumPrepared = 500
 
-    /// Connects within the timeout. `settings` are the connection's settings, by name.
+    /// Connects to the database within the timeout. `settings` are the connection's settings, by name.
     init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
         self.timeout = timeout
-        // Options before the address are defaults that the address can change. Options after it override it.
+        // libpq's options before the address are defaults that the address can change. Options after the address
+        // override it.
         let options = [
             ("fallback_application_name", "braid-server"), ("target_session_attrs", "read-write"),
             ("tcp_user_timeout", "\(timeout.milliseconds)"), ("dbname", url), ("client_encoding", "UTF8"),
@@ -67,13 +69,13 @@ final class PostgresConnection {
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { throw failure }
     }
 
-    /// The server's version as a number: 150003 is 15.3.
+    /// The database server's version as a number: 150003 is 15.3.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
     /// Whether the connection is open and has no unexpected input.
     ///
-    /// Unexpected input is most likely the end of the connection. It can also be a changed setting; opening a new
-    /// connection then costs little.
+    /// Unexpected input is most likely the end of the connection. Such input can also be a changed setting. Opening a
+    /// new connection costs little.
     var isAlive: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
@@ -86,13 +88,13 @@ final class PostgresConnection {
 
 // Statements.
 extension PostgresConnection {
-    /// Runs statements in one pipeline, that is, in one round trip. After a failed statement the database skips the
-    /// rest.
+    /// Runs statements in one pipeline, that is, in one round trip. After a failed statement, the database skips the
+    /// remaining statements.
     func run(_ statements: [PostgresStatement]) -> Answers {
         var answers = Answers()
         do {
-            // What libpq's results belong to, in order: `nil` for a statement, or the SQL text of a statement that is
-            // prepared.
+            // What each of libpq's results answers, in order: `nil` for an executed statement, or the SQL text of a
+            // statement that is prepared.
             var expected: [String?] = []
             for statement in statements { try send(statement, &expected) }
             guard PQpipelineSync(connection) == 1 else { throw failure }
@@ -117,7 +119,7 @@ extension PostgresConnection {
         return answers
     }
 
-    /// Runs statements in one pipeline and throws if one of them fails.
+    /// Runs statements in one pipeline, and throws if a statement fails.
     func all(_ statements: [PostgresStatement]) throws -> [Rows] {
         let answers = run(statements)
         let rows = try answers.outcomes.map { try $0.get() }
@@ -142,7 +144,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// Subscribes to the notifications of other servers.
+    /// Subscribes the connection to the notifications of other servers.
     func listen() throws {
         guard let channel = try query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) else {
             throw failure
@@ -150,7 +152,8 @@ extension PostgresConnection {
         _ = try query("LISTEN \(raw: channel)")
     }
 
-    /// Returns the payloads of received notifications. Waits for one until `deadline` or until `wake` is signalled.
+    /// Returns the payloads of received notifications. Waits for a notification until `deadline` or until `wake` is
+    /// signalled.
     func notifications(until deadline: ContinuousClock.Instant, or wake: WakeUp) throws -> [String] {
         let found = takeNotifications()
         guard found.isEmpty, wake.wait(for: PQsocket(connection), until: deadline) else { return found }
@@ -197,7 +200,8 @@ extension PostgresConnection {
         expected.append(nil)
     }
 
-    /// Returns the outcome of the next statement. `nil` if the database skipped it because an earlier statement failed.
+    /// Returns the outcome of the next statement. Returns `nil` if the database skipped this statement because an
+    /// earlier statement failed.
     private func next() throws -> Result<Rows, ServerError>? {
         guard let first = try result() else { throw failure }
         var outcome: Result<Rows, ServerError>?
@@ -207,7 +211,7 @@ extension PostgresConnection {
         default:
             let error = ServerError(first)
             PQclear(first)
-            // An error without a code comes from libpq, not the server: the connection broke.
+            // An error without a code comes from libpq, not from the database: the connection broke.
             if error.code.isEmpty { throw LostConnection(detail: error.message) }
             if error.isFatal { return .failure(error) }
             outcome = .failure(error)

@@ -1,14 +1,15 @@
 #if PostgreSQL
 internal import CAssets
 
-/// The database schema, and the upgrades from older versions.
+/// The schema of the PostgreSQL database, and the upgrades from older versions.
 enum PostgresSchema {
     static let application = "Braid Server"
     static let version = 1
 
-    /// The upgrade steps: `steps[0]` upgrades version 1 to 2.
+    /// The steps that upgrade the schema: `steps[0]` upgrades version 1 to 2.
     ///
-    /// To change the schema, follow the procedure for SQLite with `schema-postgres.sql` and `Schemas/postgres-….sql`.
+    /// To change the schema, follow the procedure for the SQLite schema, but with `schema-postgres.sql` and
+    /// `Schemas/postgres-….sql`.
     static let steps: [String] = []
 
     static func upgrade(_ connection: PostgresConnection, from version: Int) throws {

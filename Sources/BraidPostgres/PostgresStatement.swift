@@ -1,11 +1,12 @@
 #if PostgreSQL
 import BraidEngine
 
-/// A statement with its values, written as an interpolated string: `"SELECT … WHERE number = \(number)"`.
+/// An SQL statement with its values, written as an interpolated string: `"SELECT … WHERE number = \(number)"`.
 ///
-/// A value always becomes a parameter and never part of the SQL text. The text contains only the value's type.
+/// An interpolated value always becomes a parameter and never part of the SQL text. The SQL text contains only the
+/// value's type.
 struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
-    /// The SQL between the parameters: one text more than there are parameters.
+    /// The SQL between the parameters: one text more than the statement has parameters.
     private(set) var texts: [String]
     private(set) var values = Parameters()
 
@@ -44,7 +45,7 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(raw text: String) { appendLiteral(text) }
 
-        /// Inserts another statement with its parameters.
+        /// Inserts another statement, with its parameters, into this statement.
         mutating func appendInterpolation(_ part: PostgresStatement) {
             texts[texts.count - 1] += part.texts[0]
             texts += part.texts.dropFirst()
@@ -53,10 +54,11 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(_ value: Int?) { append(value, "::bigint") }
 
-        /// Inserts a string that this server has chosen, as `text`.
+        /// Adds a parameter of the type `text`, for a string that this server has chosen.
         mutating func appendInterpolation(_ value: String?) { append(value, "::text") }
 
-        /// Inserts a string that a client has chosen, as `bytea`, because a PostgreSQL `text` cannot contain U+0000.
+        /// Adds a parameter of the type `bytea`, for a string that a client has chosen. A PostgreSQL `text` cannot
+        /// contain U+0000.
         mutating func appendInterpolation(name value: String?) { append(value, "::bytea") }
 
         mutating func appendInterpolation(_ value: JSONText?) { append(value, "::text") }
@@ -79,12 +81,12 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     }
 }
 
-/// A value that can be a parameter, in PostgreSQL's binary format.
+/// A value that can be a statement's parameter, in PostgreSQL's binary format.
 protocol SQLValue {
     func encode(into bytes: inout [UInt8])
 }
 
-/// A string is encoded as its UTF-8 bytes, for both `text` and `bytea`.
+/// A string parameter is encoded as its UTF-8 bytes, for both `text` and `bytea`.
 extension String: SQLValue {
     func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
 }
@@ -106,9 +108,10 @@ enum ElementType: Int32 {
 
 /// The values of a statement's parameters, concatenated.
 struct Parameters: Sendable {
-    /// The encoded values. The first byte is unused, so that the buffer has an address even if all values are empty.
+    /// The encoded values of the parameters. The first byte is unused, so that the buffer of values has an address even
+    /// if all values are empty.
     private(set) var bytes: [UInt8] = [0]
-    /// The range of each value in `bytes`. `nil` for null.
+    /// The range of each parameter's value in `bytes`. `nil` for the value null.
     private(set) var ranges: [Range<Int>?] = []
 
     mutating func append(_ value: (some SQLValue)?) {
@@ -118,7 +121,8 @@ struct Parameters: Sendable {
         ranges.append(start..<bytes.count)
     }
 
-    /// Appends an array with one dimension whose lower bound is 1. Source: array_send in PostgreSQL's arrayfuncs.c.
+    /// Appends a parameter's value: an array with one dimension whose lower bound is 1. Source: array_send in
+    /// PostgreSQL's arrayfuncs.c.
     mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
         let start = bytes.count
         append(Int32(elements.isEmpty ? 0 : 1))

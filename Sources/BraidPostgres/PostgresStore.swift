@@ -4,8 +4,8 @@ import BraidStore
 
 /// A store in a PostgreSQL database that several servers can use at the same time.
 ///
-/// One connection writes, in groups. Reads use other connections, so they neither wait for a write nor delay one. A
-/// lost connection is replaced when it is next needed.
+/// One connection of the store writes, in groups of requests. Reads use other connections, so reads neither wait for a
+/// write nor delay a write. A lost connection is replaced when it is next needed.
 public final class PostgresStore: SessionStore {
     /// The database's address for messages, without a password.
     public var name: String { dialer.name }
@@ -17,8 +17,8 @@ public final class PostgresStore: SessionStore {
     private let revisions: Revisions
     let peers: ClusterCoordinator
 
-    /// Opens a database and creates its tables if it has none. A database with another application's tables is not
-    /// changed.
+    /// Opens a database and creates the store's tables if the database has none. A database with another application's
+    /// tables is not changed.
     ///
     /// - Parameters:
     ///   - url: the database's address in libpq's form, `postgres://user@host:port/database?…`.
@@ -48,7 +48,7 @@ public final class PostgresStore: SessionStore {
         peers.stop()
     }
 
-    /// The writer's statistics since the start.
+    /// The statistics of the store's writes since its start.
     public var statistics: StoreStatistics { writer.counters.current }
 }
 
@@ -70,8 +70,8 @@ extension PostgresStore {
 
     /// Writes statements that first wait for another server's lock.
     ///
-    /// Each attempt waits only briefly, because other writes in the same and later groups wait with it. Attempts repeat
-    /// until the time for locks is over.
+    /// Each attempt waits for the lock only briefly, because other writes in the same group and in later groups wait as
+    /// well. Attempts repeat until the time for locks is over.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {
@@ -81,8 +81,8 @@ extension PostgresStore {
         }
         while true {
             do {
-                // The short timeout lasts until the end of the transaction. Later requests of the same transaction need
-                // the normal timeout again.
+                // The short lock timeout lasts until the end of the transaction. Later requests of the same transaction
+                // need the normal timeout again.
                 return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
                     try value(Array($0.dropFirst().dropLast()))
                 }

@@ -5,13 +5,13 @@ import BraidStore
 public struct PostgresStoreOptions: Sendable {
     /// The moment at which a commit is acknowledged.
     public enum Synchronous: Sendable {
-        /// After the commit is on the database server's disk, and on the standby's disk if the database waits for one
-        /// (`synchronous_commit = on`).
+        /// A commit is acknowledged after it is on the database server's disk (`synchronous_commit = on`). If the
+        /// database waits for a standby, the commit is on the standby's disk as well.
         case full
-        /// After the database server has received the commit (`synchronous_commit = off`).
+        /// A commit is acknowledged after the database server has received it (`synchronous_commit = off`).
         ///
-        /// The commit survives the end of this process. A crash of the database server loses the last commits, by
-        /// default of at most 0.6 s. The remaining data is consistent.
+        /// An acknowledged commit survives the end of this process. A crash of the database server loses the last
+        /// commits, by default of at most 0.6 s. The remaining data is consistent.
         case normal
     }
 
@@ -21,16 +21,16 @@ public struct PostgresStoreOptions: Sendable {
     public var journalLimit: Int
     /// The number of bytes of commands and updates that each session's journal keeps. The last revision is always kept.
     public var journalBytes: Int
-    /// The largest number of connections for reads, in addition to the one for writes. Each is opened when all others
-    /// are busy for the first time.
+    /// The largest number of connections for reads, in addition to the connection for writes. A further connection is
+    /// opened when all open connections for reads are busy.
     public var readers: Int
-    /// The longest silence of the database before a connection is given up. A statement may take three quarters of it,
-    /// and waiting for a lock a quarter.
+    /// The longest silence of the database before a connection is given up. A statement may take three quarters of this
+    /// time, and waiting for a lock a quarter.
     public var timeout: Duration
     /// Returns the suffix of new epochs, as `SQLiteStoreOptions.newEpochSuffix` does.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
 
-    /// Creates options.
+    /// Creates options for a PostgreSQL store.
     public init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,
         timeout: Duration = .seconds(20),

@@ -5,21 +5,23 @@ import BraidStore
 /// Writes requests in groups (`WriteQueue`). Each group is one transaction in one pipeline, so one round trip and one
 /// disk flush serve all of its requests.
 ///
-/// While one group is written, the next group collects.
+/// While one group of requests is written, the next group collects.
 final class PostgresWriter: @unchecked Sendable {
-    /// A request to be written in the next transaction.
+    /// A request to write statements in the next transaction.
     struct Request: Sendable {
-        /// The statements. They write everything or nothing in any state of the database, and their rows say which.
+        /// The request's statements. In any state of the database the statements write everything or nothing, and their
+        /// rows say which.
         let statements: [PostgresStatement]
-        /// The notice that other servers receive after the commit. `nil` for none, or if the statements send it
-        /// themselves.
+        /// The notice that other servers receive after the commit. `nil` if there is no notice, or if the statements
+        /// send the notice themselves.
         let notice: String?
         /// Called after the commit, with the rows of each statement.
         let succeed: @Sendable ([Rows]) -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Protects the properties between it and `dialer`. All later properties belong to the thread.
+    /// Protects the writer's properties declared between `condition` and `dialer`. All properties declared after
+    /// `dialer` belong to the writer's thread.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
     private var isStopping = false
@@ -31,7 +33,7 @@ final class PostgresWriter: @unchecked Sendable {
     let counters = StoreCounters()
     private let end = Latch()
 
-    /// Starts the writer's thread. `connection` is the first connection.
+    /// Starts the writer's thread. `connection` is the writer's first connection.
     init(dialer: Dialer, connection: sending PostgresConnection, sender: String) {
         self.dialer = dialer
         self.sender = sender
@@ -39,7 +41,8 @@ final class PostgresWriter: @unchecked Sendable {
         startThread(named: "store-writer") { [self] in run() }
     }
 
-    /// Writes statements with the next group, and returns after the commit, even if the task is cancelled meanwhile.
+    /// Writes statements with the next group, and returns after the commit, even if the task is cancelled before the
+    /// commit.
     ///
     /// - Parameters:
     ///   - cost: the estimated cost of the request, in rows.
@@ -69,7 +72,7 @@ final class PostgresWriter: @unchecked Sendable {
     /// The number of requests that wait for the next group.
     var queued: Int { condition.withLock { waiting.count } }
 
-    /// Lets the thread finish the waiting requests and end.
+    /// Lets the writer's thread finish the waiting requests and end.
     func stop() {
         condition.withLock {
             isStopping = true
@@ -77,7 +80,7 @@ final class PostgresWriter: @unchecked Sendable {
         }
     }
 
-    /// Stops the thread and returns after the connection is closed.
+    /// Stops the writer's thread and returns after its connection is closed.
     func stopped() async {
         stop()
         await end.opened()
@@ -92,7 +95,7 @@ extension PostgresWriter {
         end.open()
     }
 
-    /// Returns the next group. `nil` if the thread has to end.
+    /// Returns the next group of requests. `nil` if the writer's thread has to end.
     private func next() -> [Request]? {
         condition.withLock {
             while waiting.isEmpty && !isStopping { condition.wait() }
@@ -100,7 +103,7 @@ extension PostgresWriter {
         }
     }
 
-    /// Writes a group. Every request in it receives a result.
+    /// Writes a group of requests. Every request in the group receives a result.
     private func write(_ group: [Request], attempt: Int = 1) {
         let start = ContinuousClock.now
         do {
@@ -108,7 +111,8 @@ extension PostgresWriter {
             counters.count(writes: group.count, duration: ContinuousClock.now - start)
             for (request, rows) in zip(group, rows) { request.succeed(rows) }
         } catch let error as ServerError where error.isOfOneRequest && group.count > 1 {
-            // One of the requests failed, and its writes cannot be undone separately, so each request is written alone.
+            // One of the group's requests failed. The writes of one request cannot be undone separately, so each
+            // request is written alone.
             for request in group { write([request]) }
         } catch let error as ServerError where error.isOfTheMoment && attempt < 5 {
             write(group, attempt: attempt + 1)
@@ -118,19 +122,19 @@ extension PostgresWriter {
         }
     }
 
-    /// Commits a group and returns the rows of each request. If it throws, nothing was written, unless the error says
-    /// that this is unknown.
+    /// Commits a group and returns the rows of each request. If this method throws, nothing was written, unless the
+    /// error says that the outcome is unknown.
     private func commit(_ group: [Request]) throws -> [[Rows]] {
         let connection = try connected()
-        // Notices follow the transaction. Inside it, they would serialize its end with other servers' transactions that
-        // also send notices.
+        // Notices follow the transaction. Inside the transaction, notices would serialize its end with other servers'
+        // transactions that also send notices.
         let answers = connection.run(["BEGIN"] + group.flatMap(\.statements) + ["COMMIT"] + notices(of: group))
         if answers.lost != nil { self.connection = nil }
         let count = group.reduce(2) { $0 + $1.statements.count }
         var rows: [Rows] = []
         for (index, outcome) in answers.outcomes.enumerated() {
             switch outcome {
-            case _ where index >= count: break  // a notice; who misses one looks for itself
+            case _ where index >= count: break  // a notice: a server that misses one looks for itself
             case .success(let answer): rows.append(answer)
             // A connection that ends during COMMIT may have committed.
             case .failure(let error) where error.isFatal && index == count - 1: throw unknown(error.message)
@@ -150,8 +154,8 @@ extension PostgresWriter {
         }
     }
 
-    /// Returns the statements that send the group's notices. There may be several, because a payload has fewer than
-    /// 8,000 bytes.
+    /// Returns the statements that send the group's notices. There may be several statements, because a payload has
+    /// fewer than 8,000 bytes.
     private func notices(of group: [Request]) -> [PostgresStatement] {
         let words = group.compactMap(\.notice)
         return stride(from: 0, to: words.count, by: Self.noticesOfPayload).map { start in
@@ -161,7 +165,7 @@ extension PostgresWriter {
         }
     }
 
-    private static let noticesOfPayload = 150  // of 44 bytes at most
+    private static let noticesOfPayload = 150  // each notice has at most 44 bytes
 
     private func unknown(_ detail: String) -> StoreError {
         .io(

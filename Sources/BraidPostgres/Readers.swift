@@ -2,15 +2,15 @@
 import BraidRuntime
 import BraidStore
 
-/// A pool of reader threads with one connection each, which starts threads as they are needed.
+/// A pool of threads for reads, with one connection each. The pool starts threads as they are needed.
 final class Readers: @unchecked Sendable {
     private struct Job: Sendable {
-        /// Reads, and returns a closure that reports the success to the caller.
+        /// Performs the read, and returns a closure that reports the success to the caller.
         let perform: @Sendable (PostgresConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Protects the properties between it and `dialer`.
+    /// Protects the pool's properties declared between `condition` and `dialer`.
     private let condition = Condition()
     private var waiting: [Job] = []
     private var threads = 0
@@ -28,8 +28,8 @@ final class Readers: @unchecked Sendable {
 
     /// Runs a read on one of the connections.
     ///
-    /// - Parameter body: runs its statements in one pipeline or one after the other. It is called again on a new
-    ///   connection if the first connection was broken.
+    /// - Parameter body: performs the read on a connection. If that connection was broken, `body` is called again on a
+    ///   new connection.
     func read<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             run(
@@ -63,7 +63,7 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Lets the threads finish the waiting reads and end.
+    /// Lets the pool's threads finish the waiting reads and end.
     func stop() {
         let hasEnded = condition.withLock {
             isStopping = true
@@ -73,7 +73,7 @@ final class Readers: @unchecked Sendable {
         if hasEnded { end.open() }
     }
 
-    /// Stops the threads and returns after every connection is closed.
+    /// Stops the pool's threads and returns after every connection is closed.
     func stopped() async {
         stop()
         await end.opened()
@@ -99,14 +99,16 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Performs a read and returns the connection for the next read. `nil` if the connection is not usable any more.
+    /// Performs a read and returns the connection for the next read. Returns `nil` if the connection is no longer
+    /// usable.
     private func perform(_ job: Job, on kept: PostgresConnection?) -> PostgresConnection? {
         do {
             if let kept, kept.isAlive {
                 do {
                     return try perform(job, on: kept)
                 } catch is LostConnection {
-                    // The connection most likely broke while it was idle, and a read can be repeated.
+                    // The connection most likely broke while it was idle. A read can be repeated, so repeat it on a new
+                    // connection.
                 }
             }
             return try perform(job, on: dialer.connect())

@@ -2,7 +2,8 @@
 import BraidStore
 import Synchronization
 
-/// Reads the current revisions of sessions. All requests that arrive before a query begins share the query.
+/// Reads the current revisions of sessions. All requests for a revision that arrive before a query begins share the
+/// query.
 final class Revisions: Sendable {
     private final class Batch: Sendable {
         let asked = Mutex<[Int: [CheckedContinuation<StoredRevision?, any Error>]]>([:])
@@ -15,7 +16,7 @@ final class Revisions: Sendable {
     }
 
     private let readers: Readers
-    /// The batch that new requests may still join.
+    /// The batch that new requests for a revision may still join. A batch shares one query.
     private let open = Mutex<Batch?>(nil)
 
     init(readers: Readers) { self.readers = readers }
@@ -35,7 +36,8 @@ final class Revisions: Sendable {
     private func read(_ batch: Batch) {
         readers.run(
             perform: { [self] connection in
-                // Later requests may concern a commit that this query does not see, so they need another query.
+                // Requests that arrive later may concern a commit that this query does not see, so they need another
+                // query.
                 close(batch)
                 let found = try connection.revisions(of: batch.asked.withLock { Array($0.keys) })
                 return { batch.answer(.success(found)) }
@@ -50,7 +52,7 @@ final class Revisions: Sendable {
 }
 
 extension PostgresConnection {
-    /// Returns the revisions by session number. Sessions that have ended are missing.
+    /// Returns the revisions by session number. Sessions that have ended are missing from the result.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
         let rows = try query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
         return Dictionary(rows.map { ($0.int(0), StoredRevision(number: $0.int(1), time: $0.int(2))) }) { $1 }

@@ -7,14 +7,14 @@ internal import CPostgreSQL
 final class Rows {
     fileprivate let result: OpaquePointer
 
-    /// Takes ownership of a libpq result.
+    /// Creates the rows from a libpq result and takes ownership of the result.
     init(result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
 
     var count: Int { Int(PQntuples(result)) }
 
-    /// The command's tag. For COMMIT it is `ROLLBACK` if nothing was committed.
+    /// The tag of the statement's SQL command. The tag of a COMMIT is `ROLLBACK` if nothing was committed.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     var first: Columns? { count > 0 ? Columns(rows: self, row: 0) : nil }
@@ -31,7 +31,8 @@ final class Rows {
     }
 }
 
-/// The columns of one row, from 0. Texts are `text` columns, or `bytea` columns that were made from strings.
+/// The columns of one row, from 0. Text values are in `text` columns, or in `bytea` columns that were made from
+/// strings.
 struct Columns: StoredColumns {
     fileprivate let rows: Rows
     fileprivate let row: CInt
@@ -48,7 +49,7 @@ struct Columns: StoredColumns {
 
     func isNull(_ column: CInt) -> Bool { PQgetisnull(rows.result, row, column) == 1 }
 
-    /// Returns the bytes of a column. They are valid as long as the rows exist.
+    /// Returns the bytes of a column. The bytes are valid as long as the rows exist.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(
             start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))

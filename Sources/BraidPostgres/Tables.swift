@@ -4,11 +4,11 @@ import BraidStore
 
 /// The statements of table descriptions.
 ///
-/// A change locks the table, so that the next version is counted from all existing versions.
+/// A change of descriptions locks their database table, so that the next version is counted from all existing versions.
 enum Tables {
     private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
-    /// Returns the statements that register a description. The second one returns the version.
+    /// Returns the statements that register a table description. The second statement returns the new version.
     static func put(_ name: String, _ description: JSONText, at: Int) -> [PostgresStatement] {
         [
             lock,
@@ -25,8 +25,8 @@ enum Tables {
         ]
     }
 
-    /// Returns the statements that delete a description. The second one returns the number of sessions that use a
-    /// version, and the number of deleted versions.
+    /// Returns the statements that delete a table description. The second statement returns the number of sessions that
+    /// use a version, and the number of deleted versions.
     static func delete(_ name: String) -> [PostgresStatement] {
         [
             lock,

@@ -24,11 +24,11 @@ final class WakeUp: Sendable {
 
     func signal() {
         var byte: UInt8 = 0
-        _ = write(writing, &byte, 1)  // a full pipe wakes as well
+        _ = write(writing, &byte, 1)  // if the pipe is full, its bytes wake the thread as well
     }
 
-    /// Waits for input on a socket, and returns whether there is any. Returns at `deadline` or after a signal at the
-    /// latest.
+    /// Waits for input on a socket, and returns whether the socket has input. Returns at `deadline` at the latest, and
+    /// after a signal at once.
     func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
         // `poll` ignores a negative descriptor.
         var descriptors = [

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A response body that is written while it is sent: a bounded queue between a producer and an event loop.
 ///
-/// The producer can be any thread or task. The arrays are queued without copying, so thousands of streams can share one
-/// event's bytes. An idle stream holds no buffer.
+/// The producer can be any thread or task. The arrays of bytes are queued without copying, so thousands of streams can
+/// share one event's bytes. An idle stream holds no buffer.
 public final class ByteStream: Sendable {
     /// The result of writing to a stream.
     public enum WriteResult: Equatable, Sendable {
@@ -14,13 +14,13 @@ public final class ByteStream: Sendable {
         case closed
     }
 
-    /// The content of the queue, for the loop.
+    /// The content of the stream's queue, for the event loop.
     public struct Taken: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
         /// The leases of large pieces.
         public var leases: [Quota.Lease] = []
-        /// Whether no piece will follow.
+        /// Whether no piece will follow these pieces.
         public var isLast = false
         /// Whether the loop must close the connection, so that the client sees that the body is incomplete.
         public var isBroken = false
@@ -32,9 +32,9 @@ public final class ByteStream: Sendable {
 
     private struct State {
         var queue = Taken()
-        /// The side that has closed the stream. Producers are refused from then on.
+        /// The side that has closed the stream. After the close, bytes of the producer are refused.
         var closer: Closer?
-        /// Whether the loop has been notified of the queue's content.
+        /// Whether the event loop has been notified of the queue's content.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
         var onClose: (@Sendable () -> Void)?
@@ -47,8 +47,9 @@ public final class ByteStream: Sendable {
     /// Whether the body has no end, like a stream of events.
     ///
     /// - The server ends an endless body when the server stops and when the client closes its side.
-    /// - A body with an end, such as a download, may finish in both cases. When the server stops, it may finish within
-    ///   the grace. A client that has closed its side may still read. If it has disconnected, writing fails.
+    /// - A body with an end, such as a download, may finish when the server stops and when the client closes its side.
+    ///   After the stop of the server, such a body may finish within the grace. A client that has closed its side may
+    ///   still read. To a client that has disconnected, writing fails.
     public let isEndless: Bool
 
     /// Creates a stream whose queue holds at most `limit` bytes.
@@ -61,7 +62,7 @@ public final class ByteStream: Sendable {
 
     /// Queues the bytes without blocking. A single piece over the limit is accepted if the queue is empty.
     ///
-    /// - Parameter lease: the lease of the bytes' memory. The stream holds it until they are sent.
+    /// - Parameter lease: the lease of the bytes' memory. The stream holds the lease until the bytes are sent.
     @discardableResult
     public func write(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
@@ -79,7 +80,7 @@ public final class ByteStream: Sendable {
         return result
     }
 
-    /// Ends the body. The queued bytes are still sent.
+    /// Ends the body for the producer. The queued bytes are still sent.
     public func finish() {
         end { $0.queue.isLast = true }
     }
@@ -89,11 +90,11 @@ public final class ByteStream: Sendable {
         end { $0.queue.isBroken = true }
     }
 
-    /// Runs `action` once when the reader disconnects or the server ends the stream. If that has happened, runs it at
-    /// once.
+    /// Runs `action` once when the reader disconnects or the server ends the stream. If the reader has already
+    /// disconnected, or the server has ended the stream, runs `action` at once.
     ///
-    /// The action usually runs on a loop's thread, so it must not block. It does not run if the producer ends the
-    /// stream.
+    /// The action usually runs on a loop's thread, so it must not block. If the producer ends the stream, the action
+    /// does not run.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }
@@ -128,8 +129,8 @@ public final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// Sets the function that notifies the loop of new bytes. It is called on any thread, once until the queue is
-    /// taken.
+    /// Sets the function that notifies the loop of new bytes. Any thread can call the function, but only once until the
+    /// queue is taken.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
         state.withLock { $0.tellLoop = tell }
     }
@@ -148,7 +149,7 @@ public final class ByteStream: Sendable {
         return taken
     }
 
-    /// Ends the body for the server. The queued bytes are still sent. Any thread can call it.
+    /// Ends the body for the server. The queued bytes are still sent. Any thread can call this method.
     public func endFromServer() {
         close { state in
             state.queue.isLast = true

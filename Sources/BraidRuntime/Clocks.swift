@@ -1,6 +1,6 @@
 import Glibc
 
-/// Returns the time of the monotonic clock, in nanoseconds. It measures durations.
+/// Returns the time of the monotonic clock, in nanoseconds. Use this time to measure durations.
 public func monotonicNanoseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -8,7 +8,7 @@ public func monotonicNanoseconds() -> Int {
 }
 
 extension Duration {
-    /// The duration in whole milliseconds. It must not exceed the range of `Int`.
+    /// The duration in whole milliseconds. The number must not exceed the range of `Int`.
     public var milliseconds: Int {
         Int(clamping: components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }

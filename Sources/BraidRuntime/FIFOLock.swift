@@ -4,8 +4,8 @@ import Synchronization
 public final class FIFOLock: Sendable {
     private struct State {
         var isLocked = false
-        /// The numbers of the waiting tasks in order of arrival, from index `next` on. Some of them may have been
-        /// cancelled.
+        /// The numbers of the waiting tasks in order of arrival, from index `next` on. Some of these tasks may have
+        /// been cancelled.
         var queue: [Int] = []
         var next = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -30,7 +30,8 @@ public final class FIFOLock: Sendable {
                         state.isLocked = true
                         return true
                     }
-                    // This check sees an earlier cancellation. A later cancellation finds the waiter.
+                    // `Task.isCancelled` shows a cancellation that has already happened. A later cancellation finds the
+                    // task in `waiters`.
                     if Task.isCancelled { return false }
                     state.queue.append(number)
                     state.waiters[number] = continuation
@@ -44,7 +45,7 @@ public final class FIFOLock: Sendable {
         if !isLocked { throw CancellationError() }
     }
 
-    /// Acquires the lock if it is free. Returns whether it was free.
+    /// Acquires the lock if it is free. Returns whether the lock was free.
     public func lockIfFree() -> Bool {
         state.withLock { state in
             defer { state.isLocked = true }

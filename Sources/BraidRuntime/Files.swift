@@ -25,7 +25,7 @@ public enum Files {
 
     /// Writes all bytes to a blocking descriptor.
     ///
-    /// - Returns: `false` if not all bytes could be written. `errno` then contains the error.
+    /// - Returns: `false` if not all bytes could be written. After a failure, `errno` contains the error.
     @discardableResult
     public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)

@@ -1,13 +1,13 @@
 import CEpoll
 import Synchronization
 
-/// Settings of the allocator. Without `trimSoon` it keeps freed memory in the middle of its heaps.
+/// Settings of the memory allocator. Without `trimSoon`, the allocator keeps freed memory in the middle of its heaps.
 public enum Memory {
     /// The size of a request's work, in bytes, from which returning freed memory pays off.
     public static let largeWork = 1 << 20
     private static let isTrimPlanned = Atomic(false)
 
-    /// Sets the allocator up. Called once, at the start of the process.
+    /// Sets the memory allocator up. Called once, at the start of the process.
     public static func prepare() { cepoll_map_blocks(1 << 20) }
 
     /// Returns free memory to the system after a second. Further calls within that second have no effect.

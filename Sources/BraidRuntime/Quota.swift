@@ -2,10 +2,10 @@ import Synchronization
 
 /// A limited amount of a resource that requests share: bytes of memory, requests, subscribers.
 ///
-/// A part of the quota is a lease. Each resource (a session) and each client (a token) can lease at most a share of
-/// the quota. So neither can use up what the others need.
+/// A leased part of the quota is a lease. Each resource (a session) and each client (a token) can lease at most a share
+/// of the quota. So no session or token can use up what other sessions and tokens need.
 public final class Quota: Sendable {
-    /// The owner of a lease. A `nil` member counts against no share.
+    /// The owner of a lease. An account without a resource or a client counts against no share of it.
     public struct Account: Sendable, Hashable {
         public var resource: String?
         public var client: String?
@@ -16,23 +16,23 @@ public final class Quota: Sendable {
         }
     }
 
-    /// Why a lease was refused.
+    /// The reason why a quota refused a lease.
     public enum Refusal: Error, Sendable {
         /// The quota is used up.
         case quota
-        /// The account already uses its share of the quota.
+        /// The lease would exceed the account's share of the quota.
         case share
     }
 
     public let limit: Int
-    /// The most that one resource can lease.
+    /// The most that one resource (a session) can lease.
     public let resourceShare: Int
-    /// The most that one client can lease.
+    /// The most that one client (a token) can lease.
     public let clientShare: Int
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
 
-    /// Creates a quota. The shares are fractions of the limit: a part of 2 means half of it.
+    /// Creates a quota. The shares are fractions of the limit: a part of 2 means half of the limit.
     public init(_ limit: Int, resourcePart: Int = 1, clientPart: Int = 1) {
         self.limit = limit
         resourceShare = max(1, limit / resourcePart)
@@ -44,10 +44,10 @@ public final class Quota: Sendable {
     /// Whether more than half of the quota is leased.
     public var isShort: Bool { taken > limit / 2 }
 
-    /// Returns whether the amount could be leased now. Shares are not considered.
+    /// Returns whether the quota could lease the amount now. Shares are not considered.
     public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
-    /// Returns a lease of the amount. It ends with `end()`, or when the last reference to it is released. Throws
+    /// Returns a lease of the amount. The lease ends with `end()`, or when its last reference is released. Throws
     /// `Refusal`.
     public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Refusal) -> Lease {
         let lease = Lease(of: self, to: account)
@@ -55,8 +55,8 @@ public final class Quota: Sendable {
         return lease
     }
 
-    /// Returns whether the amount fits into the limit. A single lease may exceed the limit or the share, as it would
-    /// otherwise never be granted.
+    /// Returns whether the amount fits into the limit. A single lease may exceed the limit or the share, as a larger
+    /// amount could otherwise never be leased.
     ///
     /// - Parameter own: the part of `taken` that the lease already contains.
     private static func fits(_ amount: Int, own: Int, taken: Int, _ limit: Int) -> Bool {
@@ -115,27 +115,27 @@ public final class Quota: Sendable {
         }
     }
 
-    /// An account's part of a quota. It ends at the latest when the last reference to it is released.
+    /// An account's part of a quota. A lease ends at the latest when its last reference is released.
     public final class Lease: Sendable {
         private let quota: Quota
         private let account: Account
         private let amount = Atomic<Int>(0)
 
-        /// Creates an empty lease. `grow(to:)` enlarges it.
+        /// Creates an empty lease, which `grow(to:)` enlarges.
         public init(of quota: Quota, to account: Account = Account()) {
             self.quota = quota
             self.account = account
         }
         deinit { end() }
 
-        /// Returns the amount to the quota now, even if references to the lease remain.
+        /// Returns the leased amount to the quota now, even if references to the lease remain.
         public func end() {
             let amount = amount.exchange(0, ordering: .relaxed)
             if amount > 0 { quota.give(amount, from: account) }
         }
 
-        /// Enlarges the lease to `wanted`, if it is smaller. A refused lease keeps its size. Only one caller at a time
-        /// may call this method.
+        /// Enlarges the lease to `wanted`, if the lease is smaller. A refused lease keeps its size. Only one caller at
+        /// a time may call this method.
         public func grow(to wanted: Int) throws(Refusal) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }

@@ -2,7 +2,8 @@ import CMD
 
 /// A SHA-256 digest (FIPS 180-4), computed by libmd.
 ///
-/// To compare two digests takes the same time wherever they differ, so that the time tells nothing about a secret.
+/// Comparing two digests takes the same time wherever the digests differ, so that the time tells nothing about a
+/// secret.
 public struct SHA256Digest: Sendable, Equatable {
     /// The number of bytes in a digest.
     public static let byteCount = 32
@@ -23,7 +24,7 @@ public struct SHA256Digest: Sendable, Equatable {
         }
     }
 
-    /// Creates a digest from its bytes. `nil` if their number is wrong.
+    /// Creates a digest from its bytes. Returns `nil` if the number of bytes is wrong.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes

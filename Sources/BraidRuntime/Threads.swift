@@ -30,7 +30,7 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
     return failure
 }
 
-/// A mutex with a condition variable, for threads that wait for each other. Tasks must not wait here.
+/// A mutex with a condition variable, for threads that wait for each other. Tasks must not wait for this condition.
 ///
 /// Unchecked: several threads may use the two pthread objects.
 public final class Condition: @unchecked Sendable {
@@ -56,8 +56,8 @@ public final class Condition: @unchecked Sendable {
         return try body()
     }
 
-    /// Waits for a signal, inside `withLock`. It can return without a signal, so the caller must check its condition
-    /// again.
+    /// Waits for a signal, inside `withLock`. The wait can end without a signal, so the caller must check again what it
+    /// waits for.
     public func wait() { pthread_cond_wait(variable, mutex) }
 
     /// Wakes one waiting thread.

@@ -1,33 +1,34 @@
 import CEpoll
 import Glibc
 
-/// A fixed number of threads that run tasks in order of arrival. They are separate from the event loops and from
-/// Swift's own threads.
+/// A fixed number of threads that run tasks in order of arrival. These threads are separate from the event loops and
+/// from Swift's own threads.
 ///
 /// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while others wait, the thread gets
-/// a low scheduling priority and another thread replaces it. The other tasks then do not wait for the slow task. A
+/// a low scheduling priority and another thread replaces it. So the waiting tasks do not wait for the slow task. A
 /// demoted thread ends with its task, as a process without privileges cannot raise a priority.
 ///
 /// Unchecked: `lock` guards all mutable state.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     struct Configuration: Sendable {
-        /// The name of the threads. It has at most 15 bytes (pthread_setname_np(3)).
+        /// The name of the pool's threads, which has at most 15 bytes (pthread_setname_np(3)).
         var name: String
         var threads: Int
         /// The niceness of the threads (sched(7)): 0 is normal, and 19 is the lowest priority.
         var niceness: Int32 = 0
-        /// The time for which a task may use a thread while others wait. `nil`: the pool demotes no thread.
+        /// The time for which a task may use a thread while others wait. If `nil`, the pool demotes no thread.
         var demotionTime: Duration?
     }
 
-    /// The niceness of demoted threads. They get about a tenth of a normal thread's processor time.
+    /// The niceness of demoted threads. A demoted thread gets about a tenth of a normal thread's processor time.
     static let lowPriority: Int32 = 10
-    /// The most threads that can be demoted at a time. Beyond that, tasks wait.
+    /// The most threads that can be demoted at a time. If this many threads are demoted, no other thread is demoted,
+    /// and tasks wait for a free thread.
     private static let mostDemoted = 64
 
     private final class Worker {
         let thread = cepoll_thread_id()
-        /// The start of the current task, in nanoseconds. `nil` while the thread waits.
+        /// The time at which the thread's current task started, in nanoseconds. `nil` while the thread waits.
         var taskStart: Int?
         var isDemoted = false
     }
@@ -40,13 +41,13 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     /// The index of the first task in `jobs` that has not been taken.
     private var nextJob = 0
     private var workers: [Worker] = []
-    /// The number of threads that wait for a task. `woken` is the number of them that were woken for one.
+    /// The number of threads that wait for a task. `woken` is the number of these threads that were woken for a task.
     private var waiting = 0
     private var woken = 0
     private var isWatching = false
     private var demotions = 0
 
-    /// Starts the threads. They run until the process ends.
+    /// Starts the pool's threads, which run until the process ends.
     init(_ configuration: Configuration) {
         self.configuration = configuration
         pthread_mutex_init(lock, nil)
@@ -79,7 +80,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Starts a thread. If there is no memory for it, the other threads do its work.
+    /// Starts a thread of the pool. If there is no memory for the thread, the other threads do its work.
     private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) {
         startThread(named: configuration.name) { [self] in body(self) }
     }
@@ -102,7 +103,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Removes and returns the next task. The caller holds the lock. The method releases it while it waits.
+    /// Removes and returns the next task. The caller holds the lock, which this method releases while it waits.
     private func takeJob() -> UnownedJob {
         while nextJob == jobs.count {
             waiting += 1

@@ -9,10 +9,10 @@ public struct Workers: Sendable {
     public enum Lane: Sendable {
         /// Work that takes a few milliseconds at most, apart from waiting.
         case short
-        /// Work that takes longer: large tables, bodies, answers and histories. Its threads have a low priority and use
-        /// the time that the event loops, the short pool and the store do not need.
+        /// Work that takes longer: large tables, bodies, answers and histories. The threads of the long pool have a low
+        /// priority. The long pool uses the time that the event loops, the short pool and the store do not need.
         case long
-        /// Readiness and metrics. This pool runs no request of a session.
+        /// Requests for readiness and metrics. This pool runs no request of a session.
         case operations
     }
 
@@ -21,14 +21,14 @@ public struct Workers: Sendable {
     public let operations: WorkerPool
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-        // The event loops and the store need the other processors. Waking another thread costs as much as a small
-        // command.
+        // The short pool uses half of the processors, because the event loops and the store need the other half. Waking
+        // another thread costs as much as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
         operations = WorkerPool(.init(name: "braid-operations", threads: 1))
     }
 
-    /// The pools of the process.
+    /// The worker pools of the process.
     public static let shared = Workers()
 
     public subscript(lane: Lane) -> WorkerPool {

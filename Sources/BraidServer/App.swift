@@ -6,8 +6,8 @@ import BraidStore
 import Logging
 import Synchronization
 
-/// The application behind the HTTP server. It finds a request's route, performs the checks that all routes share, runs
-/// the handler, and turns errors into problem documents.
+/// The application behind the HTTP server. The application finds a request's route, performs the checks that all routes
+/// share, runs the handler, and turns errors into problem documents.
 package final class App: HTTPHandler {
     /// The server's version, as in `--version`, the metrics and the OpenAPI document.
     package static let version = "0.1.0"
@@ -20,7 +20,7 @@ package final class App: HTTPHandler {
     let metrics = Metrics()
     let router: Router
     private let limits: ServerLimits
-    /// The quota of requests that are being answered.
+    /// The quota of requests that the server answers at the same time (`--max-requests`).
     private let requests: Quota
     private let workers = Workers.shared
     private let access: AccessControl
@@ -30,7 +30,7 @@ package final class App: HTTPHandler {
 
     /// Creates the application.
     ///
-    /// - Parameter token: the controller's token. With `nil`, everyone who can connect is a controller.
+    /// - Parameter token: the controller's token. If the token is `nil`, everyone who can connect is a controller.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
         limits: ServerLimits = ServerLimits(), token: String?, pages: PagePolicy = PagePolicy(),
@@ -130,19 +130,20 @@ package final class App: HTTPHandler {
     package func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
         let id = head.map(requestID(of:)) ?? ids.requestID()
         var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
-        // For a body that is too long, an invalid token takes precedence. A refused head may lack its token field, so
-        // other failures are not checked.
+        // If a body is too long and the token is invalid, the answer reports the token. For other failures the token is
+        // not checked, because the parsed part of the head may lack the token's field.
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
         response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
-        // As in other answers to GET. If the head was not parsed, the request may be a GET.
+        // Every answer to a GET has `Cache-Control: no-cache`, unless its handler sets the field. A request whose head
+        // was not parsed may be a GET.
         if head.map({ $0.method == "GET" || $0.method == "HEAD" }) ?? true {
             response.headers.append(("Cache-Control", "no-cache"))
         }
         var route: Route?
         if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
-        // The handler of a streamed body is already running. It receives the failure and answers the request.
+        // The handler of a streamed body is already running. The handler receives the failure and answers the request.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
         requestLog?.write(.info, "request") { $0.add(id: id, head, route, status: response.status) }
@@ -193,12 +194,13 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Answers a request in its task.
+    /// Answers a request in the request's own task.
     private func response(
         to request: HTTPRequest, _ route: Route, _ claim: AccessControl.Claim, _ exchange: HandledRequest
     ) async -> HTTPResponse {
         var exchange = exchange
-        // End the lease before the answer is sent: the client may send its next request as soon as it has the answer.
+        // The lease is the request's place among `--max-requests`. It ends before the answer is sent, because the
+        // client may send its next request as soon as it has the answer.
         defer { exchange.lease?.end() }
         do {
             let requester = try await access.requester(claim)
@@ -218,8 +220,8 @@ package final class App: HTTPHandler {
 
     /// Returns an indented response.
     ///
-    /// Indenting a large answer takes long and needs several times its memory. So it runs on the long pool, and one at
-    /// a time for each large session.
+    /// Indenting a large answer takes long and needs several times the answer's memory. So large answers are indented
+    /// on the long pool, and one at a time for each large session.
     private func indentedResponse(
         of route: Route, _ context: RequestContext, _ exchange: HandledRequest
     ) async throws -> HTTPResponse {
@@ -233,7 +235,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Returns the handler's response. If a token opened a stream or a long poll, it ends when the token is revoked or
+    /// Returns the handler's response. A stream or a long poll that a token opened ends when the token is revoked or
     /// expires.
     private func response(of route: Route, _ context: RequestContext) async throws -> HTTPResponse {
         guard let token = context.requester.token else { return try await route.handle(context) }
@@ -258,12 +260,12 @@ package final class App: HTTPHandler {
         return session
     }
 
-    /// Returns a lease for a request that is being answered.
+    /// Returns the lease for a request's place among `--max-requests`. Returns `nil` if the request needs no place.
     ///
     /// Readiness and metrics need no lease, because operators need them most when the server is full. A long poll needs
-    /// none because it counts as a subscriber.
+    /// no lease because it counts as a subscriber.
     /// - Throws: `unavailable` if the server accepts no more requests, and `quotaExceeded` if the session or the token
-    ///   has used its share.
+    ///   has used its share of the requests.
     private func lease(for route: Route, _ exchange: HandledRequest) throws -> Quota.Lease? {
         guard exchange.head.path.first == "v1", !route.isLongPoll(exchange.head) else { return nil }
         return try requests.required("requests under way", for: exchange.account)
@@ -273,12 +275,12 @@ package final class App: HTTPHandler {
     private struct HandledRequest: Sendable {
         let head: HTTPRequestHead
         let id: String
-        /// The time of arrival, in nanoseconds of the monotonic clock.
+        /// The time at which the request arrived, in nanoseconds of the monotonic clock.
         let start: Int
-        /// `nil` if no route matches.
+        /// The route of the request. `nil` if no route matches.
         var route: Route?
         var account = Quota.Account()
-        /// The lease for a request that is being answered.
+        /// The lease for the request's place among `--max-requests`.
         var lease: Quota.Lease?
 
         func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
@@ -299,7 +301,7 @@ package final class App: HTTPHandler {
         return HTTPResponse(status: 204, headers: [("Allow", allowed.joined(separator: ", "))] + patch)
     }
 
-    /// Throws `badRequest` for an unknown query parameter and for one that occurs twice.
+    /// Throws `badRequest` for an unknown query parameter and for a query parameter that occurs twice.
     private func checkQuery(_ head: HTTPRequestHead, _ route: Route) throws {
         for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
             throw ProblemError(
@@ -367,7 +369,7 @@ package final class App: HTTPHandler {
     }
 
     private func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
-        // The client has disconnected or closed its side of the connection. It will probably not read this answer.
+        // The client has disconnected or closed its side of the connection, so it will probably not read this answer.
         if error is CancellationError {
             return ProblemError(
                 unavailable:
@@ -415,7 +417,7 @@ package final class App: HTTPHandler {
         head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// The most bytes that an event loop parses or indents. Its other connections wait meanwhile.
+    /// The most bytes that an event loop parses or indents. The loop's other connections wait for this work.
     static let largeBytes = 64 * 1024
     /// The body size in bytes from which parsing takes too long for the short pool.
     private static let longBytes = 1 << 20
@@ -429,7 +431,7 @@ package final class App: HTTPHandler {
 }
 
 extension LogLine {
-    /// Adds the known values of a request. Logs never contain queries, bodies or tokens.
+    /// Adds the known values of a request to the log line. Logs never contain queries, bodies or tokens.
     fileprivate mutating func add(id: String, _ head: HTTPRequestHead?, _ route: Route?, status: Int) {
         add("id", id)
         add("method", head?.method ?? "")
@@ -440,7 +442,7 @@ extension LogLine {
 }
 
 extension HTTPRequestHead {
-    /// The target without its query, for messages.
+    /// The request's target without its query, for messages.
     var plainPath: String {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[..<$0]) } ?? target
     }

@@ -1,7 +1,7 @@
 import BraidSessions
 
-/// The server's limits: those of its requests, and those of its sessions. The session limits are accessible as members
-/// of this value as well. docs/limits.md lists the errors that exceeding them causes.
+/// The limits of the server's requests and sessions. The members of `session` are accessible as members of this value
+/// as well. docs/limits.md lists the error for each exceeded limit.
 @dynamicMemberLookup
 package struct ServerLimits: Sendable {
     /// The most bytes of one request's body, or of one line of a streamed body.
@@ -10,7 +10,7 @@ package struct ServerLimits: Sendable {
     package var jsonDepth = 128
     /// The most requests that are answered at the same time, subscribers not included.
     package var requests = 2_048
-    /// The limits of the sessions.
+    /// The limits of the server's sessions.
     package var session = SessionLimits()
 
     package init() {}

@@ -2,7 +2,7 @@ import BraidStore
 import Glibc
 import Synchronization
 
-/// A clock that returns milliseconds since 1970. It reads the system's time, or it counts (`--deterministic`).
+/// A clock that returns milliseconds since 1970: the system's time, or counted times (`--deterministic`).
 package final class Clock: Sendable {
     private let isCounting: Bool
     /// The next time that a counting clock returns.
@@ -14,17 +14,18 @@ package final class Clock: Sendable {
         counted = Mutex(0)
     }
 
-    /// Creates a clock that counts from 2000-01-01T00:00:00.000Z, or from one millisecond after `latest` if that is
+    /// Creates a clock that counts from 2000-01-01T00:00:00.000Z, or from one millisecond after `latest`, whichever is
     /// later.
     package init(countingAfter latest: Int) {
         isCounting = true
         counted = Mutex(max(latest + 1, 946_684_800_000))
     }
 
-    /// The time, in milliseconds since 1970. A counting clock does not advance.
+    /// The clock's time, in milliseconds since 1970. Reading this time does not advance a counting clock.
     package func now() -> Int { isCounting ? counted.withLock { $0 } : Clock.system() }
 
-    /// The time for a change, in milliseconds since 1970. A counting clock advances by one millisecond.
+    /// Returns the time for a change, in milliseconds since 1970. Each call advances a counting clock by one
+    /// millisecond.
     package func instant() -> Int {
         guard isCounting else { return Clock.system() }
         return counted.withLock { next in
@@ -43,8 +44,8 @@ package final class Clock: Sendable {
 
 /// Returns a clock and an ID generator that count, so that equal requests get equal answers, byte for byte.
 ///
-/// The two continue after the sessions and tables in `store`, so they never repeat a stored ID, epoch or time. Ended
-/// sessions leave no trace in the store, so their IDs can appear again.
+/// The clock and the generator continue after the sessions and tables in `store`, so they never repeat a stored ID,
+/// epoch or time. Ended sessions leave no trace in the store, so their IDs can appear again.
 /// - Complexity: O(sessions in the store).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
     var latest = 0, session = 0, epoch = 0
@@ -61,7 +62,7 @@ package func deterministic(after store: any SessionStore) async throws -> (clock
     return (Clock(countingAfter: latest), IDGenerator(countingAfterSession: session, epoch: epoch))
 }
 
-/// Returns the number after the prefix, as in `session-12`. Returns 0 for any other word and for numbers from 2^53.
+/// Returns the number after a prefix: 12 in `session-12`. Returns 0 for any other word and for numbers from 2^53.
 private func number(in word: String, after prefix: String) -> Int {
     guard word.hasPrefix(prefix), let number = Int(word.dropFirst(prefix.count).prefix { $0 != "-" }) else { return 0 }
     return number < 1 << 53 ? number : 0

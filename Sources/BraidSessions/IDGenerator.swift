@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A generator for the IDs of sessions, epochs, tokens and requests. IDs are random, or counted (`--deterministic`).
+/// A generator for the IDs of sessions, epochs, tokens and requests. The IDs are random, or counted
+/// (`--deterministic`).
 package final class IDGenerator: Sendable {
     private struct Counts {
         var session = 0
@@ -19,7 +20,8 @@ package final class IDGenerator: Sendable {
         counts = Mutex(Counts())
     }
 
-    /// Creates a generator that counts: `session-1`, `epoch-1`. The first IDs follow the given numbers.
+    /// Creates a generator that counts: `session-1`, `epoch-1`. The first session ID and the first epoch follow the
+    /// given numbers.
     package init(countingAfterSession session: Int, epoch: Int) {
         requestPrefix = "request"
         isCounting = true
@@ -51,7 +53,8 @@ package final class IDGenerator: Sendable {
     /// Returns a token's secret: 258 random bits as base64url (RFC 4648, section 5).
     func secret() -> String { Self.randomWord(43, of: Self.base64URLDigits) }
 
-    /// Returns a request's ID. It is unique in the process. A random prefix tells processes apart.
+    /// Returns a request's ID, which is unique in the process. A random prefix distinguishes the IDs of different
+    /// processes.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

@@ -2,7 +2,7 @@
 package struct Position: Sendable, Equatable, CustomStringConvertible {
     /// The session's epoch. `nil` means the current epoch.
     package var epoch: String?
-    /// The revision, from 0.
+    /// The revision of the position, from 0.
     package var revision: Int
 
     package init(epoch: String?, revision: Int) {
@@ -27,9 +27,9 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
     package var description: String { epoch.map { "\($0).\(revision)" } ?? "\(revision)" }
 }
 
-/// A condition on the position that a session is at. A command whose condition is not met changes nothing.
+/// A condition on the current position of a session. A command whose condition is not met changes nothing.
 package struct PositionCondition: Sendable {
-    /// The positions that meet the condition, as the client wrote them. Error messages show this text.
+    /// The positions that meet the condition, as the client wrote them. Error messages quote these words.
     let text: String
     private let isMet: @Sendable (Position) -> Bool
 

@@ -2,23 +2,24 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The reason why a session or this server could not do what a request asked. The request has changed nothing.
+/// The reason why a session or this server could not do what a request asked. A request with such an error has changed
+/// nothing.
 ///
 /// The engine throws `Refusal` instead, and the store throws `StoreError`.
 package struct SessionError: Error, Sendable, Equatable {
-    /// The kind of an error. Code that handles errors switches over it, not over the message.
+    /// The kind of an error. Code that handles errors switches over the kind, not over the message.
     package enum Code: Sendable, CaseIterable {
         /// The request is malformed, or names a revision that does not exist yet.
         case badRequest
         /// The journal does not reach back to the position on which a command is based.
         case baseTooOld
-        /// A request with the same key is still being answered.
+        /// Another request with the same idempotency key is still being answered.
         case idempotencyKeyInUse
-        /// Another request was sent with this key before.
+        /// A different request was sent with this idempotency key before.
         case idempotencyKeyReused
-        /// The stored session is incomplete. This is a fault of the server.
+        /// The stored session is incomplete, which is a fault of the server.
         case internalError
-        /// The token is unknown, expired or revoked.
+        /// The request's token is unknown, expired or revoked.
         case invalidToken
         /// No session has the ID.
         case noSession
@@ -37,9 +38,9 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 
     package var code: Code
-    /// A sentence for a developer: what is wrong, where, and what to do.
+    /// Sentences for a developer: what is wrong with the request, where, and what to do.
     package var message: String
-    /// The number of seconds after which the client should try again.
+    /// The number of seconds after which the client should send the request again.
     package var retryAfter: Int?
     /// The session's position, if the error is about it.
     package var position: Position?
@@ -54,10 +55,10 @@ package struct SessionError: Error, Sendable, Equatable {
         self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
     }
 
-    /// Creates an error that a retry can overcome after a second.
+    /// Creates the error `unavailable`, which a retry can overcome after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
-    /// Creates the error for an answer that gets no memory because the quota refused the lease.
+    /// Creates the error for an answer that gets no memory, because the quota refused the lease of the memory.
     init(noRoomForAnswer refusal: Quota.Refusal) {
         switch refusal {
         case .quota:
@@ -81,7 +82,8 @@ package struct SessionError: Error, Sendable, Equatable {
 // MARK: - Which errors a retry can overcome
 
 extension SessionError {
-    /// Whether the client caused the error. Any other error is the fault of the server, its disk or its load.
+    /// Whether the client caused the error. An error that no client caused is the fault of the server, its disk or its
+    /// load.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
         case is Refusal, is JSONError: return true
@@ -112,7 +114,7 @@ extension SessionError {
 }
 
 extension Quota {
-    /// Returns a lease of one unit.
+    /// Returns a lease of one unit of the quota.
     ///
     /// - Parameters:
     ///   - what: the plural name of the units, for the message, as in "subscribers".

@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// The limits of a server's sessions. docs/limits.md lists the errors that exceeding them causes.
+/// The limits of a server's sessions. docs/limits.md lists the error for each exceeded limit.
 package struct SessionLimits: Sendable {
     /// The most sessions in the store.
     package var sessions = 100_000
@@ -12,7 +12,7 @@ package struct SessionLimits: Sendable {
     package var participantTransactionCommands = 1_000
     /// How long the engine may work on a participant's command. `table.commandTime` limits a controller's command.
     package var participantCommandTime = Duration.seconds(5)
-    /// The limits of each table.
+    /// The limits of each session's table.
     package var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000
@@ -25,7 +25,7 @@ package struct SessionLimits: Sendable {
 }
 
 extension SessionLimits {
-    /// Returns the limits for commands of a role.
+    /// Returns the table's limits for commands of a role.
     func table(for role: Role) -> TableLimits {
         guard role < .controller else { return table }
         var table = table

@@ -1,16 +1,17 @@
 import BraidEngine
 import Synchronization
 
-/// Counters of what sessions do. Every thread can increment them without a lock.
+/// Counters of what sessions do. Every thread can increment the counters without a lock.
 ///
 /// No counter is labelled with a value that clients choose, such as a session or a token.
 package final class SessionMetrics: Sendable {
     package let commands = CommandCounters()
-    /// Event streams whose reader was too slow and received a snapshot instead of the missed updates.
+    /// The number of times that an event stream's reader was too slow and received a snapshot instead of the missed
+    /// updates.
     package let streamsBehind = Counter()
-    /// Commits that failed because another server on the same database committed the revision first.
+    /// The number of commits that failed because another server on the same database committed the revision first.
     package let lostRaces = Counter()
-    /// Revisions that other servers on the same database committed and that this server replayed.
+    /// The number of revisions that other servers on the same database committed and that this server replayed.
     package let revisionsOfOthers = Counter()
 }
 
@@ -28,11 +29,11 @@ package final class Counter: Sendable {
 package final class CommandCounters: Sendable {
     package enum Outcome: String, CaseIterable {
         case applied, unchanged, ignored
-        /// The command was only computed, as the request asked.
+        /// The command was a dry run: only computed, as the request asked.
         case dryRun = "dry-run"
-        /// The client caused an error.
+        /// The command failed by an error of the client.
         case refused
-        /// The server, its disk or its load caused an error.
+        /// The command failed because of the server, the disk or the load.
         case failed
     }
 
@@ -48,11 +49,12 @@ package final class CommandCounters: Sendable {
 
     /// Counts a command that threw `error`.
     func count(_ command: Command, thrown error: any Error) {
-        if error is StaleSession { return }  // The caller tries the command again.
+        if error is StaleSession { return }  // The caller executes the command again, and counts the last outcome.
         count(command, SessionError.isRefusal(error) ? .refused : .failed)
     }
 
-    /// The numbers of commands by kind and outcome. Combinations that have not occurred are left out.
+    /// The numbers of commands by kind and outcome. Combinations of kind and outcome that have not occurred are left
+    /// out.
     package var all: [(kind: String, outcome: Outcome, count: Int)] {
         zip(Self.kinds, counters).flatMap { kind, row in
             zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil }

@@ -16,7 +16,7 @@ int cepoll_event(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 void cepoll_signal(int event) {
     uint64_t one = 1;
     ssize_t written = write(event, &one, sizeof one);
-    (void)written; // EAGAIN: the counter is at its maximum, so the loop is woken anyway.
+    (void)written; // With EAGAIN the event counter is at its maximum, so the loop is woken anyway.
 }
 
 int cepoll_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }

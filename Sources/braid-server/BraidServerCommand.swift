@@ -21,8 +21,8 @@ struct BraidServerCommand: AsyncParsableCommand {
     ]
 
     static func main() async {
-        // Open the standard descriptors if they are closed. Otherwise the database or a connection could get one of
-        // them, and log lines would be written to it.
+        // Open the standard descriptors if they are closed. Otherwise the database or a connection could get the number
+        // of a standard descriptor, and log lines would be written there.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
@@ -47,7 +47,8 @@ struct BraidServerCommand: AsyncParsableCommand {
         return variables
     }
 
-    /// Returns the arguments after those from the environment. Without a subcommand, the command is `serve`.
+    /// Returns the command line's arguments after the arguments from the environment. Without a subcommand, the command
+    /// is `serve`.
     private static func arguments(_ given: [String], _ environment: [String: String]) throws -> [String] {
         guard environment.keys.contains(where: { $0.hasPrefix(EnvironmentOptions.prefix) }) else { return given }
         let isHelp = given.contains { ["-h", "--help", "--version"].contains($0) }
@@ -63,7 +64,7 @@ struct BraidServerCommand: AsyncParsableCommand {
     }
 }
 
-/// An error that stops a command. Its description is a sentence for the user.
+/// An error that stops a command. The error's description is a sentence for the user.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -5,14 +5,15 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// Directories of fixtures to load at start, subdirectories included.
+/// Directories of fixtures to load when the server starts, subdirectories included.
 ///
 /// `*.table.json` files contain table descriptions. `*.session.json` files contain bodies of `POST /v1/sessions`, with
 /// an `id`. A session that already exists is not changed.
 struct Fixtures {
     let directories: [String]
 
-    /// Loads the fixtures. Throws the faults of all files. Nothing is stored unless every file is valid by itself.
+    /// Loads the fixtures. Throws the faults of all fixture files. Nothing is stored unless every file is valid by
+    /// itself.
     func load(into app: App) async throws {
         var files = Contents(), faults: [String] = []
         for directory in directories {
@@ -37,7 +38,7 @@ struct Fixtures {
             do {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
             } catch StoreError.sessionExists {
-                // Another server has loaded the fixture at the same time.
+                // Another server on the database has loaded the same fixture at the same time.
             } catch {
                 faults += JSONFile(path).faults(of: error)
             }
@@ -56,7 +57,7 @@ struct Fixtures {
         }
     }
 
-    /// The contents of the files, in their order.
+    /// The contents of the fixture files, in the order of the files.
     private struct Contents {
         var tables: [(path: String, description: TableDescription)] = []
         var sessions: [(path: String, id: String, body: JSONText)] = []

@@ -2,13 +2,13 @@ import BraidEngine
 import BraidRuntime
 import BraidSessions
 
-/// A file of JSON. Its faults are reported as `file:line:column: pointer: message`.
+/// A file of JSON. The file's faults are reported as `file:line:column: pointer: message`.
 struct JSONFile {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// Parses the file and passes the JSON to `make`. Faults that `make` throws are reported with their place in the
+    /// Parses the file and passes its JSON to `make`. Faults that `make` throws are reported with their places in the
     /// file.
     func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(FaultyFile) -> Value {
         try read(depthLimit: depthLimit) { json, _ in try make(json) }

@@ -23,7 +23,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ServeOptions
 
     func run() async throws {
-        // The readers of stdout and stderr may exit. The server must keep running.
+        // The server must keep running when the readers of its stdout and stderr exit.
         signal(SIGPIPE, SIG_IGN)
         Memory.prepare()
         let log = LogLines(format: options.logFormat)
@@ -79,8 +79,8 @@ struct StopSignal {
     private let signals: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
 
-    /// Registers for the signals. A process that reads the readiness line can send one at once, so this method returns
-    /// only when the registration is complete.
+    /// Registers for SIGTERM and SIGINT. A process that reads the readiness line can send a signal at once, so this
+    /// method returns only when the registration is complete.
     init() async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         self.signals = signals
@@ -88,7 +88,8 @@ struct StopSignal {
         for source in sources {
             source.setEventHandler { continuation.yield() }
             await withCheckedContinuation { registered in
-                // From now on the source receives the signal. Earlier signals end the process.
+                // After the registration, the source receives the signal. Signals before the registration end the
+                // process.
                 source.setRegistrationHandler { registered.resume() }
                 source.resume()
             }

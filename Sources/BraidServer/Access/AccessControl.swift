@@ -18,14 +18,14 @@ struct AccessControl: Sendable {
     /// What the server knows about the requester without waiting for the store.
     enum Claim: Sendable {
         case known(Requester)
-        /// The token is not cached, so the store must be read.
+        /// The request's token is not cached, so the store must be read.
         case unknown(PresentedToken)
     }
 
-    /// Returns the requester if it is known without waiting. A route for everyone treats every requester as a
-    /// controller.
+    /// Returns the sender of a request, if the server knows it without reading the store. A route for everyone treats
+    /// every requester as a controller.
     ///
-    /// - Throws: `unauthorized` without a token, `badRequest` if the field is malformed.
+    /// - Throws: `unauthorized` without a token, `badRequest` if the `Authorization` field is malformed.
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
         guard let controller, admission != .everyone else { return .known(.controller) }
         guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
@@ -33,7 +33,8 @@ struct AccessControl: Sendable {
         return try tokens.known(token).map { .known(Requester($0)) } ?? .unknown(token)
     }
 
-    /// Returns the requester of a claim. Reads the store if necessary. Throws `invalidToken`.
+    /// Returns the sender of a request from its claim. Reads the token from the store if it is not cached. Throws
+    /// `invalidToken`.
     func requester(_ claim: Claim) async throws -> Requester {
         switch claim {
         case .known(let requester): requester
@@ -41,7 +42,7 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Returns the error of the request's token, if it is known without waiting.
+    /// Returns the error of the request's token, if the server can tell without reading the store.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
         do {
             _ = try claim(head, for: .role(.viewer))
@@ -51,8 +52,8 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Refuses a requester that may not use the route. The session is checked first, so that a requester learns nothing
-    /// about other sessions.
+    /// Refuses a requester that may not use the route. The requester's session is checked before its role, so that a
+    /// requester learns nothing about other sessions.
     func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
         if let session { try requester.require(session: session) }
         if let role = admission.leastRole { try requester.require(role) }

@@ -1,12 +1,12 @@
 import BraidEngine
 import BraidSessions
 
-/// Who may use a route. docs/http-api lists this for every route, and a test compares the list with the routes.
+/// Who may use a route. docs/http-api lists who may use each route, and a test compares the list with the routes.
 enum Admission: Sendable, Equatable {
-    /// Everyone, even without a token.
+    /// Everyone may use the route, even without a token.
     case everyone
     case role(Role)
-    /// The highest role that any of the transaction's commands needs.
+    /// Requesters with the highest role that any command of the transaction needs.
     case commands
 
     /// The lowest role that may use the route. `nil` if no role is needed.

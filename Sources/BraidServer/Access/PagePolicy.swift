@@ -3,33 +3,34 @@ import Glibc
 
 /// The web pages that may send requests to the server.
 ///
-/// A browser lets every page send requests to every server, including servers on the user's machine. It hides the
-/// answers from pages of other origins unless the server allows them (CORS). But hiding an answer does not undo the
-/// command.
+/// A browser lets every page send requests to every server, including servers on the user's machine. A browser hides
+/// the answers from pages of other origins unless the server allows those origins (CORS). But a browser that hides an
+/// answer does not undo the command.
 ///
 /// - With a controller token, a page without a token can do no harm: browsers never add a bearer token themselves.
-/// - Without one, every requester is a controller. The server then refuses requests from pages of other origins.
+/// - Without a controller token, every requester is a controller. A server without a controller token therefore refuses
+///   requests from pages of other origins.
 ///
 /// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
 package struct PagePolicy: Sendable {
     /// The origins whose pages may use the API, as browsers write them: `https://app.example`, `http://localhost:3000`.
-    /// `*` allows all of them.
+    /// `*` allows all origins.
     private let origins: Set<String>
     private let allowsAll: Bool
     /// Whether every requester is a controller.
     private let isOpen: Bool
-    /// The host names that the server accepts, in addition to IP addresses and localhost. `nil` accepts all.
+    /// The host names that the server accepts, in addition to IP addresses and localhost. `nil` accepts all host names.
     ///
-    /// This prevents DNS rebinding. An attacker can make the name evil.example resolve to 127.0.0.1, and the browser
-    /// still treats the page as same-origin. But its requests contain `Host: evil.example`. An IP address cannot be
-    /// rebound.
+    /// The check of host names prevents DNS rebinding. An attacker can make the name evil.example resolve to 127.0.0.1,
+    /// and the browser still treats the page as same-origin. But requests of the attacker's page contain `Host:
+    /// evil.example`. An IP address cannot be rebound.
     private let hosts: Set<String>?
 
     /// Creates a policy.
     ///
     /// - Parameters:
     ///   - isOpen: whether every requester is a controller, because the server has no token.
-    ///   - hosts: the accepted host names. Only a server without a token on a loopback address needs them.
+    ///   - hosts: the accepted host names. Only a server without a token on a loopback address needs a list.
     package init(origins: [String] = [], isOpen: Bool = true, hosts: Set<String>? = nil) {
         self.origins = Set(origins)
         allowsAll = origins.contains("*")
@@ -58,14 +59,15 @@ package struct PagePolicy: Sendable {
         )
     }
 
-    /// Returns whether the request comes from no page, from a page of this server, or from an allowed page.
+    /// Returns whether a request comes from no page, from a page of this server, or from a page of an allowed origin.
     private func isFromHere(_ head: HTTPRequestHead) -> Bool {
         let origin = head.headers["origin"]
         if let origin, allows(origin) { return true }
-        // Pages cannot set this field, so it takes precedence. But browsers send it only to localhost and over TLS.
+        // Pages cannot set `Sec-Fetch-Site`, so it takes precedence over `Origin`. But browsers send `Sec-Fetch-Site`
+        // only to localhost and over TLS.
         if let site = head.headers["sec-fetch-site"] { return site == "same-origin" || site == "none" }
         guard let origin else { return true }
-        // A proxy may have terminated TLS, so the schemes may differ.
+        // A proxy may have terminated TLS, so the scheme of the page's origin may differ from this server's scheme.
         guard let own = head.host?.lowercased(), let authority = Self.authority(origin) else { return false }
         return authority == own || authority == own + ":80" || authority == own + ":443" || authority + ":80" == own
             || authority + ":443" == own
@@ -75,7 +77,7 @@ package struct PagePolicy: Sendable {
 
     // MARK: CORS
 
-    /// Returns the CORS fields that every answer needs. `head` is `nil` if it could not be parsed.
+    /// Returns the CORS fields that every answer needs. `head` is `nil` if the request's head could not be parsed.
     func headers(for head: HTTPRequestHead?) -> [(String, String)] {
         guard !origins.isEmpty else { return [] }
         if allowsAll { return [("Access-Control-Allow-Origin", "*"), Self.exposed] }
@@ -130,7 +132,7 @@ package struct PagePolicy: Sendable {
 
     /// Returns the host without the port and without the root's trailing dot.
     package static func host(_ authority: String) -> Substring {
-        // This runs for every request, so it compares bytes instead of characters.
+        // The host is read for every request, so this method compares bytes instead of characters.
         let utf8 = authority.utf8
         if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) {
             return authority[...end]

@@ -21,14 +21,14 @@ struct Requester: Sendable {
             ])
     }
 
-    /// Throws `noSession` for every session but the token's. The store is not read, so that neither the answer nor its
-    /// time reveals whether the session exists.
+    /// Throws `noSession` for every session but the token's. The store is not read, so that neither the answer nor the
+    /// answer's time reveals whether the session exists.
     func require(session id: String) throws {
         if let token, token.sessionID != id { throw SessionError(noSession: id) }
     }
 
-    /// Throws `noSession` if the session has another number than the token's. Another session may have been opened with
-    /// the same ID while the request waited.
+    /// Throws `noSession` if the session's number differs from that of the token's session. Another session may have
+    /// been opened with the same ID while the request waited.
     func require(sessionNumber number: Int, id: String) throws {
         if let token, token.session != number { throw SessionError(noSession: id) }
     }
@@ -36,14 +36,14 @@ struct Requester: Sendable {
 
 /// Bearer tokens in requests and challenges in answers. Source: RFC 6750, sections 2.1 and 3.
 package enum Bearer {
-    /// Returns the token in the `Authorization` field, or `nil` without one. Throws `badRequest` if the field is
-    /// malformed.
+    /// Returns the token in the `Authorization` field, or `nil` if the request has no token. Throws `badRequest` if the
+    /// field is malformed.
     static func token(in head: HTTPRequestHead) throws -> PresentedToken? {
         let fields = head.headers.values("authorization")
         guard fields.count <= 1 else { throw Self.malformed("There are \(fields.count) Authorization fields.") }
         guard let field = fields.first, field.prefix(6).lowercased() == "bearer",
             field.utf8.count == 6 || field.utf8.dropFirst(6).first == UInt8.space
-        else { return nil }  // An unknown scheme counts as no token.
+        else { return nil }  // An unknown authentication scheme counts as no token.
         let text = field.dropFirst(6).drop { $0 == " " }
         guard Self.isToken(text) else {
             throw Self.malformed("A bearer token is one word of visible ASCII characters.")

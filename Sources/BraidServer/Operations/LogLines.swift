@@ -30,8 +30,8 @@ package struct LogLines: LogHandler {
         }
     }
 
-    /// Writes a line without a dictionary of values, for frequent events. The values keep the order in which they are
-    /// added.
+    /// Writes a log line without a dictionary of values, for frequent events. The line's values keep the order in which
+    /// they are added.
     func write(_ level: Logger.Level, _ message: String, _ addValues: (inout LogLine) -> Void) {
         var line = LogLine(format, level, message)
         addValues(&line)

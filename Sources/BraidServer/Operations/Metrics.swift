@@ -5,17 +5,17 @@ import Synchronization
 
 /// The counters of requests. Every thread can increment them without a lock, and `GET /metrics` reads them.
 ///
-/// The labels are routes and statuses only. No counter is labelled with a value that clients choose, such as a session,
-/// a path, a token or a method.
+/// The metrics' labels are routes and statuses only. No counter is labelled with a value that clients choose, such as a
+/// session, a path, a token or a method.
 final class Metrics: Sendable {
     /// The counters of requests without a route: unknown paths and methods, and bytes that are not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
     private let routed = Mutex<[RouteCounters]>([])
     let start = Double(Clock.system()) / 1000
-    /// Returns the HTTP server's connections. `nil` before the server is known.
+    /// Returns the HTTP server's connections. `nil` before the HTTP server is known.
     let connections = Mutex<(@Sendable () -> HTTPConnections?)?>(nil)
 
-    /// Sets the counters of all routes. Called once.
+    /// Sets the counters of all routes. Called once, at the start.
     func follow(_ routes: [RouteCounters]) { routed.withLock { $0 = routes } }
 
     var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
@@ -24,7 +24,7 @@ final class Metrics: Sendable {
 /// The counters of one route's answers, by status and by duration.
 final class RouteCounters: Sendable {
     let method: String
-    /// The path as documented: `/v1/sessions/{id}`.
+    /// The route's path as documented: `/v1/sessions/{id}`.
     let template: String
 
     /// The upper bounds of the histogram's buckets: seconds from the request's arrival to the first byte of the answer.
@@ -48,7 +48,7 @@ final class RouteCounters: Sendable {
         sum.add(nanoseconds)
     }
 
-    /// The number of answers for each status that occurred.
+    /// The number of the route's answers for each status that occurred.
     var answers: [(status: Int, count: Int)] {
         zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
     }
@@ -58,7 +58,7 @@ final class RouteCounters: Sendable {
     }
 
     private enum Statuses {
-        /// The statuses that the server answers with. 0 represents any other status.
+        /// The statuses that the server answers with. The number 0 represents any other status.
         static let known = [
             0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 421, 422, 429, 431,
             500, 501, 503, 505, 507,

@@ -9,12 +9,13 @@ struct ProcessStatistics {
     var openDescriptors: Int?
     var maxDescriptors: Int?
 
-    /// Reads the statistics. Sources: proc(5), getrlimit(2).
+    /// Reads the statistics of this process. Sources: proc(5), getrlimit(2).
     init() {
         if let text = Files.bytes(of: "/proc/self/stat").map({ String(decoding: $0, as: UTF8.self) }),
             let end = text.lastIndex(of: ")")
         {
-            // Skip the first two fields: the second, the name, can contain any character.
+            // Skip the first two fields of `/proc/self/stat`: the second field, the process's name, can contain any
+            // character.
             let fields = text[text.index(after: end)...].split(separator: " ").map { Int($0) ?? 0 }
             if fields.count > 21 {
                 cpuSeconds = Double(fields[11] + fields[12]) / Double(sysconf(Int32(_SC_CLK_TCK)))

@@ -25,7 +25,7 @@ struct PrometheusText {
         sample(name, labels, Double(value))
     }
 
-    /// Writes a family with one sample.
+    /// Writes a metric family with one sample.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         family(name, kind, help)
         sample(name, [], value)
@@ -35,7 +35,7 @@ struct PrometheusText {
         single(name, kind, help, Double(value))
     }
 
-    /// Writes the samples of a histogram. The buckets are cumulative.
+    /// Writes the samples of a histogram. The histogram's buckets are cumulative.
     mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
         var total = 0
         for (bound, count) in zip(histogram.bounds.map(Self.number) + ["+Inf"], histogram.counts) {

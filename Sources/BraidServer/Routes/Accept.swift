@@ -2,7 +2,8 @@ import BraidHTTP
 
 /// The media types that a client accepts, each with its weight (RFC 9110, 12.4.2 and 12.5.1).
 struct Accept: Sendable {
-    /// Ranges such as `text/*`, in lower case, with weights in thousandths. Parameters other than `q` are ignored.
+    /// The media ranges that the client accepts, such as `text/*`, in lower case, with weights in thousandths.
+    /// Parameters other than `q` are ignored.
     private let ranges: [(range: String, weight: Int)]
 
     init(_ field: String) {
@@ -14,8 +15,8 @@ struct Accept: Sendable {
         }
     }
 
-    /// Returns the weight of a media type, 0...1000: that of the most specific range that contains it. A type of weight
-    /// 0 is not acceptable.
+    /// Returns the weight of a media type, 0...1000: the weight of the most specific range that contains the type. A
+    /// type of weight 0 is not acceptable.
     func weight(of type: String) -> Int {
         for range in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
             if let weight = weight(ofRange: range) { return weight }
@@ -23,12 +24,12 @@ struct Accept: Sendable {
         return 0
     }
 
-    /// Returns whether the field names a media type itself, not only by a wildcard.
+    /// Returns whether the `Accept` field names a media type itself, not only by a wildcard.
     func names(_ type: String) -> Bool { weight(ofRange: type) != nil }
 
     private func weight(ofRange range: String) -> Int? { ranges.lazy.filter { $0.range == range }.map(\.weight).max() }
 
-    /// Reads a weight: `0.25` is 250. Returns `nil` if the text is not a weight.
+    /// Reads the weight of a media type: `0.25` is 250. Returns `nil` if the text is not a weight.
     private static func thousandths(_ text: Substring) -> Int? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let decimals = parts.count == 2 ? parts[1] : ""
@@ -41,11 +42,11 @@ struct Accept: Sendable {
 }
 
 extension HTTPRequestHead {
-    /// The `Accept` field. `nil` without the field: the client then accepts everything.
+    /// The request's `Accept` field. `nil` without the field: such a client accepts everything.
     var accept: Accept? { headers["accept"].flatMap { $0.isEmpty ? nil : Accept($0) } }
 
-    /// Returns whether the client prefers the type `alternative` to JSON. At equal weights the client must name the
-    /// type itself: `*/*` means JSON.
+    /// Returns whether the client prefers the type `alternative` to JSON. If the weights are equal, `alternative` is
+    /// preferred only if the field names it: `*/*` means JSON.
     func prefers(_ alternative: String) -> Bool {
         guard let accept else { return false }
         let weight = accept.weight(of: alternative), json = accept.weight(of: "application/json")

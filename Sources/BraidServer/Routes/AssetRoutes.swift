@@ -4,12 +4,12 @@ import CAssets
 
 /// A file that the binary contains and that every client may read.
 struct Asset: Sendable {
-    /// The path at which it is served.
+    /// The path at which the file is served.
     let path: String
-    /// The media type, without parameters.
+    /// The file's media type, without parameters.
     let mediaType: String
     let bytes: [UInt8]
-    /// The strong ETag, quotes included. It changes when the content changes.
+    /// The file's strong ETag, quotes included. The ETag changes when the file's content changes.
     let etag: String
 
     init(_ path: String, _ mediaType: String, _ bytes: [UInt8]) {
@@ -21,7 +21,7 @@ struct Asset: Sendable {
         etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
     }
 
-    /// `docs/openapi.json` without white space. It is parsed on first use.
+    /// `docs/openapi.json` without white space. The document is parsed on first use.
     static let openAPI: Asset = {
         let text = Array(UnsafeBufferPointer(start: cassets_openapi.bytes, count: cassets_openapi.count))
         return Asset("/openapi.json", "application/json", (try? JSONText(parsing: text))?.bytes ?? text)
@@ -42,7 +42,7 @@ struct Asset: Sendable {
 
     var headers: [(String, String)] {
         let type = mediaType == "application/json" ? mediaType : "\(mediaType); charset=utf-8"
-        // A new version of the server can contain other bytes, so caches must revalidate.
+        // A new version of the server can serve other bytes at the same path, so caches must revalidate files.
         var headers = [
             ("Content-Type", type), ("ETag", etag), ("Cache-Control", "no-cache"),
             ("X-Content-Type-Options", "nosniff"),
@@ -51,8 +51,9 @@ struct Asset: Sendable {
         return headers
     }
 
-    /// The fields of an HTML page. The page loads scripts and styles from this server and connects to this server only.
-    /// It shows images from everywhere, because models can name any URL. No other page can embed it.
+    /// The header fields of an HTML page. The page loads scripts and styles from this server and connects to this
+    /// server only. The page shows images from everywhere, because models can name any URL. No other page can embed the
+    /// page.
     private static let pageHeaders = [
         (
             "Content-Security-Policy",

@@ -1,6 +1,6 @@
 import BraidHTTP
 
-/// The lines of a body, one at a time as they arrive. Blank lines are skipped but counted.
+/// The lines of a request's body, one at a time as they arrive. Blank lines are skipped but counted.
 struct BodyLines {
     private let body: HTTPBodyReader
     /// The length of the longest accepted line, in bytes.
@@ -16,10 +16,11 @@ struct BodyLines {
         self.limit = limit
     }
 
-    /// Returns the next line without its line feed, or `nil` at the end of the body. Bytes after the last line feed are
-    /// a line as well.
+    /// Returns the body's next line without its line feed, or `nil` at the end of the body. Bytes after the last line
+    /// feed are a line as well.
     ///
-    /// It buffers one line and the bytes that arrived with it. This slows the sender down until the next call.
+    /// The method buffers one line and the bytes that arrived with that line. The sender is slowed down until the next
+    /// call.
     mutating func next() async throws -> [UInt8]? {
         var searched = start
         while true {

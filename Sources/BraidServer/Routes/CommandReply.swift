@@ -6,8 +6,8 @@ extension Sessions {
     /// The query parameters of every request that changes a session.
     static let commandQuery: Set<String> = ["dryRun", "form"]
 
-    /// Executes and answers a request that changes a session. The request's options are `dryRun`, `form`, `base`,
-    /// `Prefer`, `If-Match` and `Idempotency-Key`.
+    /// Executes and answers a request that changes a session. The options of such a request are `dryRun`, `form`,
+    /// `base`, `Prefer`, `If-Match` and `Idempotency-Key`.
     ///
     /// - Parameter notifies: whether the answer contains the notification of the data source's delegate.
     func respond(

@@ -19,7 +19,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
 }
 
 extension RequestContext {
-    /// Returns the command in the body. Throws `role` if the requester may not send it.
+    /// Returns the command in the request's body. Throws `role` if the requester may not send this command.
     fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
         guard kind.name != "reset" else {
             if !request.body.isEmpty, try json() != .emptyObject {
@@ -72,7 +72,7 @@ struct CommandForm: Sendable {
 
     var asksForSnapshot: Bool { preference == "representation" }
 
-    /// The response with a snapshot, without the snapshot and the headers that describe it.
+    /// The response with a snapshot, but without the snapshot itself and without its headers.
     var snapshotHead: HTTPResponse {
         HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")])
     }

@@ -4,11 +4,11 @@ import BraidSessions
 // Conditional requests. Source: RFC 9110, section 13.
 
 extension Route {
-    /// Throws `preconditionFailed` if the request has a condition that this route does not evaluate. Executing the
-    /// command anyway would be what the client wanted to prevent (RFC 9110, 13.1.1 and 13.1.2).
+    /// Throws `preconditionFailed` if the request has a condition that its route does not evaluate. The condition says
+    /// when the command must not be executed, so the route must not ignore it (RFC 9110, 13.1.1 and 13.1.2).
     ///
-    /// GET is exempt because reading does no harm. `If-Unmodified-Since` is ignored because resources have no
-    /// modification date (13.1.4).
+    /// A GET may have any condition because reading does no harm. `If-Unmodified-Since` is ignored because resources
+    /// have no modification date (13.1.4).
     func checkConditions(_ head: HTTPRequestHead) throws {
         guard method != "GET" else { return }
         if !obeysIfMatch, head.headers["if-match"] != nil {
@@ -27,7 +27,8 @@ extension Route {
 }
 
 extension HTTPRequestHead {
-    /// The condition in `If-Match`: the field names the session's entity tag. `nil` without the field.
+    /// The condition in the request's `If-Match` field: the field names the session's entity tag. `nil` without the
+    /// field.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
             PositionCondition(list) { etags(in: list, include: $0.entityTag, weakly: false) }

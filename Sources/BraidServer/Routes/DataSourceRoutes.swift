@@ -2,10 +2,11 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// Returns the routes of DataSourceController's RowManager and SectionManager, and those that read the stored table.
+/// Returns the routes of DataSourceController's RowManager and SectionManager, and the routes that read the stored
+/// table.
 ///
-/// Every call becomes the command `{"data-source": {call: arguments}}`. The arguments are the members of the body, the
-/// indices in the path as `at`, and the query's `notify` if the query has one.
+/// Every call of a data source becomes the command `{"data-source": {call: arguments}}`. The arguments are the members
+/// of the body, the indices in the path as `at`, and the query's `notify` if the query has one.
 func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
         var query = Sessions.commandQuery.union(["base"])
@@ -49,8 +50,8 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
 }
 
 extension RequestContext {
-    /// Returns an index in the path: an integer from 0. A number that is too large for `Int` becomes `Int.max`, which
-    /// is out of every range.
+    /// Returns an index in the request's path: an integer from 0. A number that is too large for `Int` becomes
+    /// `Int.max`, which is out of every range.
     func index(_ name: String) throws -> Int {
         let text = parameter(name)
         guard text.utf8.allSatisfy(\.isDigit) else {
@@ -59,8 +60,8 @@ extension RequestContext {
         return Int(text) ?? .max
     }
 
-    /// Returns the arguments of a call: the members of the body, and those in the path and the query. The body must not
-    /// repeat the latter. A call without arguments needs no body.
+    /// Returns the arguments of a data source call: those in the body, the path and the query. The body must not repeat
+    /// an argument of the path or the query. A call without arguments needs no body.
     fileprivate func arguments() throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
         if route.pattern.contains("{row}") {

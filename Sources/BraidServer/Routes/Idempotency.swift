@@ -6,10 +6,11 @@ import BraidStore
 // Idempotent retries. Source: draft-ietf-httpapi-idempotency-key-header.
 
 extension IdempotencyKey {
-    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The hash covers method, target and body.
+    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The request's hash covers method, target
+    /// and body.
     init?(_ context: RequestContext) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
-        // The field is a string (RFC 9651). Most clients send it without the quotes.
+        // The `Idempotency-Key` field is a string in quotes (RFC 9651). Most clients send the key without the quotes.
         let key =
             field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
             ? String(field.dropFirst().dropLast()) : field
@@ -24,8 +25,8 @@ extension IdempotencyKey {
 }
 
 extension Route {
-    /// Throws `badRequest` if the route ignores keys. The client would otherwise believe that the request is safe to
-    /// repeat.
+    /// Throws `badRequest` if the request has an idempotency key and its route ignores keys. The client would otherwise
+    /// believe that the request is safe to repeat.
     func checkKey(_ head: HTTPRequestHead) throws {
         guard !takesKey, head.headers["idempotency-key"] != nil else { return }
         throw ProblemError(
@@ -35,7 +36,8 @@ extension Route {
     }
 }
 
-/// The 64-bit FNV-1a hash (draft-eastlake-fnv). It is the same in every process. It detects mistakes, not attacks.
+/// The 64-bit FNV-1a hash (draft-eastlake-fnv). A text has the same hash in every process. The hash detects mistakes,
+/// not attacks.
 struct StableHash {
     private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -47,15 +49,15 @@ struct StableHash {
 }
 
 extension RequestContext {
-    /// Returns the encoded problem document that is stored with the request's key. Returns `nil` if the client did not
-    /// cause the error.
+    /// Returns the encoded problem document that is stored with the request's key. Returns `nil` if the server, not the
+    /// client, caused the error.
     func keptRefusal(_ error: any Error) -> JSONText? {
         ProblemError(error)?.response(path: head.plainPath, requestID: requestID).kept(snapshotOf: nil)
     }
 }
 
 extension Sessions {
-    /// Returns a stored response. If the response refers to a snapshot, it gets the current snapshot and ETag.
+    /// Returns a stored response. A response that refers to a snapshot gets the session's current snapshot and ETag.
     func response(kept: JSONText) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
@@ -75,7 +77,7 @@ extension Sessions {
 extension HTTPResponse {
     /// Returns the response as the store keeps it: `{"status", "headers", "body"?}`.
     ///
-    /// - Parameter session: the session whose snapshot is the body. The store then keeps
+    /// - Parameter session: the session whose snapshot is the response's body. With a session, the store keeps
     ///   `"snapshot": {"session", "epoch"}` instead of the snapshot and its headers.
     func kept(snapshotOf session: Session?) -> JSONText {
         var writer = JSONWriter()

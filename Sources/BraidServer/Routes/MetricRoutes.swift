@@ -10,7 +10,8 @@ func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
         text.write(sessions.metrics.commands)
         text.write(sessions.statistics, behind: sessions.metrics.streamsBehind.value)
         text.write(sharing: sessions.metrics)
-        // If the store fails, /readyz reports it. The other metrics are then needed all the more.
+        // If the store fails, /readyz reports the failure. Without the store's size, operators need the other metrics
+        // all the more.
         text.write(sessions.store.statistics, size: try? await sessions.store.size())
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
         text.write(ProcessStatistics(), start: metrics.start)

@@ -2,8 +2,8 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// Returns the route that observes a stream of models (Braid's Rx binding). The body has one line for each set of
-/// models.
+/// Returns the route that observes a stream of models (Braid's Rx binding). The request's body has one line for each
+/// set of models.
 func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
     [
         Route(
@@ -14,14 +14,14 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
             let session = try await sessions.current(id)
             let start = session.position
             var revision = start.revision
-            // The condition applies to the first line only, as that line changes the position.
+            // The request's `If-Match` applies to the first line only, as that line changes the session's position.
             var options = CommandRequest.Options()
             options.condition = context.head.positionCondition
             try options.condition?.check(start)
             var lines = BodyLines(body, limit: limits.bodyBytes)
             var applied = 0, unchanged = 0
             do {
-                // A line is on disk before the next one is read, so a fast sender is slowed down.
+                // A line of models is on disk before the next line is read, so a fast sender is slowed down.
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
@@ -38,7 +38,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
                     .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
                 ).at(line: lines.number)
             } catch let failure as HTTPFailure {
-                // The body broke off after a line that was applied.
+                // The request's body broke off after a line that was applied.
                 throw ProblemError(failure).at(line: lines.number + 1)
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error
@@ -58,7 +58,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
 }
 
 extension ProblemError {
-    /// Returns the same error with the number of the line that caused it.
+    /// Returns the same error with the number of the body's line that caused it.
     func at(line number: Int) -> ProblemError {
         var error = self
         error.line = number

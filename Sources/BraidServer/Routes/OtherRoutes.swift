@@ -44,7 +44,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
                     JSONeContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
                 return .json { writer in
                     writer.beginObject()
-                    // A template can evaluate to no value. The answer then has no result.
+                    // A template can evaluate to no value. The answer to such a template has no result.
                     if let result {
                         writer.name("result")
                         writer.value(result)
@@ -62,7 +62,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
 }
 
 extension Refusal {
-    /// A refusal of a body that lacks a member. `rule` is a clause that says what the member must be.
+    /// A refusal of a request's body that lacks a member. `rule` is a clause that says what the member must be.
     static func missing(_ name: String, _ rule: String) -> Refusal {
         Refusal(
             .badRequest, "The body's member `\(name)` is missing. It \(rule).",
@@ -73,7 +73,7 @@ extension Refusal {
 }
 
 extension JSONText {
-    /// Returns the members of a body. Throws `badRequest` for a member that is not in `names`.
+    /// Returns the members of a JSON body. Throws `badRequest` for a member that is not in `names`.
     func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
         guard let members = members() else {

@@ -2,13 +2,13 @@ import BraidEngine
 
 /// The page of one problem: what `GET /problems/{name}` answers in addition to the problem's title and status.
 struct ProblemExplanation: Sendable {
-    /// One sentence: what the problem means.
+    /// The meaning of the problem, in one sentence.
     var summary: String
     /// When the server answers with the problem.
     var cause: String
-    /// What the client, or the operator of the server, does about it.
+    /// What the client, or the operator of the server, does about the problem.
     var remedy: String
-    /// A problem document of this type.
+    /// An example of a problem document of this type.
     var example: Example
 
     init(_ summary: String, cause: String, remedy: String, example: Example) {
@@ -26,7 +26,7 @@ struct ProblemExplanation: Sendable {
         /// The faults of the request's body. Empty if the problem has no `errors`.
         var faults: [Refusal.Fault]
 
-        /// - Parameter faults: each fault's pointer, code and detail.
+        /// - Parameter faults: the pointer, the code and the detail of each fault in the request's body.
         init(
             _ path: String, _ detail: String, faults: [(pointer: String, code: Refusal.Fault.Code, detail: String)] = []
         ) {
@@ -56,8 +56,8 @@ extension Problem {
         writer.endObject()
     }
 
-    // The examples are about one session, `contacts`. Its declared sections are `friends`, `blocked` and `notes`.
-    // ProblemPageTests causes most of them and compares.
+    // The examples of problems are about one session, `contacts`. The session's declared sections are `friends`,
+    // `blocked` and `notes`. ProblemPageTests causes most of these problems and compares the documents.
     var explanation: ProblemExplanation {
         switch self {
         case .ambiguousRow:

@@ -57,7 +57,7 @@ enum Problem: String, CaseIterable, Sendable {
     var status: Int { facts.status }
     var title: String { facts.title }
 
-    /// Writes the members `type`, `title`, `status` and `detail`.
+    /// Writes the members `type`, `title`, `status` and `detail` of a problem document.
     func writeMembers(detail: String, to writer: inout JSONWriter) {
         writer.name("type")
         writer.value("/problems/\(rawValue)")

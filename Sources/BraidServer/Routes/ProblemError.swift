@@ -9,7 +9,7 @@ package struct ProblemError: Error, Sendable {
     package var detail: String
     package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
-    /// The number of the faulty line, from 1, if the body is read line by line.
+    /// The number of the body's faulty line, from 1, if the body is read line by line.
     package var line: Int?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
@@ -51,7 +51,7 @@ package struct ProblemError: Error, Sendable {
             }
         self.init(problem, refusal.detail, faults: refusal.faults)
         switch refusal.code {
-        // The detail of the others has the place already.
+        // The detail of every other refusal contains the place of the fault already.
         case .descriptionInvalid, .eventInvalid, .modelInvalid:
             guard let first = refusal.faults.first, first.detail != refusal.detail else { break }
             let place = first.pointer == .root ? "the root" : "\"\(first.pointer)\""
@@ -114,7 +114,8 @@ package struct ProblemError: Error, Sendable {
             .notFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
     }
 
-    /// Converts any error. Returns `nil` for a fault of the server, which is logged and not shown to the client.
+    /// Converts any error to a problem. Returns `nil` for a fault of the server, which is logged and not shown to the
+    /// client.
     package init?(_ error: any Error) {
         switch error {
         case let problem as ProblemError: self = problem
@@ -158,7 +159,7 @@ package struct ProblemError: Error, Sendable {
         }
     }
 
-    /// Returns the answer, of the type `application/problem+json`.
+    /// Returns the answer with the problem document, of the type `application/problem+json`.
     ///
     /// - Parameter path: the request's path without its query.
     func response(path: String, requestID: String) -> HTTPResponse {
@@ -187,7 +188,7 @@ package struct ProblemError: Error, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes a member with the faults and their pointers. Writes nothing if the list is empty.
+    /// Writes a member with the faults of a request and their JSON Pointers. Writes nothing if there are no faults.
     package mutating func faults(_ faults: [Refusal.Fault], named name: String) {
         guard !faults.isEmpty else { return }
         self.name(name)

@@ -15,7 +15,7 @@ struct RequestContext: Sendable {
     /// Returns the value of a variable path segment.
     func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
 
-    /// The account that the request's resources count against: its session and its token.
+    /// The account that the request's resources count against: the account of its session and its token.
     var account: Quota.Account { route.account(of: head, requester) }
 
     /// Throws `noSession` if the requester's token is for another session.
@@ -26,8 +26,8 @@ struct RequestContext: Sendable {
 
     var isLongPoll: Bool { route.isLongPoll(head) }
 
-    /// Returns whether a flag is set: the query parameter has no value, `true` or `1`. Throws `badRequest` for other
-    /// values.
+    /// Returns whether a flag in the query is set: the query parameter has no value, `true` or `1`. Throws `badRequest`
+    /// for other values.
     func flag(_ name: String) throws -> Bool {
         switch query(name) {
         case nil, "false", "0": return false
@@ -52,46 +52,48 @@ struct RequestContext: Sendable {
     }
 }
 
-/// A method and a path pattern, with the handler of their requests.
+/// A route: a method and a path pattern, with the handler of their requests.
 final class Route: Sendable {
     let method: String
-    /// The method and the pattern: `GET /v1/tables`.
+    /// The method and the path pattern of the route: `GET /v1/tables`.
     let name: String
     /// Who may use the route.
     let admission: Admission
-    /// The pattern's segments. `{name}` matches any one segment.
+    /// The segments of the route's path pattern. `{name}` matches any one segment.
     let pattern: [Substring]
     private let parts: [Part]
     /// The query parameters that the route accepts, in addition to `pretty`.
     let query: Set<String>
     /// Whether the route ignores unknown query parameters instead of refusing the request.
     let ignoresUnknownQuery: Bool
-    /// Whether requests may have a body. It is JSON, or of the type in `streamedBody`.
+    /// Whether the route's requests may have a body. A body is JSON, or of the type in `streamedBody`.
     let takesBody: Bool
-    /// The media types of the body. Other types that end with `+json` are not accepted, as they are not plain JSON.
+    /// The media types that the route accepts for a body. Other types that end with `+json` are not accepted, as they
+    /// are not plain JSON.
     let bodyTypes: [String]
-    /// The media types that every PATCH accepts. Both mean a JSON merge patch (RFC 7396).
+    /// The media types that every PATCH accepts. For a PATCH, both types mean a JSON merge patch (RFC 7396).
     static let patchTypes = ["application/json", "application/merge-patch+json"]
     /// Whether the route evaluates `If-Match`, and changes nothing if the condition is not met.
     let obeysIfMatch: Bool
-    /// Whether a request may wait for an event that never happens. Its task is then cancelled when the server stops.
+    /// Whether a request may wait for an event that never happens. The task of such a request is cancelled when the
+    /// server stops.
     let endsAtStop: Bool
     /// Whether the route accepts an `Idempotency-Key`.
     let takesKey: Bool
-    /// The media type of the answers.
+    /// The media type of the route's answers.
     let produces: String
-    /// A second media type in which the route can answer.
+    /// A second media type in which the route can answer, in addition to `produces`.
     let alternative: String?
-    /// The counters of the answers.
+    /// The counters of the route's answers.
     let counters: RouteCounters
-    /// The worker pool that runs the handler.
+    /// The worker pool that runs the route's handler.
     let lane: Workers.Lane
     /// Answers a request in a task. The task is cancelled when the client disconnects.
     let handle: Handler
     /// Answers a request on the event loop's thread, from memory and in bounded time. Returns `nil` for a request that
     /// needs a task.
     let atOnce: ImmediateHandler?
-    /// The handler of a body that is read while it arrives. It replaces `handle`.
+    /// The handler of a body that is read while it arrives. A route with this handler does not use `handle`.
     let streamedBody: StreamedBody?
 
     typealias Handler = @Sendable (RequestContext) async throws -> HTTPResponse
@@ -158,7 +160,7 @@ final class Route: Sendable {
 
     func matches(_ path: [String]) -> Bool {
         guard path.count == parts.count else { return false }
-        // Start at the end, where paths differ most.
+        // Compare path segments from the end, where paths differ most.
         for place in parts.indices.reversed() {
             switch parts[place] {
             case .literal(let text): if text != path[place] { return false }
@@ -168,7 +170,8 @@ final class Route: Sendable {
         return true
     }
 
-    /// Returns the segment of a matching path for `{name}`. Returns `nil` if the pattern does not contain it.
+    /// Returns the segment of a matching path for `{name}`. Returns `nil` if the route's pattern does not contain
+    /// `{name}`.
     func parameter(_ name: String, of path: [String]) -> String? {
         for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
         return nil
@@ -192,7 +195,7 @@ final class Route: Sendable {
     }
 }
 
-/// A table of routes.
+/// The table of all routes, which finds the route of a request.
 struct Router: Sendable {
     let routes: [Route]
     /// The routes by their number of segments.
@@ -213,7 +216,8 @@ struct Router: Sendable {
 
     enum Match {
         case route(Route)
-        /// The path exists, but not with this method. The value is the content of the `Allow` field.
+        /// A route has the request's path, but with another method. The associated value is the content of the `Allow`
+        /// field.
         case otherMethods([String])
         case none
     }

@@ -69,7 +69,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
     ]
 }
 
-/// A request for a snapshot or for a window of it.
+/// A request for a snapshot, or for a window of a snapshot.
 private struct SnapshotRequest {
     let context: RequestContext
     let window: SnapshotWindow?
@@ -85,7 +85,7 @@ private struct SnapshotRequest {
 }
 
 extension SnapshotWindow {
-    /// Reads `?section=ID&offset=N&limit=M`. Returns `nil` if the request is for the whole snapshot.
+    /// Reads `?section=ID&offset=N&limit=M`. Returns `nil` for a request for the whole snapshot.
     init?(_ context: RequestContext) throws {
         let offset = try context.integer("offset", in: 0...Int.max),
             limit = try context.integer("limit", in: 0...Int.max)
@@ -100,7 +100,7 @@ extension SnapshotWindow {
 }
 
 extension Session {
-    /// The answer to the request that opened the session, without the snapshot.
+    /// The head of the answer to a request that opens a session, without the session's snapshot.
     fileprivate var openedHead: HTTPResponse {
         HTTPResponse(status: 201, headers: [("Location", "/v1/sessions/\(id)")])
     }

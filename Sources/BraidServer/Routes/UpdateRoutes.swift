@@ -19,8 +19,8 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                         .badRequest,
                         "`\(name)` is for JSON only: an event stream waits by itself and has every revision.")
                 }
-                // A reconnecting reader sends the last event ID. It takes precedence over the `since` of the original
-                // URL (WHATWG HTML, 9.2.4).
+                // A reader that reconnects sends the ID of its last event. This ID takes precedence over the `since` of
+                // the original URL (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
                 let form = StreamForm(isSequential: isSequential, hasRowEvents: context.requester.role == .controller)
                 let account = context.account
@@ -56,7 +56,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
 private func eventStreamResponse(_ stream: ByteStream) -> HTTPResponse {
     let headers = [
         ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
-        ("X-Accel-Buffering", "no"),  // Otherwise nginx buffers events.
+        ("X-Accel-Buffering", "no"),  // Without this field, nginx buffers events.
     ]
     return HTTPResponse(status: 200, headers: headers, body: .stream(stream))
 }

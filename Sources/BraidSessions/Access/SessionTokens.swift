@@ -7,7 +7,7 @@ import Synchronization
 package struct SessionToken: Sendable {
     package let id: String
     package let role: Role
-    /// The session's number. A later session with the same ID has another number.
+    /// The number of the token's session. A later session with the same ID has another number.
     package let session: Int
     package let sessionID: String
     /// The time at which the token expires, in milliseconds since 1970.
@@ -24,11 +24,11 @@ package struct SessionToken: Sendable {
     }
 }
 
-/// A token as a request contains it.
+/// A token in the form in which a request contains it.
 package struct PresentedToken: Sendable {
     let text: String
     /// The token's SHA-256 digest. The store contains only digests, so that a reader of the database cannot use the
-    /// tokens. Comparing digests takes the same time wherever they differ.
+    /// tokens. Comparing two digests takes the same time wherever the digests differ.
     package let digest: SHA256Digest
 
     package init(_ text: String) {
@@ -39,13 +39,14 @@ package struct PresentedToken: Sendable {
 
 /// Creates, checks and revokes the tokens for single sessions.
 ///
-/// Tokens in use are cached in memory, so that requests do not wait for the store. A revocation removes the token from
-/// the cache and from the store before it is answered. Every stream and long poll is registered with its token and ends
+/// Tokens in use are cached in memory, so that requests do not wait for the store. A revocation is answered after the
+/// token is removed from the cache and from the store. Every stream and long poll is registered with its token and ends
 /// with the token.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
-        /// The number of revocations. If it has changed during a read of the store, the read token may be revoked.
+        /// The number of revocations. If the number changes while a token is read from the store, the token may be
+        /// revoked.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
@@ -56,7 +57,7 @@ package final class SessionTokens: Sendable {
     private struct Follower {
         let token: SessionToken
         let end: @Sendable () -> Void
-        /// Whether the stream or long poll still exists.
+        /// Whether the token's stream or long poll still exists.
         let isThere: @Sendable () -> Bool
     }
 
@@ -73,7 +74,7 @@ package final class SessionTokens: Sendable {
         self.ids = ids
     }
 
-    /// Creates a token for a session. The secret is returned here only: the store keeps its digest.
+    /// Creates a token for a session. Only this method returns the token's secret: the store keeps the secret's digest.
     package func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (
         token: String, stored: NewToken
     ) {
@@ -106,7 +107,7 @@ package final class SessionTokens: Sendable {
         return wasThere
     }
 
-    /// Removes a revoked token from the cache and ends its streams and long polls.
+    /// Removes a revoked token from the cache and ends the token's streams and long polls.
     func end(_ id: String) {
         let ended = state.withLock { state in
             state.revocations += 1
@@ -116,16 +117,16 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Ends the streams and long polls of revoked tokens. This server may have missed another server's revocation
-    /// notice.
+    /// Ends the streams and long polls of revoked tokens. Tokens are read again because this server may have missed
+    /// another server's notice of a revocation.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)
         }
     }
 
-    /// Removes the tokens of an ended session from the cache. Its streams and long polls stay open, so that they can
-    /// deliver the end of the session.
+    /// Removes the tokens of an ended session from the cache. The session's streams and long polls stay open to deliver
+    /// the end of the session.
     func revokeAll(of session: Int) {
         state.withLock { state in
             state.revocations += 1
@@ -153,8 +154,8 @@ package final class SessionTokens: Sendable {
 
     /// Returns the token from the cache or the store.
     ///
-    /// - Throws: `invalidToken`. An unknown token and a wrong secret cost the same work, so that timing does not tell
-    ///   them apart.
+    /// - Throws: `invalidToken`. An unknown token and a wrong secret cost the same work, so that the time of the answer
+    ///   does not tell which was wrong.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
@@ -176,7 +177,7 @@ package final class SessionTokens: Sendable {
             guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }
-                // Tokens in use are soon read again, so the cache needs no order of last use.
+                // Tokens in use are soon read again, so the token cache needs no order of last use.
                 if state.known.count >= Self.mostKnown { state.known = [:] }
                 state.known[id] = token
                 return true
@@ -185,7 +186,7 @@ package final class SessionTokens: Sendable {
         }
     }
 
-    /// Returns the ID in `braid_<id>.<secret>`.
+    /// Returns the ID of a token `braid_<id>.<secret>`.
     private static func id(in text: String) -> String? {
         guard text.hasPrefix(prefix), let end = text.firstIndex(of: ".") else { return nil }
         let id = text[..<end].dropFirst(prefix.utf8.count)
@@ -196,15 +197,16 @@ package final class SessionTokens: Sendable {
 // MARK: - Streams and long polls of a token
 
 extension SessionTokens {
-    /// Ends the stream when the token ends. Throws `invalidToken` if the token has already ended.
+    /// Registers a stream with its token, to end the stream when the token ends. Throws `invalidToken` if the token has
+    /// already ended.
     package func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
             stream?.endFromServer()
         }
     }
 
-    /// Runs the work and cancels it when the token ends. Then this method throws `invalidToken`, whatever the work
-    /// returned.
+    /// Runs the work of a long poll, and cancels the work when the token ends. If the token ends, this method throws
+    /// `invalidToken`, whatever the work returned.
     package func whileValid<Value: Sendable>(
         _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
     )
@@ -233,7 +235,7 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // Every revocation removes its token from the cache, so a cached token is not revoked.
+                // Every revocation removes the revoked token from the cache, so a cached token is not revoked.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
@@ -246,8 +248,8 @@ extension SessionTokens {
         }
     }
 
-    /// Ends the streams and long polls of expired tokens, once a second while there are any. It reads the clock each
-    /// time, because the system's time can be set.
+    /// Ends the streams and long polls of expired tokens, once a second while tokens have any. The sweep reads the
+    /// clock each time, because the system's time can be set.
     private func sweep() async {
         while true {
             try? await Task.sleep(for: .seconds(1))
@@ -266,14 +268,14 @@ extension SessionTokens {
 // MARK: - Digests as text
 
 extension Sequence<UInt8> {
-    /// The bytes as text: two lower-case hexadecimal digits for each byte.
+    /// The bytes of a digest as text: two lower-case hexadecimal digits for each byte.
     package var hexadecimal: String {
         map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }
 
 extension [UInt8] {
-    /// Creates the bytes from pairs of hexadecimal digits. Returns `nil` for any other text.
+    /// Creates the bytes of a digest from pairs of hexadecimal digits. Returns `nil` for any other text.
     fileprivate init?(hexadecimal text: String) {
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue.map(UInt8.init) }
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }

@@ -1,7 +1,7 @@
 import BraidEngine
 
 extension JSONText {
-    /// Creates an object with the given members.
+    /// Creates a JSON object with the given members.
     package init(object members: [(name: String, value: JSONText)]) {
         var writer = JSONWriter()
         writer.beginObject()
@@ -13,7 +13,7 @@ extension JSONText {
         self = writer.text
     }
 
-    /// Creates an array with the given elements.
+    /// Creates a JSON array with the given elements.
     package init(parts: [JSONText]) {
         var writer = JSONWriter()
         writer.beginArray()

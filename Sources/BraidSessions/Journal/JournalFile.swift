@@ -3,15 +3,16 @@ import BraidStore
 
 /// A session's journal as lines of JSON (NDJSON).
 ///
-/// - The first line describes the opening: `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`.
-/// - Each further line is a record: `{"revision", "at", "command", "update"}`.
+/// - The first line describes how the session was opened: `{"session", "epoch", "created", "opening", "description"?,
+///   "checkpoint"?}`.
+/// - Each further line is a record of one revision: `{"revision", "at", "command", "update"}`.
 ///
-/// If the journal does not reach back to the opening, the first line contains a checkpoint. It is the stored table at
-/// the revision before the first record.
+/// If the journal does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored
+/// table at the revision before the first record.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
-    /// Returns the first line, line feed included.
+    /// Returns the first line of a journal file, line feed included.
     static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -36,7 +37,7 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Returns the records as lines, line feeds included.
+    /// Returns the journal's records as lines, line feeds included.
     package static func lines(of records: [JournalRecord]) -> [UInt8] {
         var writer = JSONWriter()
         for record in records {
@@ -46,10 +47,10 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Applies the commands of a journal file again and returns the encoded snapshot that results.
+    /// Applies the commands of a journal file again, and returns the encoded snapshot after the last command.
     ///
     /// Commands are deterministic: templates read the record's time, and the models contain the ids.
-    /// - Throws: `JournalFault` with the number of the line.
+    /// - Throws: `JournalFault` with the number of the faulty line.
     package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
         var number = 0
@@ -102,7 +103,7 @@ package struct JournalFile {
                 model = try binder.openingTable(request.sections, cells: request.cells)
             }
             opening = model
-            // The server that committed the commands had already applied its limits.
+            // A replay needs no limits: the server that committed the commands had already applied its limits.
             binder.limits.templateSteps = .max
             if let checkpoint = line["checkpoint"] {
                 (model, snapshot, unpublished) = try StoredSession(checkpoint: checkpoint).restored(by: binder)

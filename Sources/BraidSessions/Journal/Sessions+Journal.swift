@@ -3,7 +3,7 @@ import BraidRuntime
 import BraidStore
 
 extension JournalRecord {
-    /// Writes the record as a JSON object, as the API and the journal file contain it.
+    /// Writes a journal record as a JSON object, in the form of the API and of the journal file.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")
@@ -19,7 +19,7 @@ extension JournalRecord {
 }
 
 extension Session {
-    /// Returns a page of the journal's records after a revision, and whether more records follow.
+    /// Returns a page of the journal's records after a revision, and whether more records follow the page.
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = feed.limits.longHistoryBytes
         var records = try await history(after: revision, limit: limit + 1, bytes: bytes)
@@ -34,7 +34,7 @@ extension Sessions {
     package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
-        // The task below holds the first lines until it has read the whole journal.
+        // The lease covers the first lines, which the task below holds until it has read the whole journal.
         let lease: Quota.Lease?
         do {
             lease = try start.lease(streams, for: account)
@@ -46,20 +46,21 @@ extension Sessions {
             do {
                 var lines = start, revision = through
                 while await body.writeWhole(lines.bytes, try lines.lease(streams, for: account)) {
-                    // A page fills the stream's queue, or contains one record that is larger.
+                    // A page of the journal fills the stream's queue, or contains one record that is larger than the
+                    // queue.
                     let records = try await store.journal(
                         of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
                     guard let first = records.first, let last = records.last else {
-                        // The store returns no records if the session has ended meanwhile.
+                        // The store returns no records if the session has ended since the first page was read.
                         return revision < facts.revision ? body.fail() : body.finish()
                     }
-                    // The next records were trimmed meanwhile.
+                    // Commits have trimmed the next records since the last page was read.
                     guard first.revision == revision + 1 else { return body.fail() }
                     revision = last.revision
                     lines = EventBytes(JournalFile.lines(of: records))
                 }
             } catch {
-                // The store failed, or there is no memory for a large record. The client notices that the body is
+                // The store failed, or there is no memory for a large record. `fail` shows the client that the body is
                 // incomplete.
                 body.fail()
             }
@@ -67,8 +68,8 @@ extension Sessions {
         return body
     }
 
-    /// Returns the first line of a journal file with the first page of records, and the revision of the last record in
-    /// that page. The file ends with the revision in `facts`.
+    /// Returns the first line of a journal file with the first page of records, and the revision of the page's last
+    /// record. The file ends with the revision in `facts`.
     private func journalFileStart(of id: String, pageBytes: Int) async throws -> (
         facts: SessionSummary, lines: EventBytes, through: Int
     ) {
@@ -80,8 +81,8 @@ extension Sessions {
             facts.revision = max(facts.revision, start)
             let records = try await store.journal(
                 of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
-            // Otherwise commits have trimmed the journal between the two reads, or the ID now belongs to another
-            // session.
+            // If the condition fails, commits have trimmed the journal between the two reads, or the ID now belongs to
+            // another session.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
                 checkpoint.map({ $0.facts.number == facts.number }) ?? true
             {

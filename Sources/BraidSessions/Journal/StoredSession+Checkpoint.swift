@@ -1,10 +1,9 @@
 import BraidEngine
 import BraidStore
 
-// The checkpoint in a journal file: a stored table as JSON,
-// `{"revision", "at", "nextKey", "nextSection", "state", "displayedSections"?, "cells"?, "sections", "published"?}`.
-// Each section contains its rows as `[key, rank, id, model]`. `published` contains the table that clients see, if it
-// differs from the stored one.
+// The checkpoint in a journal file: a stored table as JSON, `{"revision", "at", "nextKey", "nextSection", "state",
+// "displayedSections"?, "cells"?, "sections", "published"?}`. Each section of a checkpoint contains its rows as `[key,
+// rank, id, model]`. `published` contains the table that clients see, if that table differs from the stored table.
 extension StoredSession {
     func writeCheckpoint(to writer: inout JSONWriter) {
         writer.beginObject()

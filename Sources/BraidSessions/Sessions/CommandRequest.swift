@@ -4,7 +4,7 @@ import BraidStore
 
 /// A command for a session, with the options of its request.
 package struct CommandRequest: Sendable {
-    /// The command of a request.
+    /// What a request asks of a session: a command or a reset.
     package enum Content: Sendable {
         /// A command and its text in the journal.
         case command(Command, text: JSONText)
@@ -16,12 +16,12 @@ package struct CommandRequest: Sendable {
     package struct Options: Sendable {
         /// Whether the command is computed and answered, but not stored.
         package var dryRun = false
-        /// A condition on the session's position. It is checked when the command has the session's lock.
+        /// A condition on the session's position. The condition is checked when the command has the session's lock.
         package var condition: PositionCondition?
         /// The position whose index paths and ids the command uses. The session rebases the command from this position
-        /// to the current one. `nil`: the command refers to the current table.
+        /// to the current one. If `nil`, the command refers to the current table.
         package var base: Position?
-        /// The requester's role. It decides which limits apply.
+        /// The requester's role, which decides the limits of the command.
         package var role = Role.controller
 
         package init() {}
@@ -34,8 +34,8 @@ package struct CommandRequest: Sendable {
 
         /// - Parameters:
         ///   - answer: encodes the answer to a command.
-        ///   - refusal: encodes the answer to an error that the client caused. It returns `nil` if the store should
-        ///     keep no answer.
+        ///   - refusal: encodes the answer to an error that the client caused. The closure returns `nil` if the store
+        ///     should keep no answer.
         package init(
             answer: @escaping @Sendable (Session, Session.Answer) -> JSONText,
             refusal: @escaping @Sendable (any Error) -> JSONText?
@@ -48,7 +48,7 @@ package struct CommandRequest: Sendable {
     /// The id of the session.
     let session: String
     /// The number of the only session that the requester may use, or `nil` if the requester may use every session. The
-    /// number matters because another session may have been opened with the same ID.
+    /// ID alone is not enough because another session may have been opened with the same ID.
     let sessionNumber: Int?
     let content: Content
     let options: Options
@@ -71,14 +71,15 @@ package struct CommandRequest: Sendable {
 extension Sessions {
     /// Executes a command.
     ///
-    /// - Throws: ``SessionError``, a `Refusal` of the engine, or a `StoreError`. In each case the command has changed
-    ///   nothing. Throws `CancellationError` if the task is cancelled before the command gets the session's lock.
+    /// - Throws: ``SessionError``, a `Refusal` of the engine, or a `StoreError`. A command with such an error has
+    ///   changed nothing. Throws `CancellationError` if the task is cancelled before the command gets the session's
+    ///   lock.
     package func perform(_ request: CommandRequest) async throws -> (session: Session, answer: Session.Answer) {
         try await perform(request, keep: nil)
     }
 
-    /// Executes a command and stores its answer with the key. If the store already contains an answer for the key,
-    /// returns that answer instead.
+    /// Executes a command and stores its answer with the key. If the store already contains an answer for the request's
+    /// key, returns that answer instead.
     package func perform(
         _ request: CommandRequest, once key: IdempotencyKey, _ encoding: CommandRequest.AnswerEncoding
     ) async throws -> Once<(session: Session, answer: Session.Answer)> {
@@ -96,7 +97,8 @@ extension Sessions {
             let (command, text) = try await command(of: request, for: session)
             do {
                 try limits.check(command, of: request.options.role)
-                // Choose the executor before waiting for the lock, so that no thread is blocked meanwhile.
+                // Choose the worker pool before waiting for the session's lock, so that no thread is blocked during the
+                // wait.
                 let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: command)]) {
                     try await session.perform(command, text: text, request.options, keep: keep)
                 }
@@ -120,7 +122,7 @@ extension Sessions {
                 return (.reset(to: try await session.openingTable()), JSONText(object: [("reset", .emptyObject)]))
             }
         } catch {
-            // If another server has ended the session, `refresh` throws `StaleSession` and the error is no refusal.
+            // If another server has ended the session, `refresh` throws `StaleSession` instead of the refusal.
             try await session.refresh()
             throw error
         }

@@ -2,15 +2,15 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-// Sessions in a store that several servers share. The session in memory is then a copy.
+// Sessions in a store that several servers share. A session in a server's memory is a copy of the stored session.
 //
-// - A command learns from its commit that the copy is behind. A read asks the store first.
-// - A copy catches up by applying the other servers' commands from the journal again. The cost depends on the commands,
-//   not on the size of the session.
+// - A command learns from its commit that the server's copy is behind. A read asks the store first.
+// - A copy catches up by applying the other servers' commands from the journal again. The cost of catching up depends
+//   on the commands, not on the size of the session.
 
 extension Session {
-    /// Updates the copy to a revision that is at least the one stored at the time of the call. Throws `StaleSession` if
-    /// the copy cannot catch up.
+    /// Updates this server's copy to the revision that is stored at the time of the call, or to a later one. Throws
+    /// `StaleSession` if the copy cannot catch up.
     func refresh() async throws {
         guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return }
         try await commands.lock()
@@ -23,7 +23,8 @@ extension Session {
         await endTurn()
     }
 
-    /// Refreshes the copy in the background, for its followers. If this fails, the next notice tries again.
+    /// Refreshes this server's copy in the background, for its followers. If the refresh fails, the next notice starts
+    /// another one.
     func refreshSoon() { Task { try? await refresh() } }
 
     /// Handles the notice that another server has committed `revision`.
@@ -31,14 +32,15 @@ extension Session {
         if feed.hear(revision: revision) { refreshSoon() }
     }
 
-    /// Refreshes the copy for a caller that holds the session's lock. Returns whether the copy was behind.
+    /// Refreshes this server's copy for a caller that holds the session's lock. Returns whether the copy was behind the
+    /// store.
     func catchUp() async throws -> Bool {
         guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return false }
         try await follow(through: revision)
         return true
     }
 
-    /// Returns the revision in the store, or `nil` if servers cannot share the store.
+    /// Returns the session's revision in the store, or `nil` if servers cannot share the store.
     private func storedRevision() async throws -> Int? {
         guard let sharing = store.sharing else { return nil }
         let before = current
@@ -47,8 +49,8 @@ extension Session {
             markStale(.ended)
             throw StaleSession()
         }
-        // The database has lost commits: a standby that had not received them took over. The stored state is
-        // authoritative.
+        // The database has lost commits: a standby that had not received the commits took over. The stored state is
+        // authoritative, so the copy is stale.
         guard stored.number > before.snapshot.revision || stored == before.stored else {
             markStale()
             throw StaleSession()
@@ -59,11 +61,11 @@ extension Session {
     private func follow(through revision: Int) async throws {
         while case let position = current.stored, position.number < revision {
             if isStale { throw StaleSession() }
-            // Read the copy's own revision as well, to check that the journal contains the same one. Revision 0 has no
-            // record, as the epoch identifies it.
+            // Read the record of the copy's own revision as well, to check that the journal contains the same revision.
+            // Revision 0 has no record, as the epoch identifies revision 0.
             var records = try await history(
                 after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
-            // The record of the copy's own revision may fill a page.
+            // The record of the copy's own revision may fill a page of the journal, so read the next page.
             if records.count == 1, records[0].revision == position.number {
                 records += try await history(
                     after: position.number, limit: feed.limits.historyPage, bytes: Self.pageBytes)
@@ -77,7 +79,7 @@ extension Session {
                 for record in news { try await apply(record) }
             } catch {
                 // The journal does not reach back to the copy's revision, or contains another history. The stored state
-                // is authoritative.
+                // is authoritative, so the copy is stale.
                 markStale()
                 throw StaleSession()
             }
@@ -117,11 +119,12 @@ extension Session {
 extension Session {
     /// Prepares the next attempt of a command that has lost `races` commits to other servers.
     ///
-    /// After the first lost race the copy only catches up. From the second on, this server takes the session's turn, so
-    /// that no other server may commit to the session.
+    /// After the first lost race, this server's copy only catches up. From the second lost race on, this server takes
+    /// the session's turn, so that no other server may commit to the session.
     func makeWay(afterRaces races: Int) async throws {
         metrics.lostRaces.add()
-        // The machine of another server has failed in the middle of a commit. The database will notice.
+        // The machine of another server has probably failed in the middle of a commit. The database will notice that
+        // failure.
         guard races < Self.mostRaces else { throw StoreError.revisionConflict }
         guard let sharing = store.sharing, races >= 2 else { return _ = try await catchUp() }
         if sharedTurn.withLock({ $0 == nil }) {
@@ -134,8 +137,8 @@ extension Session {
         _ = try await catchUp()
     }
 
-    /// Unlocks the session for this server's next command. Ends the turn if no command is waiting or the turn has
-    /// lasted longer than `longestTurn`, so that the other servers can commit.
+    /// Unlocks the session for this server's next command. Ends this server's turn if no command is waiting or the turn
+    /// has lasted longer than `longestTurn`, so that the other servers can commit.
     func endTurn() async {
         let isDue = sharedTurn.withLock { since in
             guard let begin = since, !commands.isAwaited || .now - begin > Self.longestTurn else { return false }
@@ -153,8 +156,8 @@ extension Session {
 extension Command {
     static func isReset(journalText text: JSONText) -> Bool { text["reset"] != nil }
 
-    /// Reads a command from its text in the journal. The text of a reset contains no table, so `isReset` must be
-    /// checked first.
+    /// Reads a command from its text in the journal. The text of a reset contains no table, so callers must check
+    /// `isReset` first.
     package init(journalText text: JSONText) throws {
         if let transaction = text["transactions"] {
             try self.init(resource: "transactions", body: transaction)

@@ -15,8 +15,8 @@ package struct SnapshotWindow: Sendable {
 }
 
 extension Session {
-    /// Returns the encoded snapshot and its revision. A snapshot of at most `cachedBytes` is cached until the next
-    /// commit.
+    /// Returns the session's encoded snapshot and its revision. A snapshot of at most `cachedBytes` is cached until the
+    /// next commit.
     package func encodedSnapshot() -> (revision: Int, bytes: [UInt8]) {
         let state = current
         if let encoded = state.encoded { return (state.snapshot.revision, encoded) }
@@ -27,7 +27,7 @@ extension Session {
 
     private static let cachedBytes = 1 << 20
 
-    /// Whether encoding the snapshot is too much work for an event loop's thread.
+    /// Whether encoding the session's snapshot is too much work for an event loop's thread.
     package var isLarge: Bool {
         let state = current
         return state.encoded == nil
@@ -35,8 +35,8 @@ extension Session {
     }
     static let largeRowCount = 2_000
 
-    /// Returns the snapshot as a stream that is encoded while it is sent. A reader needs a few megabytes of memory,
-    /// however large the snapshot is.
+    /// Returns the session's snapshot as a stream that is encoded while it is sent. A reader needs a few megabytes of
+    /// memory, however large the snapshot is.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
@@ -51,11 +51,11 @@ extension Session {
     }
 
     private static let pieceBytes = 256 * 1024
-    /// The number of pieces that are encoded ahead of the sending. With fewer, the encoding thread and the sending
-    /// thread would keep waiting for each other.
+    /// The number of pieces of a snapshot that are encoded ahead of the sending. With fewer pieces, the encoding thread
+    /// and the sending thread would keep waiting for each other.
     private static let queuedPieces = 8
 
-    /// Returns an encoded snapshot with the rows of a window only. Throws `rowNotFound` if the section is not
+    /// Returns an encoded snapshot with the rows of a window only. Throws `rowNotFound` if the window's section is not
     /// displayed.
     package func encodedSnapshot(window: SnapshotWindow) throws -> (revision: Int, bytes: [UInt8]) {
         let snapshot = current.snapshot
@@ -77,7 +77,8 @@ extension Session {
 }
 
 extension ByteStream {
-    /// Writes the bytes as soon as the stream has room. Returns `false` if the stream is closed.
+    /// Writes one piece of bytes as soon as the stream has room for the whole piece. Returns `false` if the stream is
+    /// closed.
     func writeWhole(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) async -> Bool {
         while true {
             switch write(bytes, lease) {

@@ -3,17 +3,17 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// One live session: its committed state, which every thread can read, and the queue of its commands.
+/// A session in memory: the session's committed state, which every thread can read, and the queue of its commands.
 ///
-/// Commands run one at a time, in order of arrival. A plain actor is not enough: it interleaves other work at every
-/// `await`, and the next command must see what the previous one committed.
+/// Commands run one at a time, in order of arrival. A plain actor is not enough: an actor interleaves other work at
+/// every `await`. But the next command must see what the previous command committed.
 package final class Session: Sendable {
     package let id: String
-    /// The session's number in the store. It is never used again.
+    /// The session's number in the store. No later session gets this number.
     package let number: Int
     /// The table's name. `nil` for a session that was opened without a table.
     package let table: String?
-    /// The session's epoch. The store assigns a new one when it may have lost revisions.
+    /// The session's epoch. The store assigns a new epoch when it may have lost revisions.
     package let epoch: String
     let created: Int
     let binder: Binder
@@ -23,11 +23,11 @@ package final class Session: Sendable {
     let descriptions: CompiledDescriptions
     /// The lock that a command holds while it is executed.
     let commands = FIFOLock()
-    /// The lock of requests that read much of the session: a long history, or a large table that is written indented.
-    /// Such a request needs a multiple of its answer's size in memory, so each session runs one at a time.
+    /// The lock of requests that read much of the session: a long history, or a large table that is written indented. A
+    /// large read needs a multiple of its answer's size in memory, so each session runs one large read at a time.
     package let largeReads = FIFOLock()
     /// The time since which this server has the session's turn: no other server may commit. `nil` without the turn.
-    /// Only the holder of `commands` may use it.
+    /// Only the holder of `commands` may use this property.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     private let committed: Mutex<Committed>
     let metrics: SessionMetrics
@@ -38,17 +38,19 @@ package final class Session: Sendable {
     /// The engine's time for the last command of each kind, in nanoseconds.
     private let engineTimes = Mutex<[String: Int]>([:])
 
-    /// The state of one revision. It is replaced as a whole, and only after the revision is on disk.
+    /// The session's state at one revision. A new revision replaces the whole state, and only after the revision is on
+    /// disk.
     struct Committed: Sendable {
         var model: TableModel
-        /// The snapshot that clients see: the snapshot of `model`, unless there are unpublished changes.
+        /// The snapshot that clients see: the snapshot of `model`, unless the session has unpublished changes.
         var snapshot: Snapshot
         var unpublished: Unpublished?
         /// The time of the revision, in milliseconds since 1970.
         var updated: Int
-        /// The encoded snapshot, if it is cached.
+        /// The encoded snapshot, if the session caches it.
         var encoded: [UInt8]?
-        /// Whether the session was ended or dropped from memory. Its users must then look it up again.
+        /// Whether the session was ended or dropped from memory. Users of a stale session must look the session up
+        /// again.
         var isStale = false
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
@@ -78,14 +80,14 @@ package final class Session: Sendable {
     var current: Committed { committed.withLock { $0 } }
     var isStale: Bool { committed.withLock { $0.isStale } }
 
-    /// Marks the session stale, so that its users look it up again. The feed tells its followers why.
+    /// Marks the session stale, so that its users look it up again. The feed tells the session's followers why.
     func markStale(_ end: ChangeFeed.End = .dropped) {
         committed.withLock { $0.isStale = true }
         feed.close(end)
     }
 
     /// Returns the worker pool for a command, from the estimated cost of the command and the time of the last command
-    /// of its kind. Refused commands and dry runs count as well.
+    /// of its kind. The times of refused commands and dry runs count as well.
     func lane(for command: Command) -> Workers.Lane {
         let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }
         return time > Self.longTime
@@ -93,22 +95,23 @@ package final class Session: Sendable {
             ? .long : .short
     }
 
-    /// In nanoseconds.
+    /// The engine's time from which a command runs on the long pool, in nanoseconds.
     private static let longTime = 2_000_000
-    /// In rows.
+    /// The estimated cost from which a command runs on the long pool, in rows.
     private static let longCost = 1_000
 
     /// Notes that a request uses the session.
     func use() { unusedSweeps.store(0, ordering: .relaxed) }
 
-    /// Counts a sweep. Returns whether no request has used the session for the given number of sweeps.
+    /// Counts a sweep for idle sessions. Returns whether no request has used the session for the given number of
+    /// sweeps.
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
 
-    /// Marks the session stale if it has no followers and no command is running. The store contains all of its state.
-    /// Returns whether the session may be dropped from memory.
+    /// Marks the session stale if it has no followers and no command is running. The store contains the session's whole
+    /// state. Returns whether the session may be dropped from memory.
     func unload() -> Bool {
-        // While this method holds the lock, no commit is running. A command that waits for the lock then finds the
-        // session stale and looks it up again.
+        // While this method holds the lock of commands, no commit is running. A command that waits for the lock finds
+        // the session stale and looks it up again.
         guard commands.lockIfFree() else { return false }
         defer { commands.unlock() }
         guard feed.closeIfUnfollowed() else { return false }
@@ -132,10 +135,10 @@ package final class Session: Sendable {
         package var kind: Outcome.Kind
         /// The revision after the command. After a dry run, the revision that the command would lead to.
         package var revision: Int
-        /// The session's current revision. After a dry run, the revision before the one in `revision`.
+        /// The session's current revision. After a dry run, the session is still at the revision before the command.
         package var committed: Int
         package var update: BatchUpdate
-        /// The update as JSON, as the journal contains it.
+        /// The command's update as JSON, as the journal contains it.
         package var updateText: JSONText
         /// The snapshot after the command.
         package var snapshot: Snapshot
@@ -151,11 +154,11 @@ package final class Session: Sendable {
     }
 
     /// Reads the records of the `count` revisions after `revision` and passes them to `body`. If the journal does not
-    /// contain them all, `body` gets fewer.
+    /// contain all of these records, `body` gets fewer.
     ///
     /// The records are read a page at a time. A history of more than one page holds a lease of the memory for answers
-    /// while `body` runs. This method never waits for memory.
-    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory.
+    /// while `body` runs. Reading a history never waits for memory.
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the history.
     func withHistory<Value>(
         after revision: Int, count: Int, for account: Quota.Account, _ body: ([JournalRecord]) throws -> Value
     ) async throws -> Value {
@@ -180,11 +183,11 @@ package final class Session: Sendable {
         return try body(records)
     }
 
-    /// Executes a command. Clients see its result only after it is on disk.
+    /// Executes a command. Clients see the command's result only after the result is on disk.
     ///
     /// - Parameter keep: makes the answer that is stored with the command, for a retry.
-    /// - Throws: `CancellationError` if the task is cancelled before the command gets the session's lock. The command
-    ///   has then changed nothing.
+    /// - Throws: `CancellationError` if the task is cancelled before the command gets the session's lock. A cancelled
+    ///   command has changed nothing.
     func perform(
         _ command: Command, text: JSONText, _ options: CommandRequest.Options,
         keep: (@Sendable (Session, Answer) -> KeptAnswer)?
@@ -198,7 +201,7 @@ package final class Session: Sendable {
                 do {
                     trial = try await attempt(command, text, options)
                 } catch {
-                    // The error may only be due to a copy that is behind.
+                    // The command may have failed only because this server's copy of the session is behind.
                     guard try await catchUp() else { throw error }
                     continue
                 }
@@ -222,11 +225,11 @@ package final class Session: Sendable {
         return try result.get()
     }
 
-    /// The result of a command before it is stored.
+    /// The result of a command before the result is stored.
     private struct Trial {
         var answer: Answer
         var outcome: Outcome
-        /// The state to which the command was applied.
+        /// The session's state to which the command was applied.
         var before: Committed
         var text: JSONText
         var at: Int
@@ -267,10 +270,10 @@ package final class Session: Sendable {
         return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
     }
 
-    /// Stores the result and publishes it. Returns `false` if another server committed the revision first.
+    /// Stores and publishes the result of a command. Returns `false` if another server committed the revision first.
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
         let outcome = trial.outcome, rowEvents = outcome.rowEvents.map(\.json), kept = keep?(self, trial.answer)
-        // Another session was opened with the same ID after the key was looked up.
+        // Another session was opened with the same ID after the idempotency key was looked up.
         if let kept, kept.session != number { throw StaleSession() }
         do {
             try await store.commit(
@@ -285,7 +288,7 @@ package final class Session: Sendable {
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
         } catch StoreError.sessionMissing where store.sharing != nil {
-            // Another server has ended the session, and may have opened another one with its ID.
+            // Another server has ended the session, and may have opened another session with the same ID.
             markStale(.ended)
             throw StaleSession()
         } catch {
@@ -363,5 +366,6 @@ extension Session {
     }
 }
 
-/// The error for a session that was ended or dropped from memory after it was looked up. The caller looks it up again.
+/// The error for a session that was ended or dropped from memory after it was looked up. The caller looks the session
+/// up again.
 struct StaleSession: Error {}

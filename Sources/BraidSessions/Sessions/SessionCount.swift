@@ -1,15 +1,15 @@
 import BraidStore
 import Synchronization
 
-/// The number of stored sessions, and the limit for it. Sessions outside memory count as well.
+/// The number of stored sessions, and the limit for this number. Sessions outside memory count as well.
 final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
-    /// The count and the time of its last reading. `nil` before the first use, so that a server starts without reading
-    /// sessions.
+    /// The count of sessions and the time at which it was last read. `nil` before the first use, so that a server
+    /// starts without reading sessions.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// The time for which a count is valid if servers share the store. This server does not notice the sessions that
-    /// other servers open and end.
+    /// The time for which a count of sessions is valid if servers share the store. The count becomes outdated because
+    /// this server does not notice the sessions that other servers open and end.
     private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {
@@ -17,8 +17,8 @@ final class SessionCount: Sendable {
         self.store = store
     }
 
-    /// Reads the count from the store if it is unknown or outdated. Callers await this before they open or end a
-    /// session, as a reading in between might miss the change.
+    /// Reads the count of sessions from the store if the count is unknown or outdated. Callers await this method before
+    /// they open or end a session, as a later reading might miss the change.
     ///
     /// - Complexity: O(sessions in the store) when the count is read.
     func prepare() async throws {

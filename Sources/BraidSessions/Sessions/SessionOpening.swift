@@ -9,12 +9,12 @@ package struct SessionOpening: Sendable {
         case inline(JSONText)
     }
 
-    /// The table. `nil` for a session without a table, which contains `sections`.
+    /// The session's table. `nil` for a session without a table, which contains `sections`.
     package var table: Table?
     package var id: String?
     /// The models of each section, instead of the description's models.
     package var models: [(section: SectionID, models: [JSONText])] = []
-    /// The state, instead of the description's state.
+    /// The session's state, instead of the description's state.
     package var state: JSONText?
     /// The sections of a session without a table.
     package var sections: [SectionContent] = []
@@ -25,7 +25,7 @@ package struct SessionOpening: Sendable {
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections"]
 
-    /// Parses the body of a request. Throws a `Refusal` with the JSON Pointer of the fault.
+    /// Parses the body of a request to open a session. Throws a `Refusal` with the JSON Pointer of the fault.
     package init(_ body: JSONText) throws {
         guard let members = body.members() else {
             throw Refusal(

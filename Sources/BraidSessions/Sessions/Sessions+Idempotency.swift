@@ -2,13 +2,13 @@ import BraidEngine
 import BraidStore
 import Synchronization
 
-/// The idempotency key of a request, with its requester and a hash of the request.
+/// The idempotency key of a request, with the requester and a hash of the request.
 package struct IdempotencyKey: Sendable {
     let key: String
     /// The ID of the requester's token, or the empty string for a controller. Each requester has a separate set of
-    /// keys.
+    /// idempotency keys.
     let requester: String
-    /// The hash of the request. A key is valid for one request only.
+    /// The hash of the request. An idempotency key is valid for one request only.
     let request: Int
 
     package init(key: String, requester: String, request: Int) {
@@ -18,7 +18,7 @@ package struct IdempotencyKey: Sendable {
     }
 }
 
-/// The keys of the requests that are being answered.
+/// The idempotency keys of the requests that are being answered.
 final class KeysUnderWay: Sendable {
     private struct Name: Hashable {
         var session: Int
@@ -27,8 +27,8 @@ final class KeysUnderWay: Sendable {
     }
     private let names = Mutex<Set<Name>>([])
 
-    /// Runs `body` while the key is reserved. Throws `idempotencyKeyInUse` if another request with the key is being
-    /// answered.
+    /// Runs `body` while the idempotency key is reserved. Throws `idempotencyKeyInUse` if another request with the key
+    /// is being answered.
     func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value
     {
         let name = Name(session: session, requester: key.requester, key: key.key)
@@ -47,24 +47,24 @@ extension Sessions {
     /// The result of a request with an idempotency key.
     package enum Once<Value> {
         case done(Value)
-        /// The answer that is stored with the key.
+        /// The answer that is stored with the key, because the request was answered before.
         case replayed(JSONText)
     }
 
-    /// Performs a request once. If the store contains an answer for its key, returns that answer instead.
+    /// Performs a request once. If the store contains an answer for the request's key, returns that answer instead.
     ///
     /// - Parameters:
     ///   - session: the number of the session that the request is for, or 0 if the request opens a session.
-    ///   - refusal: encodes the answer to an error that the client caused. It returns `nil` if the store should keep no
-    ///     answer.
-    ///   - body: performs the request. It must store the result of `keep` in the same transaction as its changes. If it
-    ///     stores no changes, it stores that result alone.
+    ///   - refusal: encodes the answer to an error that the client caused. The closure returns `nil` if the store
+    ///     should keep no answer.
+    ///   - body: performs the request. The closure must store the result of `keep` in the same transaction as its
+    ///     changes. A closure that stores no changes stores the result of `keep` alone.
     package func once<Value>(
         _ key: IdempotencyKey, session: Int, refusal: (any Error) -> JSONText?,
         _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value
     ) async throws -> Once<Value> {
         try await keysUnderWay.holding(key, of: session) {
-            // Start again if another server has stored an answer meanwhile.
+            // Repeat the attempt if another server has stored an answer for the key in the meantime.
             while true {
                 if let kept = try await answer(to: key, of: session) { return .replayed(kept) }
                 let clock = clock
@@ -78,11 +78,11 @@ extension Sessions {
                 } catch StoreError.answered {
                     continue
                 } catch {
-                    // A refusal is an answer and is stored. A failure of the server is not, so that a retry can
+                    // The answer with a refusal is stored. A failure of the server is not stored, so that a retry can
                     // succeed.
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
-                        // Another server may have executed the same request meanwhile.
+                        // Another server may have executed the same request since the key was looked up.
                         if store.sharing != nil, try await stored(key, of: session) != nil { continue }
                         throw error
                     }
@@ -98,7 +98,8 @@ extension Sessions {
         }
     }
 
-    /// Returns the stored answer for a key. Throws `idempotencyKeyReused` if the key belongs to another request.
+    /// Returns the stored answer for an idempotency key. Throws `idempotencyKeyReused` if the key belongs to another
+    /// request.
     private func answer(to key: IdempotencyKey, of session: Int) async throws -> JSONText? {
         guard let kept = try await stored(key, of: session) else { return nil }
         guard kept.request == key.request else {

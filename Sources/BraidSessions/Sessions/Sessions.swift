@@ -4,7 +4,8 @@ import BraidStore
 import Logging
 import Synchronization
 
-/// The sessions of this server. It loads sessions from the store and keeps those in use in memory.
+/// The sessions of this server. Sessions are loaded from the store, and stay in memory until no request has used them
+/// for some time.
 package final class Sessions: Sendable {
     package let store: any SessionStore
     let clock: Clock
@@ -72,14 +73,15 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// Returns the session if it is in memory. If servers share the store, it may be behind.
+    /// Returns the session if it is in memory. If servers share the store, the session in memory may be behind the
+    /// store.
     package func inMemory(_ id: String) -> Session? {
         guard let session = live.withLock({ $0.byID[id] }), !session.isStale else { return nil }
         session.use()
         return session
     }
 
-    /// Returns the session if it is in memory and current. Returns `nil` if servers share the store.
+    /// Returns the session if it is in memory and certainly current. Always returns `nil` if servers share the store.
     package func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
 
     /// All sessions in memory.
@@ -88,13 +90,16 @@ package final class Sessions: Sendable {
     /// Removes a stale session from memory.
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
-    /// Returns the session at a revision that is at least the one stored at the time of the call. Throws `noSession`.
+    /// Returns the session at the revision that is stored at the time of the call, or at a later one. Throws
+    /// `noSession`.
     package func current(_ id: String) async throws -> Session { try await withCurrent(id) { $0 } }
 
-    /// Returns the session from memory or the store. If servers share the store, it may be behind. Throws `noSession`.
+    /// Returns the session from memory or the store. If servers share the store, the returned session may be behind the
+    /// store. Throws `noSession`.
     func session(_ id: String) async throws -> Session {
-        // Concurrent calls for one ID share one read. If that read began before this call and found no session, another
-        // server may have opened one in between. So this call reads once more.
+        // Concurrent calls for one ID share one read of the store. If the shared read began before this call and found
+        // no session, another server may have opened a session in between. So a call that shared the read and found no
+        // session reads once more.
         for _ in 0..<2 {
             if let session = inMemory(id) { return session }
             let (task, isOwn) = loading.withLock { loading in
@@ -128,11 +133,11 @@ package final class Sessions: Sendable {
                 streams: streams, metrics: metrics))
     }
 
-    /// Adds a session to memory, or returns the one that is already there. Returns `nil` if the session was ended
-    /// meanwhile.
+    /// Adds a session to memory, or returns the session that memory already contains. Returns `nil` if the session was
+    /// ended since it was read.
     ///
-    /// `end` deletes a session from the store first and from memory second. So this method adds the session first and
-    /// then checks that the store still contains it.
+    /// `end` deletes a session from the store first and from memory second. So this method adds the session to memory
+    /// first and then checks that the store still contains the session.
     private func adopt(_ session: Session) async throws -> Session? {
         let (adopted, replaced) = live.withLock { live in
             let other = live.byID[session.id]
@@ -140,14 +145,14 @@ package final class Sessions: Sendable {
             live.add(session)
             return (session, other)
         }
-        // Another server has ended the replaced session, or it is stale already.
+        // Another server has ended the replaced session, or the replaced session is stale already.
         replaced?.markStale(.ended)
         let facts = try await store.sessionSummary(session.id)
         guard facts?.number == adopted.number else {
             forget(adopted.number)
             return nil
         }
-        // All sessions got new epochs while this one was read.
+        // All sessions got new epochs while this session was read from the store.
         guard facts?.epoch == adopted.epoch else {
             adopted.markStale()
             throw StaleSession()
@@ -157,7 +162,7 @@ package final class Sessions: Sendable {
 
     func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
 
-    /// Removes an ended session from memory and tells its followers that it has ended.
+    /// Removes an ended session from memory and tells the session's followers about the end.
     func forget(_ number: Int) {
         let session = live.withLock { live in
             let session = live.byNumber[number]
@@ -172,12 +177,12 @@ package final class Sessions: Sendable {
     /// Opens a session.
     ///
     /// - Parameters:
-    ///   - text: the request's body. The store keeps it for `reset` and `replay`.
+    ///   - text: the request's body, which the store keeps for `reset` and `replay`.
     ///   - keep: makes the answer that is stored with the session, for a retry.
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
-        // The store has released its copies by the time this method returns.
+        // The store has released its copies of the body by the time this method returns.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
         let (table, unlimited) = try await boundTable(opening)
         let binder = limited(unlimited)
@@ -209,7 +214,7 @@ package final class Sessions: Sendable {
                     nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
                     sections: model.sections.map(\.facts),
                     rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
-                    // The store assigns the number, and the answer does not contain it.
+                    // The store assigns the session's number, and the answer does not contain this number.
                     answer: keep?(session())))
         } catch {
             count.removeOne()
@@ -218,7 +223,7 @@ package final class Sessions: Sendable {
         let session = session()
         logger.debug("session \(id) opened")
         do {
-            // If the session was ended at once, it was opened all the same.
+            // A session that was ended at once was opened all the same, so return the session.
             return try await adopt(session) ?? session
         } catch is StaleSession {
             return session
@@ -239,7 +244,7 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// Returns the description that the session is opened with, if it has a table, and its binder.
+    /// Returns the session's binder, and the description that the session is opened with if it has a table.
     private func boundTable(_ opening: SessionOpening) async throws -> (
         table: (description: TableDescription, version: Int?)?, binder: Binder
     ) {
@@ -263,7 +268,7 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// Ends a session. With a condition, ends it only if the condition is met.
+    /// Ends a session. With a condition, ends the session only if the condition is met.
     package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
@@ -279,11 +284,11 @@ package final class Sessions: Sendable {
                 return tokens.revokeAll(of: number)
             }
             if facts == nil { throw SessionError(noSession: id) }
-            // The session has changed meanwhile: check the condition again.
+            // The session has changed since the condition was checked, so check the condition again.
         }
     }
 
-    /// Passes the session to `body`, at a revision that is at least the one stored at the time of the call.
+    /// Passes the session to `body`, at the revision that is stored at the time of the call or at a later one.
     package func withCurrent<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         try await with(id) { session in
             try await session.refresh()

@@ -3,7 +3,7 @@ import BraidStore
 
 // Conversions of stored sessions to the engine's types.
 extension StoredSession {
-    /// Returns the session's binder: that of its description, or the common binder of sessions without a table.
+    /// Returns the session's binder: the binder of its description, or the common binder of sessions without a table.
     func binder(_ descriptions: CompiledDescriptions) throws -> Binder {
         if facts.table == nil { return Binder.dataSource.showing(empty: description) }
         guard let description else {
@@ -24,7 +24,7 @@ extension StoredSession {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
             return (model.sharingModels(with: snapshot), snapshot, nil)
         }
-        // Templates may use the time, so the snapshot needs the time of publication.
+        // Templates may use the current time, so the published snapshot is rendered with the time of publication.
         let shown = try table(published.sections, published.displayedSections)
         return (
             model,

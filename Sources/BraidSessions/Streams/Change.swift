@@ -7,7 +7,7 @@ import Synchronization
 package struct StreamForm: Sendable, Hashable {
     /// Whether updates contain `operations` instead of `stages`.
     package var isSequential: Bool
-    /// Whether the stream contains taps and cell events. Controllers receive them.
+    /// Whether the stream contains taps and cell events, as controllers receive them.
     package var hasRowEvents: Bool
 
     package init(isSequential: Bool = false, hasRowEvents: Bool = true) {
@@ -16,7 +16,8 @@ package struct StreamForm: Sendable, Hashable {
     }
 }
 
-/// One committed revision for the subscribers. Its events are encoded once, however many subscribers there are.
+/// One committed revision of a session, in the form in which subscribers receive it. The revision's events are encoded
+/// once, however many subscribers there are.
 final class Change: Sendable {
     let epoch: String
     let revision: Int
@@ -41,7 +42,7 @@ final class Change: Sendable {
     /// The approximate memory of the revision, in bytes.
     var size: Int { rowEvents.reduce(256 + updateText.count) { $0 + $1.count } }
 
-    /// Returns the revision's events. They are empty if the revision has none in this form.
+    /// Returns the revision's encoded events. The bytes are empty if the revision has no events in this form.
     func events(_ form: StreamForm) -> EventBytes {
         encoded.withLock { encoded in
             if let events = encoded.events[form] { return events }
@@ -68,8 +69,8 @@ final class Change: Sendable {
     /// Returns the bytes of a revision's events.
     ///
     /// Taps and cell events precede the update that they caused, because their index paths refer to the table before
-    /// it. Only the last event carries the position. So a reader that loses the connection between two events receives
-    /// the whole revision again.
+    /// the update. Only the last event of a revision carries the position. So a reader that loses the connection
+    /// between two events receives the whole revision again.
     fileprivate static func events(epoch: String, revision: Int, update: JSONText?, rowEvents: [JSONText]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(rowEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
@@ -96,9 +97,9 @@ final class EventBytes: Sendable {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Returns a lease of the memory for answers, shared by all streams for which the bytes wait. Returns `nil` for
-    /// small events, which need no lease.
+    /// small events, which need no such lease.
     ///
-    /// The lease counts against the account of the first stream. Throws if the quota refuses the lease.
+    /// The lease counts against the account of the first stream that needs it. Throws if the quota refuses the lease.
     func lease(_ limits: StreamLimits, for account: Quota.Account) throws(Quota.Refusal) -> Quota.Lease? {
         guard bytes.count > limits.largeBytes else { return nil }
         return try known.withLock { weak throws(Quota.Refusal) in
@@ -112,7 +113,7 @@ final class EventBytes: Sendable {
 
 // The events of a revision that is read from the journal.
 extension JournalRecord {
-    /// Returns the same bytes as `Change.events`.
+    /// Returns the revision's encoded events, the same bytes as `Change.events` returns.
     func events(_ form: StreamForm, epoch: String) throws -> EventBytes {
         EventBytes(
             Change.events(
@@ -121,7 +122,7 @@ extension JournalRecord {
                 rowEvents: form.hasRowEvents ? rowEvents?.elements() ?? [] : []))
     }
 
-    /// Returns the update with `operations` if `sequential` is true, and with `stages` otherwise.
+    /// Returns the record's update with `operations` if `sequential` is true, and with `stages` otherwise.
     func updateText(sequential: Bool) throws -> JSONText {
         sequential ? try BatchUpdate(json: update).sequentialJSON : update
     }

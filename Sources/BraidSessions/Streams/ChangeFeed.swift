@@ -7,15 +7,15 @@ import Synchronization
 /// the pump, a single task that writes to the queues of all subscribers. So the time of a command does not depend on
 /// the subscribers.
 ///
-/// Every follower has a position and receives the changes after it. So a follower can read a snapshot and then
-/// subscribe without a gap and without duplicates.
+/// Every follower has a position and receives the changes after this position. So a follower can read a snapshot and
+/// then subscribe without a gap and without duplicates.
 final class ChangeFeed: Sendable {
-    /// The reason why no more changes come.
+    /// The reason why a session's feed delivers no more changes.
     enum End: Sendable {
         /// The session was ended.
         case ended
-        /// The session was dropped from memory. A client that reconnects with its position makes the server load it
-        /// again.
+        /// The session was dropped from memory. A client that reconnects with its position makes the server load the
+        /// session again.
         case dropped
     }
 
@@ -37,8 +37,8 @@ final class ChangeFeed: Sendable {
     }
 
     private let state: Mutex<State>
-    /// The action that fetches a missing revision. It runs if the session has followers and a notice has named a
-    /// revision that is not published yet.
+    /// The action that fetches a missing revision. The feed runs the action if the session has followers and a notice
+    /// has named a revision that is not published yet.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
     /// A counter of slow readers, shared by all sessions.
@@ -52,7 +52,7 @@ final class ChangeFeed: Sendable {
 
     func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
 
-    /// Notes the revision in another server's notice. Returns whether a follower needs it.
+    /// Notes the revision in another server's notice. Returns whether a follower needs the revision.
     func hear(revision: Int) -> Bool {
         state.withLock { state in
             state.heard = max(state.heard, revision)
@@ -60,12 +60,12 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Fetches a revision that a notice named before there were followers. Called when a follower is added.
+    /// Fetches a revision that a notice named while the session had no followers. Called when a follower is added.
     private func lookForMissing() {
         if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
 
-    /// Publishes a committed revision. The caller publishes revisions in order. `change` is called only if there are
+    /// Publishes a committed revision. The caller publishes revisions in order. `change` is called only if the feed has
     /// followers.
     func publish(revision: Int, _ change: () -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
@@ -81,7 +81,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Notes that no more changes come. The first reason is kept.
+    /// Notes that the session's feed delivers no more changes. Only the reason of the first call is kept.
     func close(_ end: End) {
         let (woken, recent, startsPump) = state.withLock { state in
             state.end = state.end ?? end
@@ -91,7 +91,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed if it has no followers. Returns whether it had none.
+    /// Closes the feed if it has no followers. Returns whether the feed had no followers.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }
@@ -104,7 +104,7 @@ final class ChangeFeed: Sendable {
     /// The numbers of event streams and of waiting long polls.
     var followers: (subscribers: Int, polls: Int) { state.withLock { ($0.subscribers.count, $0.waiting.count) } }
 
-    /// The recent changes, and the reason if no more will come.
+    /// The session's recent changes, and the reason if no more changes will come.
     var recent: (changes: RecentChanges, end: End?) { state.withLock { ($0.recent, $0.end) } }
 
     /// Removes and returns the long polls that wait for `revision` or an earlier one.
@@ -119,7 +119,7 @@ final class ChangeFeed: Sendable {
 
     // MARK: Subscribers
 
-    /// Adds a subscriber. From now on the feed keeps changes for it. Returns `false` if no more changes will come.
+    /// Adds a subscriber, for which the feed keeps changes from now on. Returns `false` if no more changes will come.
     func add(_ subscriber: Subscriber) -> Bool {
         let (isOpen, startsComments) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
@@ -148,8 +148,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Returns the event with the session's snapshot. Subscribers that start at the same revision share it. Returns
-    /// `nil` if the subscriber was removed.
+    /// Returns the event with the session's snapshot. Subscribers that start at the same revision share one event.
+    /// Returns `nil` if the subscriber was removed.
     func snapshotEvent(of session: Session, for subscriber: Subscriber) -> (revision: Int, event: EventBytes)? {
         snapshotEvent(at: session.current.snapshot.revision, for: subscriber) {
             let (revision, snapshot) = session.encodedSnapshot()
@@ -162,8 +162,8 @@ final class ChangeFeed: Sendable {
 
     /// Returns the event with a snapshot of `revision` or a later one.
     ///
-    /// `encode` can take long. It runs outside the feed's lock, so that only subscribers that need the snapshot wait
-    /// for it. A disconnected subscriber is removed on an event loop's thread, which must not wait.
+    /// `encode` can take long. `encode` runs outside the feed's lock, so that only subscribers that need the snapshot
+    /// wait for the encoding. A disconnected subscriber is removed on an event loop's thread, which must not wait.
     func snapshotEvent(
         at revision: Int, for subscriber: Subscriber, _ encode: () -> (revision: Int, event: EventBytes)
     ) -> (revision: Int, event: EventBytes)? {
@@ -177,7 +177,7 @@ final class ChangeFeed: Sendable {
         return event?.encoded(encode)
     }
 
-    /// A snapshot event that is encoded on first use. Other subscribers wait for the encoding.
+    /// A snapshot event that is encoded on first use. Other subscribers that need the snapshot wait for the encoding.
     private final class SnapshotEvent: Sendable {
         /// The lowest possible revision of the snapshot.
         let asked: Int
@@ -194,7 +194,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Notes that there are changes. Returns whether the caller must start the pump.
+    /// Notes that there are changes for subscribers. Returns whether the caller must start the pump.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }
@@ -211,7 +211,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Returns the pump's next work. Without work, stops the pump and returns `nil`.
+    /// Returns the pump's next work: changes and the subscribers that need them. Without work, stops the pump and
+    /// returns `nil`.
     private func news() -> ([ObjectIdentifier: Subscriber], RecentChanges, End?)? {
         state.withLock { state in
             guard state.hasNews else {
@@ -223,7 +224,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Sends comments to all subscribers at intervals, until there are no subscribers.
+    /// Sends comments to all subscribers at intervals, until the feed has no subscribers.
     private func comment() async {
         while true {
             try? await Task.sleep(for: limits.commentInterval)
@@ -242,7 +243,7 @@ final class ChangeFeed: Sendable {
 extension ChangeFeed {
     /// Waits for a change after `revision`, and returns the recent changes.
     ///
-    /// Returns without such a change if no more changes will come, if the time is over, or if the task is cancelled.
+    /// Returns without a new change if no more changes will come, if the time is over, or if the task is cancelled.
     func changes(after revision: Int, waiting time: Duration) async -> RecentChanges {
         await withTaskGroup(of: RecentChanges?.self) { group in
             group.addTask { await self.nextChange(after: revision) }
@@ -264,7 +265,8 @@ extension ChangeFeed {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // This check sees a cancellation that came first. A later cancellation finds the continuation.
+                    // `Task.isCancelled` shows a cancellation that has already happened. A later cancellation finds the
+                    // continuation in `waiting`.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil

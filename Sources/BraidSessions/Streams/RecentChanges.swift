@@ -1,9 +1,10 @@
-/// A session's last revisions, without a gap. Subscribers that keep up receive their changes from here.
+/// The changes of a session's last revisions, without a gap. Subscribers that keep up receive these revisions' changes
+/// without a read of the journal.
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0
     private let limits: StreamLimits
-    /// The last published revision, kept or not.
+    /// The last published revision, whether its change is kept or not.
     private(set) var last: Int
 
     init(last: Int, limits: StreamLimits) {
@@ -11,7 +12,8 @@ struct RecentChanges: Sendable {
         self.limits = limits
     }
 
-    /// Adds the change of the revision after `last`. Drops the oldest changes over the limits, but never the newest.
+    /// Adds the change of the revision after `last`. Drops the oldest changes over the limits, but never the newest
+    /// change.
     mutating func append(_ change: Change) {
         last = change.revision
         changes.append(change)
@@ -35,9 +37,10 @@ struct RecentChanges: Sendable {
         bytes = 0
     }
 
-    /// Returns the changes after a revision, or `nil` if some of them are not kept.
+    /// Returns the changes after a revision, or `nil` if some of these changes are not kept.
     ///
-    /// A reader may be ahead for a moment: it can read a snapshot before the snapshot's revision is published.
+    /// A reader may be ahead of these changes for a moment: it can read a snapshot before the snapshot's revision is
+    /// published.
     /// - Complexity: O(1).
     func after(_ revision: Int) -> ArraySlice<Change>? {
         guard revision < last else { return [] }

@@ -4,11 +4,12 @@ import BraidRuntime
 ///
 /// Source: WHATWG HTML, sections 9.2.5 "Parsing an event stream" and 9.2.6 "Interpreting an event stream".
 enum ServerSentEvent {
-    /// Appends an event.
+    /// Appends an encoded event to the bytes of a stream.
     ///
     /// - Parameters:
-    ///   - id: the event's ID. Without one, the reader's last event ID does not change.
-    ///   - data: one line. Compact JSON qualifies, as it contains line breaks only in escaped form.
+    ///   - id: the event's ID. Without an ID, the reader's last event ID does not change.
+    ///   - data: the event's data, as one line. Compact JSON qualifies, as it contains line breaks only in escaped
+    ///     form.
     static func append(_ event: StaticString, id: String?, data: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         var fields = "\(id.map { "id: \($0)\n" } ?? "")event: \(event)\ndata: "
         fields.withUTF8 { bytes.append(contentsOf: $0) }
@@ -21,6 +22,7 @@ enum ServerSentEvent {
         Array("retry: \(max(0, time.milliseconds))\n\n".utf8)
     }
 
-    /// A line that readers ignore. It keeps proxies from closing an idle connection (section 9.2.7, "Authoring notes").
+    /// A comment line, which readers ignore. Comments keep proxies from closing an idle connection (section 9.2.7,
+    /// "Authoring notes").
     static let comment = Array(":\n\n".utf8)
 }

@@ -5,7 +5,7 @@ import BraidStore
 /// The form of a list of updates.
 package struct UpdateListForm: Sendable {
     var isSequential: Bool
-    /// Whether the list contains one update for all revisions.
+    /// Whether the list contains a single update for all its revisions.
     var isCoalesced: Bool
 
     package init(isSequential: Bool, isCoalesced: Bool) {
@@ -17,7 +17,7 @@ package struct UpdateListForm: Sendable {
 /// The changes of a session since a position, and the position to which they lead.
 package struct UpdateList: Sendable {
     package var position: Position
-    /// The updates or a snapshot, as JSON. `nil` if the client already has this answer.
+    /// The updates or a snapshot, as JSON. `nil` if the client already has the answer with this list.
     package var json: [UInt8]?
 }
 
@@ -41,12 +41,12 @@ extension Session {
         return subscriber.stream
     }
 
-    /// Returns the updates after a position: one for each revision, or one for all of them. Without updates, waits
-    /// for one, for at most `time`.
+    /// Returns the updates after a position: one update for each revision, or one update for all revisions. If there
+    /// are no updates, waits for the next update for at most `time`.
     ///
     /// If the journal does not reach back to the position, the list contains a snapshot instead.
-    /// - Parameter isKnown: returns whether the client already has the answer that leads to a position. Such a list has
-    ///   no JSON, and no history is read for it.
+    /// - Parameter isKnown: returns whether the client already has the answer that leads to a position. For a list that
+    ///   the client already has, no history is read and no JSON is made.
     package func updates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ form: UpdateListForm, for account: Quota.Account
@@ -59,7 +59,7 @@ extension Session {
         if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
         let kept = recent.after(from)
         if kept?.isEmpty == true, isStale { throw StaleSession() }
-        // A client can read a snapshot before its revision is published, so it may be ahead.
+        // A client can read a snapshot before the snapshot's revision is published, so the client may be ahead.
         let last = self.position(at: max(from, recent.last))
         if isKnown(last) { return UpdateList(position: last) }
         if let changes = kept {
@@ -84,7 +84,8 @@ extension Session {
         }
     }
 
-    /// Returns the updates after `from`, which follow each other without a gap, as one update.
+    /// Returns one update that combines the updates after the revision `from`. These updates follow each other without
+    /// a gap.
     private func coalesced(_ updates: [BatchUpdate], from: Int, _ form: UpdateListForm) throws -> UpdateList {
         if updates.isEmpty { return list([], from: from, to: from) }
         let update = try BatchUpdate.composing(updates)

@@ -2,25 +2,26 @@ import BraidRuntime
 
 /// The limits of event streams and of reading history.
 package struct StreamLimits: Sendable {
-    /// The interval of comments, which keep proxies from closing an idle stream.
+    /// The interval at which streams send comments. Comments keep proxies from closing an idle stream.
     var commentInterval: Duration
-    /// The time that a reader must wait before it reconnects.
+    /// The time that a stream's reader must wait before it reconnects.
     var retryTime: Duration
-    /// The size of one subscriber's queue, in bytes. The socket can hold as much again.
+    /// The size of one subscriber's queue, in bytes. The subscriber's socket can hold as much again.
     var queueBytes: Int
-    /// The most revisions that a followed session keeps in memory for its subscribers. `recentBytes` limits their size.
+    /// The most revisions that a followed session keeps in memory for its subscribers. `recentBytes` limits the size of
+    /// these revisions.
     var recentChanges: Int
     var recentBytes: Int
-    /// The most revisions in one page of the journal for a stream. `historyBytes` limits its size.
+    /// The most revisions in one page of the journal for a stream. `historyBytes` limits the size of a page.
     var historyPage: Int
     var historyBytes: Int
-    /// The page size when a request reads history, in bytes. A history of more than one page needs a lease of
-    /// `buffers`.
+    /// The page size when a request reads history, in bytes. A history of more than one page needs a lease of memory
+    /// from `buffers`.
     var longHistoryBytes: Int
-    /// The size in bytes above which events need a lease of `buffers` until they are sent. All streams that send the
-    /// same events share one lease.
+    /// The size in bytes above which events need a lease of memory from `buffers` until they are sent. All streams that
+    /// send the same events share one lease.
     var largeBytes: Int
-    /// The memory for large events.
+    /// The quota of memory for large events and long histories.
     package var buffers: Quota
 
     package init(

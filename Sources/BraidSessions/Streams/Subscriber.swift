@@ -6,20 +6,20 @@ import Synchronization
 /// One reader of a session's event stream.
 ///
 /// A subscriber that keeps up is *live*: the feed's pump writes each change to its queue. A new subscriber, or one
-/// whose queue is full, catches up in a separate task. That task reads the journal or sends a new snapshot, and then
-/// makes the subscriber live. The pump and the task never write at the same time.
+/// whose queue is full, catches up in a separate task. The separate task reads the journal or sends a new snapshot, and
+/// then makes the subscriber live. The pump and this task never write at the same time.
 final class Subscriber: Sendable {
     let stream: ByteStream
     private let session: Session
     private let form: StreamForm
-    /// The lease of one of the subscribers that the server accepts.
+    /// The lease for this subscriber's place among `--max-subscribers`.
     private let lease: Quota.Lease?
-    /// The account against which large events count.
+    /// The account against which the memory of large events counts.
     private let account: Quota.Account
     private let progress: Mutex<Progress>
 
     private struct Progress {
-        /// The revision that the reader has after it reads its queue. `nil` if it needs a snapshot.
+        /// The revision that the reader has after it reads its queue. `nil` if the reader needs a snapshot.
         var position: Int?
         var isLive = false
         var owesCaughtUp = true
@@ -41,7 +41,7 @@ final class Subscriber: Sendable {
         stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
     }
 
-    /// Starts the stream. Returns `false` if the session was ended or dropped from memory.
+    /// Starts the subscriber's stream. Returns `false` if the session was ended or dropped from memory.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
         stream.onClose { [self] in
@@ -67,7 +67,7 @@ final class Subscriber: Sendable {
     // MARK: Catching up
 
     private func startCatchingUp(readsHistory: Bool) {
-        // Encoding a large snapshot and reading history take long.
+        // Encoding a large snapshot and reading history take long, so both run on the long pool.
         let lane: Workers.Lane =
             readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge ? .long : .short
         Task(executorPreference: Workers.shared[lane]) { await self.catchUp(readsHistory: readsHistory) }
@@ -99,7 +99,8 @@ final class Subscriber: Sendable {
                     result = deliverSnapshot()
                 }
             } catch {
-                // The store failed, or there is no memory. The reader reconnects with its position.
+                // The store failed, or there is no memory for the events. The stream ends, and its reader reconnects
+                // with its position.
                 return cutOff()
             }
         }
@@ -127,7 +128,7 @@ final class Subscriber: Sendable {
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let events = try record.events(form, epoch: session.epoch)
-            // Take the lease before the queue has room: events that wait for room use memory as well.
+            // Take the lease of memory before the queue has room: events that wait for room use memory as well.
             let lease = try events.lease(session.feed.limits, for: account)
             while case let result = deliver(events, lease, revision: record.revision), result != .accepted {
                 if result == .closed { return .closed }
@@ -152,8 +153,8 @@ final class Subscriber: Sendable {
         return result
     }
 
-    /// Queues events. Closes the stream if there is no memory for large events: the reader reconnects with its
-    /// position.
+    /// Queues events for the reader. Closes the stream if there is no memory for large events: the reader reconnects
+    /// with its position.
     private func deliver(_ events: EventBytes, revision: Int) -> ByteStream.WriteResult {
         do {
             return deliver(events, try events.lease(session.feed.limits, for: account), revision: revision)

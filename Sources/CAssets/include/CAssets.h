@@ -1,12 +1,12 @@
 #ifndef CASSETS_H
 #define CASSETS_H
 
-// The repository's files that the binary contains.
+// The files of the repository that the binary contains.
 #include <stddef.h>
 
 #pragma clang assume_nonnull begin
 
-/// A file's name and content. Both stay in memory until the process ends.
+/// A file's name and content. The name and the content stay in memory until the process ends.
 struct cassets_file {
     const char *name;
     const unsigned char *bytes;
@@ -19,7 +19,7 @@ extern const struct cassets_file cassets_schema;
 extern const struct cassets_file cassets_schema_postgres;
 /// `docs/openapi.json`.
 extern const struct cassets_file cassets_openapi;
-/// The files in `Web/`, by their paths in that folder.
+/// The files in `Web/`, by their paths in the folder `Web/`.
 extern const struct cassets_file *const cassets_web;
 extern const size_t cassets_web_count;
 

@@ -32,7 +32,7 @@ struct Check: ParsableCommand {
         if isFaulty { throw ExitCode(1) }
     }
 
-    /// Throws a refusal unless a session can be opened with the description's own models and state.
+    /// Throws a refusal unless a session can be opened with the table description's own models and state.
     private static func checkOpening(_ description: TableDescription) throws {
         guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Clock().now()).text) else {
             return

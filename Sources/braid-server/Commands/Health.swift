@@ -72,7 +72,7 @@ struct Health: ParsableCommand {
     }
 }
 
-/// The first line of an answer.
+/// The first line of an HTTP answer.
 private struct StatusLine {
     let status: Int
 
@@ -142,7 +142,7 @@ private struct StatusLine {
             throw HTTPServerError("cannot make a socket", errno: errno)
         }
         var time = timeval(tv_sec: 5, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {  // The second one limits connecting as well.
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {  // `SO_SNDTIMEO` limits connecting as well.
             setsockopt(socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
         }
         guard connect(socket, start.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count)) == 0 else {

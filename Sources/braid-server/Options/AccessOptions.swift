@@ -24,8 +24,8 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
-    /// Returns the controller's token, or `nil` if everyone is a controller. The command line cannot contain the token,
-    /// as other users of the machine can read it.
+    /// Returns the controller's token, or `nil` if everyone is a controller. No option of the command line contains the
+    /// token, as other users of the machine can read the command line.
     func controllerToken() throws -> String? {
         let variable = getenv("BRAID_TOKEN").map { String(cString: $0) }
         if let file = tokenFile {
@@ -40,8 +40,8 @@ struct AccessOptions: ParsableArguments {
         return try variable.map { try token($0, "The environment variable BRAID_TOKEN") }
     }
 
-    /// Returns the token in a text. Throws a `Failure` for an empty text: the server must not run without a token by
-    /// mistake.
+    /// Returns the controller's token in a text. Throws a `Failure` for an empty text: the server must not run without
+    /// a token by mistake.
     private func token(_ text: String, _ place: String) throws -> String {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard let token = words.first.map(String.init) else { throw Failure("\(place) is empty.") }

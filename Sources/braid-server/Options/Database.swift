@@ -26,9 +26,9 @@ enum Database {
     }
 }
 
-/// An open store and its name.
+/// An open store and the name of its database.
 struct OpenDatabase {
     var store: any SessionStore
-    /// The database's name for the log. It contains no password.
+    /// The database's name for the log. The name contains no password.
     var name: String
 }

@@ -3,10 +3,10 @@ import ArgumentParser
 /// A command's options as environment variables. A variable's name is `BRAID_` and the option's name:
 /// `BRAID_JOURNAL_LIMIT` is `--journal-limit`.
 ///
-/// - A variable becomes an argument, unless the command line contains the option.
+/// - A variable becomes a command-line argument, unless the command line contains the option.
 /// - The variable of a flag is `true` or `false`.
 /// - An option that can be given several times has its values separated by commas.
-/// - Empty variables are ignored. So are unknown ones, as other programs may use the prefix.
+/// - Empty variables are ignored. Unknown variables are ignored too, as other programs may use the prefix `BRAID_`.
 struct EnvironmentOptions {
     struct Option: Equatable {
         /// The option's name without its dashes.
@@ -18,7 +18,7 @@ struct EnvironmentOptions {
     }
 
     static let prefix = "BRAID_"
-    /// All options of the command, those of its groups included.
+    /// All options of the command, including the options of its option groups.
     let options: [Option]
     private let command: any ParsableArguments.Type
 
@@ -28,21 +28,22 @@ struct EnvironmentOptions {
     }
 
     /// Returns the options of a type, in the order of declaration. ArgumentParser derives an option's name from its
-    /// property as well, so options here must not have custom names.
+    /// property as well, so options with environment variables must not have custom names.
     private static func options(of type: any ParsableArguments.Type) -> [Option] {
         Mirror(reflecting: type.init()).children.flatMap { label, value -> [Option] in
             if let group = value as? any DeclaredGroup { return options(of: group.members) }
-            // The label is the name of the wrapper's storage: `_journalLimit`.
+            // The mirror's label is the name of the property wrapper's storage: `_journalLimit`.
             guard let option = value as? any DeclaredOption, let property = label?.dropFirst() else { return [] }
             let name = property.map { $0.isUppercase ? "-\($0.lowercased())" : "\($0)" }.joined()
             return [Option(name: name, isFlag: option.isFlag, isRepeating: option.isRepeating)]
         }
     }
 
-    /// The names of the variables, for a help text.
+    /// The names of the environment variables, for a help text.
     var listing: String { options.map(\.variable).joined(separator: ", ") }
 
-    /// Returns the arguments of the environment's variables. Throws a `ValidationError` that names the faulty variable.
+    /// Returns the environment variables as command-line arguments. Throws a `ValidationError` that names the faulty
+    /// variable.
     func arguments(from environment: [String: String], beside given: [String]) throws -> [String] {
         var arguments: [String] = []
         for option in options {

@@ -80,7 +80,7 @@ struct LimitOptions: ParsableArguments {
 
     var limits: ServerLimits {
         var limits = ServerLimits()
-        // A longer body could never get its memory.
+        // A body longer than `maxBufferedBytes` could never get its memory.
         limits.bodyBytes = min(maxBodyBytes, maxBufferedBytes)
         limits.jsonDepth = maxJsonDepth
         limits.sessions = maxSessions

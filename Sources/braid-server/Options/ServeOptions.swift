@@ -4,8 +4,8 @@ import BraidServer
 import BraidStore
 import Logging
 
-/// The options of `serve`. Each one is also an environment variable (`EnvironmentOptions`), the options of its groups
-/// included.
+/// The options of `serve`. Each option, including the options of option groups, is also an environment variable
+/// (`EnvironmentOptions`).
 struct ServeOptions: ParsableArguments {
     enum Synchronous: String, ExpressibleByArgument, CaseIterable { case full, normal }
 
@@ -49,7 +49,7 @@ struct ServeOptions: ParsableArguments {
     func validate() throws {
         guard !hostname.isEmpty else { throw ValidationError("--hostname must not be empty") }
         guard !database.isEmpty else { throw ValidationError("--database must not be empty") }
-        // SQLite would open another file than the one that the store locks.
+        // For a name with `file:`, SQLite would open another file than the store locks.
         guard !database.hasPrefix("file:") else {
             throw ValidationError("--database takes a path, not a URI; a file of that name is ./\(database)")
         }
