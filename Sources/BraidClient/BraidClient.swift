@@ -7,12 +7,13 @@ import FoundationNetworking
 /// A client of a Braid server. docs/clients.md explains its use, and docs/http-api the server's API.
 ///
 /// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
-/// idempotency key, so the server never applies one twice. A refused request throws a ``Problem`` and changed nothing.
+/// idempotency key, so the server never applies a command twice. A refused request throws a ``Problem`` and changed
+/// nothing.
 public struct BraidClient: Sendable {
     /// The server's base URL, with or without a path.
     public let url: URL
-    /// The time without any byte after which the client drops a connection. It must be longer than 15 seconds, the
-    /// interval of a stream's keep-alive.
+    /// The time without any byte after which the client drops a connection. This time must be longer than 15 seconds,
+    /// the interval of a stream's keep-alive.
     public let timeout: Duration
     /// The rule for how often, and after which delays, the client sends a request again.
     public let retrying: Retrying
@@ -23,7 +24,7 @@ public struct BraidClient: Sendable {
     /// The rule for sending a request again: exponential backoff with full jitter.
     ///
     /// Each delay is random, between 0 and a bound that doubles with each attempt. A `Retry-After` of the server is
-    /// added.
+    /// added to the random delay.
     public struct Retrying: Sendable, Hashable {
         /// The number of times that a request is sent again.
         public var count: Int
@@ -31,17 +32,17 @@ public struct BraidClient: Sendable {
         public var first: Duration
         /// The largest bound of a delay.
         ///
-        /// If the server asks for a pause longer than this and longer than 30 seconds, the request fails at once.
+        /// If the server asks for a pause longer than this bound and longer than 30 seconds, the request fails at once.
         public var longest: Duration
 
-        /// Creates a rule.
+        /// Creates a rule for sending requests again.
         public init(count: Int = 6, first: Duration = .milliseconds(500), longest: Duration = .seconds(30)) {
             self.count = count
             self.first = first
             self.longest = longest
         }
 
-        /// Returns the delay before the next attempt.
+        /// Returns the delay before the next attempt to send a request.
         ///
         /// - Parameters:
         ///   - tries: the number of attempts so far, from 1.
@@ -58,8 +59,8 @@ public struct BraidClient: Sendable {
         self.init(url: url, timeout: timeout, retrying: retrying) { _ in token }
     }
 
-    /// Creates a client that gets its token from a provider. When the server refuses the token, the client asks for
-    /// another one.
+    /// Creates a client that gets its token from a provider. When the server refuses the token, the client asks the
+    /// provider for another token.
     public init(
         url: URL, timeout: Duration = .seconds(40), retrying: Retrying = Retrying(),
         tokenProvider: @escaping TokenProvider
@@ -76,7 +77,7 @@ public struct BraidClient: Sendable {
     public struct TableSummary: Decodable, Sendable, Hashable {
         /// The table's name.
         public var table: String
-        /// The number of the description's version. It grows with each change.
+        /// The number of the description's version, which grows with each change.
         public var version: Int
         /// The time of the last change, in RFC 3339.
         public var updated: String?
@@ -148,7 +149,7 @@ public struct BraidClient: Sendable {
     public struct SessionPage: Decodable, Sendable, Hashable {
         /// The sessions of this page.
         public var sessions: [SessionSummary]
-        /// The `after` of the next page. `nil` on the last one.
+        /// The `after` of the next page. `nil` on the last page.
         public var next: String?
     }
 
@@ -156,7 +157,7 @@ public struct BraidClient: Sendable {
     ///
     /// - Parameters:
     ///   - limit: the largest number of sessions on the page. `nil` for the server's default.
-    ///   - after: the `next` of the page before.
+    ///   - after: the `next` of the previous page of sessions.
     public func sessions(limit: Int? = nil, after: String? = nil) async throws -> SessionPage {
         try await value(
             of: Request("GET", ["v1", "sessions"], query: ["limit": limit.map { String($0) }, "after": after]))
@@ -200,9 +201,9 @@ public struct BraidClient: Sendable {
             of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))
     }
 
-    /// Checks that the server can serve, without retrying.
+    /// Checks that the server can serve requests. Does not send the check again if it fails.
     ///
-    /// - Throws: ``Problem`` if it cannot, and ``ConnectionFailure`` if there is no answer.
+    /// - Throws: ``Problem`` if the server cannot serve, and ``ConnectionFailure`` if there is no answer.
     public func checkHealth() async throws {
         _ = try await body(of: exchange(urlRequest(Request("GET", ["readyz"]))))
     }
@@ -241,8 +242,8 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Returns the body of an answer. Throws if it does not come from the server, for example a log-in page of the
-    /// network. The request was not processed then.
+    /// Returns the body of an answer. Throws if the answer does not come from the server, for example a log-in page of
+    /// the network: the server did not process the request.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {
@@ -267,8 +268,8 @@ public struct BraidClient: Sendable {
         return (head, body)
     }
 
-    /// Returns the head of the answer, and the body as it arrives. If the token is refused and the provider has another
-    /// one, sends the request once more.
+    /// Returns the head of the answer, and the body as it arrives. If the server refuses the token and the provider has
+    /// another token, sends the request once more.
     func open(_ request: URLRequest) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
         let token = try await tokens.token()
         let answer = try await open(request, token: token.value)

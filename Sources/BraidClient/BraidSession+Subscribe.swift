@@ -6,15 +6,15 @@ import FoundationNetworking
 
 /// An event that a subscriber of a session receives.
 public enum SessionEvent: Sendable {
-    /// A snapshot that replaces the displayed content, without animation. It is the first event unless the subscriber
-    /// passed a snapshot. It also comes when the server's history does not reach back far enough.
+    /// A snapshot that replaces the displayed content, without animation. A snapshot is the first event unless the
+    /// subscriber passed one. A snapshot also comes when the server's history does not reach back far enough.
     case snapshot(Snapshot)
     /// An update. `after` is `before` with the update applied.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// A cell event, for controllers. It precedes the update that it led to. It is repeated if the connection was lost
-    /// between the two.
+    /// A cell event, for controllers. The cell event precedes the update that it led to, and is repeated if the
+    /// connection was lost between the cell event and the update.
     case cellEvent(CellEvent)
-    /// A tap, for controllers. It precedes the update that it led to. Like a cell event, it can be repeated.
+    /// A tap, for controllers. The tap precedes the update that it led to. Like a cell event, a tap can be repeated.
     case tap(Tap)
     /// The subscriber has received everything that happened so far. Later events are live.
     case live
@@ -52,12 +52,12 @@ extension BraidSession {
     /// Follows the session from a given or a new snapshot. Across lost connections, no update is missed or received
     /// twice.
     ///
-    /// The stream finishes when the session ends. Unread events wait in memory. To stop, leave the loop or cancel the
-    /// task.
+    /// The stream finishes when the session ends. Unread events wait in memory. To stop following, leave the loop over
+    /// the stream or cancel the task.
     ///
     /// - Parameter snapshot: the snapshot that the program shows. If it is `nil`, the first event is a new snapshot.
     /// - Throws: ``Problem``, through the stream, if the session no longer exists, or if the server refuses the token
-    ///   and the token provider has no other.
+    ///   and the token provider has no other token.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {
@@ -74,11 +74,11 @@ extension BraidSession {
     }
 }
 
-/// Reads a session's event stream, across all connections that it needs.
+/// Reads a session's event stream, with as many connections as the stream needs.
 private struct Follower {
     private let session: BraidSession
     private var snapshot: Snapshot?
-    /// The position after the last processed event. A new connection continues from it.
+    /// The position after the last processed event. A new connection continues from this position.
     private var position: String?
     private var retryTime = Duration.seconds(1)
     private var hasEnded = false
@@ -104,7 +104,7 @@ private struct Follower {
                 failure = error
             }
             try Task.checkCancellation()
-            // If the data does not fit together, the next connection starts with a new snapshot.
+            // If an update could not be decoded or applied, the next connection starts with a new snapshot.
             if failure is UpdateFault || failure is DecodingError { position = nil }
             failures += 1
             tell(.interrupted(failure))
@@ -114,14 +114,14 @@ private struct Follower {
         }
     }
 
-    /// Reads one connection to its end. The server sends keep-alives, so a silent connection is a lost one: the
-    /// client's timeout ends it.
+    /// Reads one connection to its end. The server sends keep-alives, so a silent connection is lost: the client's
+    /// timeout ends a silent connection.
     private mutating func follow(_ tell: (SessionEvent) -> Void) async throws {
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
         request.headers["Last-Event-ID"] = position
         let (head, parts) = try await session.client.open(session.client.urlRequest(request))
-        // The answer can be a log-in page of the network.
+        // The answer can come from the network's log-in page instead of the server.
         guard head.statusCode != 200 || head.mimeType?.lowercased() == "text/event-stream" else {
             throw ConnectionFailure(detail: "The answer is no stream of events")
         }
@@ -161,7 +161,7 @@ private struct Follower {
             tell(.snapshot(new))
         case "update":
             let update = try decoded(Update.self)
-            // After a reconnection the server can repeat updates. Skip those that the snapshot contains already.
+            // After a reconnection the server can repeat updates. Skip updates that the snapshot contains already.
             guard let before = snapshot, update.to > before.revision else { return }
             // Revisions without visible changes have no update, so revisions can be skipped.
             var base = before

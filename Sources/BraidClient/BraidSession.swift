@@ -1,6 +1,6 @@
 import Foundation
 
-/// A session: one live instance of a table. Its methods read, change and follow it.
+/// A session: one live instance of a table. The methods read, change and follow the session.
 public struct BraidSession: Sendable {
     /// The client that sends the session's requests.
     public let client: BraidClient
@@ -17,7 +17,8 @@ public struct BraidSession: Sendable {
 
     /// Returns the server's summary of the session.
     ///
-    /// - Throws: ``Problem`` 404 if the session does not exist. The other methods throw it, too.
+    /// - Throws: ``Problem`` 404 if the session does not exist. All methods that send a request for the session throw
+    ///   this problem.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
     /// Returns the current snapshot.
     public func snapshot() async throws -> Snapshot { try await client.value(of: request("GET", "snapshot")) }
@@ -46,7 +47,7 @@ public struct BraidSession: Sendable {
     ///
     /// - Parameters:
     ///   - position: the position of the caller.
-    ///   - wait: how long the server waits for something to happen, at most a minute. Rounded down to seconds.
+    ///   - wait: how long the server waits for a change of the session, at most a minute, rounded down to seconds.
     ///   - coalesced: whether the updates are folded into a single one.
     public func updates(since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false) async throws
         -> News
@@ -120,25 +121,26 @@ public struct BraidSession: Sendable {
 
     // MARK: Commanding
 
-    /// Performs a command. However often its request is sent, the command is applied at most once.
+    /// Performs a command. However often the command's request is sent, the command is applied at most once.
     ///
-    /// The client sends the commands of a session in the order of the calls. It sends each one after all earlier ones
-    /// were answered or have failed. Calls on one actor have an order, but calls from concurrent tasks do not. A
-    /// command that is cancelled while it waits is never sent.
+    /// The client sends the commands of a session in the order of the calls. The client sends each command after all
+    /// earlier commands were answered or have failed. Calls on one actor have an order, but calls from concurrent tasks
+    /// do not. A command that is cancelled while it waits for earlier commands is never sent.
     ///
     /// - Parameters:
     ///   - command: the command.
-    ///   - base: the revision in which the command's index paths count. The server rebases them. `nil` means the
-    ///     current revision.
-    ///   - ifMatch: the position that the session must have. If it has another one, the server answers 412.
+    ///   - base: the revision to which the command's index paths refer. The server rebases the index paths. `nil` means
+    ///     the current revision.
+    ///   - ifMatch: the position that the session must have. If the session has another position, the server answers
+    ///     412.
     ///   - dryRun: whether the server checks and computes everything, but changes nothing.
     ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw
     ///     ``ConnectionFailure``.
-    ///   - isolation: the caller's actor. The command gets its place in the order on this actor, before other code can
-    ///     run.
+    ///   - isolation: the caller's actor. The command gets its place in the order of commands on this actor, before
+    ///     other code can run.
     /// - Returns: the server's answer.
     /// - Throws: ``Problem`` if the server refuses the command, which then changed nothing. ``ConnectionFailure`` if no
-    ///   complete answer arrived. The command may have been applied then.
+    ///   complete answer arrived: the server may have applied the command.
     @discardableResult
     public func perform(
         _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false,
@@ -159,7 +161,7 @@ public struct BraidSession: Sendable {
                 body: command.body))
     }
 
-    /// Ends the session and deletes its data, after the commands that were called earlier.
+    /// Ends the session and deletes its data, after the commands that the program called earlier.
     public func end(isolation: isolated (any Actor)? = #isolation) async throws {
         let place = client.commands.enter(id)
         defer { client.commands.leave(place) }
@@ -174,8 +176,8 @@ public struct BraidSession: Sendable {
 
     /// A token for one session.
     public struct Token: Decodable, Sendable, Hashable {
-        /// The secret. Only the answer to ``BraidSession/makeToken(_:expiringIn:)`` contains it; the server does not
-        /// store it.
+        /// The secret token. Only the answer to ``BraidSession/makeToken(_:expiringIn:)`` contains the secret, which
+        /// the server does not store.
         public var token: String?
         /// The token's id, which is not secret.
         public var tokenId: String
@@ -217,7 +219,7 @@ public struct BraidSession: Sendable {
             of: request("GET", "tokens", query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
-    /// Revokes a token. Streams and long polls that were opened with it end.
+    /// Revokes a token. Streams and long polls that were opened with this token end.
     ///
     /// - Parameter tokenID: the token's id.
     public func revokeToken(_ tokenID: String) async throws {

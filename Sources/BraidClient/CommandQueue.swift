@@ -2,7 +2,7 @@ import Synchronization
 
 /// The commands of each session that have no answer yet, in the order of the program's calls.
 ///
-/// Only the first command of a session is sent. The others wait until each command before them is answered or has
+/// Only the first command of a session is sent. A later command waits until each command before it is answered or has
 /// failed.
 final class CommandQueue: Sendable {
     /// A command's place in its session's queue.
@@ -30,7 +30,7 @@ final class CommandQueue: Sendable {
             if places[session]?.isEmpty == true { places[session] = nil }
         }
 
-        /// Replaces the waiter at a place. Returns the previous one.
+        /// Replaces the waiter at a place. Returns the previous waiter.
         mutating func exchange(_ waiter: Waiter?, at index: Int, of session: String) -> Waiter? {
             let previous = places[session]?[index].waiter
             places[session]?[index].waiter = waiter
@@ -40,17 +40,18 @@ final class CommandQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds a place at the end of the session's queue. The caller must call `leave` for every place.
+    /// Adds a command's place at the end of the session's queue. The caller must call `leave` for every place.
     func enter(_ session: String) -> Place { state.withLock { $0.append(to: session) } }
 
     /// Waits until the place is the first of its queue.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits.
     func wait(at place: Place, isolation: isolated (any Actor)? = #isolation) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: Waiter) in
                 let result: Result<Void, any Error>? = state.withLock { state in
-                    // The check is inside the lock. A cancellation is therefore either seen here or finds the waiter.
+                    // The check for a cancellation is inside the lock. A cancellation is therefore either seen by the
+                    // check or finds the waiter.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     guard let index = state.index(of: place), index > 0 else { return .success(()) }
                     _ = state.exchange(waiter, at: index, of: place.session)
@@ -66,7 +67,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// Removes a place. If it was the first one, wakes the next command.
+    /// Removes a command's place from the queue. If the place was the first, wakes the next command.
     func leave(_ place: Place) {
         let next = state.withLock { state -> Waiter? in
             guard let index = state.index(of: place) else { return nil }

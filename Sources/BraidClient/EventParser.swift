@@ -7,8 +7,8 @@ struct ServerEvent: Equatable {
     var id: String?
 }
 
-/// A parser of server-sent events (WHATWG HTML, section 9.2.6). It accepts the stream in pieces and reads each byte
-/// once.
+/// A parser of server-sent events (WHATWG HTML, section 9.2.6). The parser accepts the stream in pieces and reads each
+/// byte once.
 struct EventParser {
     /// The delay before a reconnection, if the server has set one.
     private(set) var retryTime: Duration?
@@ -59,7 +59,7 @@ struct EventParser {
             hasData = true
         case "id" where !value.contains(0): event.id = String(decoding: value, as: UTF8.self)
         case "retry":
-            // Digits alone (WHATWG HTML, 9.2.6): `Int` would accept a sign.
+            // The delay `retry` is digits alone (WHATWG HTML, 9.2.6), but `Int` would accept a sign.
             let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             if isNumber, let milliseconds = Int(String(decoding: value, as: UTF8.self)) {
                 retryTime = .milliseconds(milliseconds)

@@ -1,7 +1,7 @@
 /// A JSON value, as in models, view models and states.
 ///
 /// A number is an `Int` if it fits, or else a `Double`. Digits that a `Double` cannot represent are rounded. A number
-/// that is too large is infinite and cannot be sent. An object's members have no order.
+/// that is too large for a `Double` becomes infinite, and cannot be sent. An object's members have no order.
 public enum JSON: Sendable, Hashable {
     /// The literal `null`.
     case null
@@ -9,7 +9,7 @@ public enum JSON: Sendable, Hashable {
     case bool(Bool)
     /// A whole number that fits into `Int`.
     case integer(Int)
-    /// Any other number.
+    /// A number that does not fit into `Int`, as a `Double`.
     case number(Double)
     /// A string.
     case string(String)
@@ -36,7 +36,7 @@ public enum JSON: Sendable, Hashable {
         return text
     }
 
-    /// The Boolean. `nil` if the value is not `true` or `false`.
+    /// The Boolean value. `nil` if the value is not `true` or `false`.
     public var bool: Bool? {
         guard case .bool(let bool) = self else { return nil }
         return bool
@@ -64,7 +64,7 @@ public enum JSON: Sendable, Hashable {
 extension JSON: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // Most frequent kinds first, because each failed attempt costs an error.
+        // The decoder tries the most frequent kinds of values first, because each failed attempt costs an error.
         if let text = try? container.decode(String.self) {
             self = .string(text)
         } else if let members = try? container.decode([String: JSON].self) {
@@ -109,7 +109,7 @@ extension JSON: Codable {
     }
 }
 
-// There is deliberately no `nil` literal: `nil` is the absence of a value.
+// `JSON` deliberately has no `nil` literal: `nil` is the absence of a value.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral

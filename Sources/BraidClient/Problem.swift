@@ -2,7 +2,7 @@ import Foundation
 
 /// A refused request: a problem document (RFC 9457), or the answer of a proxy.
 ///
-/// docs/http-api/errors-and-limits.md, "Problems", lists the kinds.
+/// docs/http-api/errors-and-limits.md, "Problems", lists the kinds of problems.
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     public var status: Int
@@ -29,17 +29,17 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         public var pointer: String
         /// The kind of the fault, for example `missing-member`. docs/http-api/error-codes.md lists the codes.
         public var code: String
-        /// What is wrong there.
+        /// What is wrong with the value at ``pointer``.
         public var detail: String
     }
 
-    /// The last part of the type: `row-gone`.
+    /// The last part of the problem's type: `row-gone`.
     public var kind: String { type.split(separator: "/").last.map(String.init) ?? type }
     public var description: String { "\(status) \(kind): \(detail ?? title ?? "no details")" }
 }
 
-/// The failure of a request without a complete answer. A command may have been applied: send it again with the same
-/// key.
+/// The failure of a request without a complete answer. The server may have applied a command: send the command again
+/// with the same key.
 public struct ConnectionFailure: Error, CustomStringConvertible {
     /// The error of the connection, if there is one.
     public var underlying: (any Error)?
@@ -79,8 +79,8 @@ extension Problem {
         errors = document.errors ?? []
     }
 
-    /// Returns the duration of a `Retry-After` header, at most one year. The header contains seconds or, from some
-    /// proxies, a date (RFC 9110, section 10.2.3). The limit keeps clock arithmetic from overflowing.
+    /// Returns the duration of a `Retry-After` header, at most one year. A `Retry-After` contains seconds or, from some
+    /// proxies, a date (RFC 9110, section 10.2.3). The limit of one year keeps clock arithmetic from overflowing.
     private static func duration(_ text: String) -> Duration? {
         if let seconds = Int(text) { return .seconds(min(max(0, seconds), year)) }
         let format = DateFormatter()

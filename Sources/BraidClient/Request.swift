@@ -7,7 +7,7 @@ import FoundationNetworking
 /// A request, before it is converted to a `URLRequest`.
 struct Request: Sendable {
     var method: String
-    /// The segments of the path, not escaped.
+    /// The segments of the request's path, not escaped.
     var path: [String]
     var query: [String: String?] = [:]
     var headers: [String: String] = [:]
@@ -37,14 +37,14 @@ struct Request: Sendable {
 
     /// Returns whether to send the request again after an error.
     ///
-    /// - Parameter longest: the longest pause that the server may ask for. After a longer one, the program decides what
-    ///   to do.
+    /// - Parameter longest: the longest pause that the server may ask for. If the server asks for a longer pause, the
+    ///   program decides what to do.
     func isWorthRetrying(after error: any Error, longest: Duration) -> Bool {
         guard !Task.isCancelled else { return false }
         guard let problem = error as? Problem else { return error is ConnectionFailure && isRepeatable }
         if let retryAfter = problem.retryAfter, retryAfter > longest { return false }
         switch problem.status {
-        // 408: the request did not arrive completely.
+        // Status 408 means that the request did not arrive completely.
         case 408, 429, 503: return true
         case 502, 504: return isRepeatable
         default: return problem.kind == "idempotency-key-in-use"
@@ -74,8 +74,8 @@ extension BraidClient {
             result.httpBody = try encoder.encode(body)
         }
         #if canImport(FoundationNetworking)
-        // If the server has closed a reused connection, libcurl sends the request again. Foundation on Linux then omits
-        // the body, and the server waits for it. Closing connections avoids this.
+        // If the server has closed a reused connection, libcurl sends the request again. In that case, Foundation on
+        // Linux omits the body, and the server waits for the body. Closing connections avoids the missing body.
         result.setValue("close", forHTTPHeaderField: "Connection")
         #endif
         for (name, value) in request.headers { result.setValue(value, forHTTPHeaderField: name) }

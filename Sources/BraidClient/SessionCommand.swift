@@ -24,7 +24,8 @@ public enum RowReference: Sendable, Hashable {
     }
 }
 
-/// A command for a session: a request to one of the session's resources. A program can keep it and perform it later.
+/// A command for a session: a request to one of the session's resources. A program can keep a command and perform it
+/// later.
 public struct SessionCommand: Sendable, Hashable {
     /// The HTTP method.
     public let method: String
@@ -56,7 +57,7 @@ extension SessionCommand {
     /// Inserts a row before another one.
     ///
     /// - Parameters:
-    ///   - model: the new row's model. `nil` if the table's description has a template for it.
+    ///   - model: the new row's model. `nil` if the table's description has a template for the model.
     ///   - row: the row to insert before. An index may be the section's row count, to append.
     public static func insert(_ model: JSON?, at row: RowReference) -> SessionCommand {
         var body: [String: JSON] = ["insert": row.json]
@@ -91,7 +92,7 @@ extension SessionCommand {
     }
 
     /// Replaces the models of sections, by section id. Sections that are not named keep their models, except dynamic
-    /// ones, which become empty.
+    /// sections, which become empty.
     ///
     /// - Parameters:
     ///   - models: the models by section id.
@@ -105,7 +106,7 @@ extension SessionCommand {
     public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "headers", body: .object(headers))
     }
-    /// Sets footers by section id, in the form of headers.
+    /// Sets footers by section id, in the same form as `headers`: a title, a view, or `null`.
     public static func setFooters(_ footers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "footers", body: .object(footers))
     }
@@ -118,7 +119,7 @@ extension SessionCommand {
     /// Merges a patch into the session's state (RFC 7396).
     public static func patchState(_ patch: JSON) -> SessionCommand { SessionCommand("PATCH", "state", body: patch) }
 
-    /// Performs several commands, as one revision. If one is refused, nothing changes.
+    /// Performs several commands, as one revision. If the server refuses one command, nothing changes.
     ///
     /// - Parameter commands: the commands' JSON forms: docs/http-api/commands.md.
     public static func transaction(_ commands: [JSON]) -> SessionCommand {
@@ -129,8 +130,8 @@ extension SessionCommand {
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 }
 
-/// The calls of DataSourceController. With `notify: false` the change is stored, and a later command publishes it.
-/// Index paths count in the stored table.
+/// The calls of DataSourceController as commands. With `notify: false` the change is stored, and a later command
+/// publishes it. Index paths refer to the stored table, which includes unpublished changes.
 extension SessionCommand {
     private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil)
         -> SessionCommand
@@ -216,14 +217,14 @@ public struct Answer: Decodable, Sendable, Hashable {
     public var revision: Int
     /// The effect of the command.
     public var outcome: Outcome
-    /// Why the command was ignored. `nil` otherwise.
+    /// Why the command was ignored. `nil` if the command was not ignored.
     public var reason: String?
     /// The row's index path when the command was applied. `nil` if the command was sent without a base.
     public var at: RowPath?
-    /// The notification to the data source's delegate, see docs/http-api/data-source.md. `nil` for other
-    /// commands.
+    /// The notification to the data source's delegate, see docs/http-api/data-source.md. `nil` for commands that are
+    /// not calls of DataSourceController.
     public var notification: JSON?
-    /// The update that the command led to. It has no stages if nothing displayed changed.
+    /// The update that the command led to. The update has no stages if nothing displayed changed.
     public var update: Update
 
     /// The effect of a command: `applied` created a revision, `unchanged` had nothing to change, and `ignored` did

@@ -20,7 +20,7 @@ public struct Snapshot: Codable, Sendable, Hashable {
     /// value.
     public var empty: JSON?
 
-    /// Creates a snapshot. ``totalRowCount`` is counted from the sections.
+    /// Creates a snapshot. ``totalRowCount`` is the number of rows of the sections.
     public init(
         session: String? = nil, table: String? = nil, epoch: String? = nil, revision: Int = 0, sections: [Section] = [],
         state: JSON = [:], empty: JSON? = nil
@@ -44,9 +44,9 @@ extension Snapshot {
     public struct Section: Codable, Sendable, Hashable {
         /// The section's id, unique in the table.
         public var id: String
-        /// The header. `nil` for none.
+        /// The section's header. `nil` if the section has none.
         public var header: SectionTitle?
-        /// The footer. `nil` for none.
+        /// The section's footer. `nil` if the section has none.
         public var footer: SectionTitle?
         /// The number of the section's displayed rows. A window of a snapshot contains fewer ``rows``.
         public var rowCount: Int
@@ -106,7 +106,7 @@ extension Snapshot {
         public var cell: String
         /// The row's model. `nil` if the row has none; `JSON.null` if the model is `null`.
         public var model: JSON?
-        /// What the cell receives. `nil` if it receives the model.
+        /// The view model that the row's cell receives. `nil` if the cell receives the model.
         public var viewModel: JSON?
         /// The edit that a person may make to the row. `nil` for none.
         public var editing: Editing?
@@ -144,7 +144,7 @@ extension Snapshot {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             id = try members.decodeIfPresent(String.self, forKey: .id)
             cell = try members.decode(String.self, forKey: .cell)
-            // A `null` model differs from no model.
+            // A row whose model is `null` differs from a row without a model.
             model = members.contains(.model) ? try members.decode(JSON.self, forKey: .model) : nil
             viewModel = members.contains(.viewModel) ? try members.decode(JSON.self, forKey: .viewModel) : nil
             editing = try members.decodeIfPresent(Editing.self, forKey: .editing)

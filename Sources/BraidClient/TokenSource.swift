@@ -1,11 +1,11 @@
 /// A closure that returns the token for requests, or `nil` to send them without a token.
 ///
-/// A client calls its provider before the first request, and again when the server refuses a token (401). `refused` is
-/// the refused token, or `nil` in the first call. If the provider throws, the request fails like one without a
-/// connection and is sent again later.
+/// A client calls its token provider before the first request, and again when the server refuses a token (401).
+/// `refused` is the refused token, or `nil` in the first call. If the provider throws, the request fails like a request
+/// without a connection and is sent again later.
 public typealias TokenProvider = @Sendable (_ refused: String?) async throws -> String?
 
-/// The source of a client's tokens. It caches the token that the provider returned last.
+/// The source of a client's tokens, which caches the token that the provider returned last.
 actor TokenSource {
     /// A token, and the provider call that returned it.
     struct Issued: Sendable {
@@ -20,8 +20,8 @@ actor TokenSource {
         self.provider = provider
     }
 
-    /// Returns the latest token. If that is the `refused` one, calls the provider for another token. The provider is
-    /// called once, even if many requests were refused with the same token.
+    /// Returns the latest token. If the latest token is the `refused` one, calls the provider for another token. The
+    /// provider is called once, even if many requests were refused with the same token.
     func token(after refused: Issued? = nil) async throws -> Issued {
         let call: Task<String?, any Error>
         if let latest, latest != refused?.call {

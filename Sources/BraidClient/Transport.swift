@@ -5,8 +5,8 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// Sends requests with URLSession and delivers their answers as they arrive. It works like `bytes(for:)`, but on all
-/// platforms.
+/// Sends requests with URLSession and delivers their answers as they arrive. `Transport` works like `bytes(for:)`, but
+/// on all platforms.
 final class Transport: Sendable {
     private let delegate = Delegate()
     private let session: URLSession
@@ -21,8 +21,8 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // Each followed session keeps a connection open. With the default limit, further requests could wait forever
-        // for a free connection.
+        // Each followed session keeps a connection open. With URLSession's default limit of connections, further
+        // requests could wait forever for a free connection.
         configuration.httpMaximumConnectionsPerHost = 65_536
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
@@ -61,8 +61,8 @@ final class Transport: Sendable {
         }
 
         #if canImport(FoundationNetworking)
-        /// Called when a proxy asks for a password. The client has none, and Foundation on Linux would wait for one
-        /// forever. The proxy's answer becomes the answer of the request.
+        /// Called when a proxy asks for a password. The client has no password for a proxy, and Foundation on Linux
+        /// would wait for one forever. The proxy's answer becomes the answer of the request.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

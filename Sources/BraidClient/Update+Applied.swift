@@ -66,9 +66,9 @@ extension Update {
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]
-    /// What happens to sections, by their index before the stage.
+    /// What the stage does to sections, by their index before the stage.
     private var fates: [Int: Fate] = [:]
-    /// For each section after the stage, where it comes from.
+    /// For each section after the stage, the place that the section comes from.
     private var origins: [Origin] = []
 
     private enum Fate { case deleted, moved, reloaded, updated }

@@ -6,13 +6,14 @@ public struct Update: Codable, Sendable, Hashable {
     public var from: Int
     /// The revision that the update leads to.
     public var to: Int
-    /// The stages, applied one after the other. Empty if no row or section changed.
+    /// The update's stages, applied one after the other. Empty if no row or section changed.
     public var stages: [Stage]
     /// The number of displayed rows after the update.
     public var totalRowCount: Int
-    /// The state after the update. `nil` if it did not change.
+    /// The session's state after the update. `nil` if the state did not change.
     public var state: JSON?
-    /// The empty state after the update, `JSON.null` if none is shown any more. `nil` if it did not change.
+    /// The empty state after the update, `JSON.null` if none is shown any more. `nil` if the empty state did not
+    /// change.
     public var empty: JSON?
 
     /// Creates an update.
@@ -39,10 +40,10 @@ public struct Update: Codable, Sendable, Hashable {
 extension Update {
     /// The operations of one `performBatchUpdates`. Indexes count from 0 among the displayed sections and rows.
     ///
-    /// Deletes, reloads, updates and the `from` of moves count in the table before the stage; inserts and the `to` of
-    /// moves count after it.
+    /// Deletes, reloads, updates and the `from` of moves refer to the table before the stage. Inserts and the `to` of
+    /// moves refer to the table after the stage.
     public struct Stage: Codable, Sendable, Hashable {
-        /// The indexes of deleted sections, before the stage. Their rows are deleted with them.
+        /// The indexes of deleted sections, before the stage. The rows of a deleted section are deleted with it.
         public var deleteSections: [Int] = []
         /// The inserted sections with their rows, and their indexes after the stage.
         public var insertSections: [PlacedSection] = []
@@ -58,9 +59,11 @@ extension Update {
         public var insertRows: [PlacedRow] = []
         /// The moved rows, within their section or to another one.
         public var moveRows: [RowMove] = []
-        /// The rows whose content changed, with a visual reload. Their index paths count before the stage.
+        /// The rows whose content changed, with a visual reload. The index paths of these rows refer to the table
+        /// before the stage.
         public var reloadRows: [PlacedRow] = []
-        /// The rows whose content changed, without a visual reload. Their index paths count before the stage.
+        /// The rows whose content changed, without a visual reload. The index paths of these rows refer to the table
+        /// before the stage.
         public var updateRows: [PlacedRow] = []
 
         /// Creates a stage without operations.
@@ -96,11 +99,11 @@ extension Update {
             public var from: RowPath
             /// The row's index path after the stage.
             public var to: RowPath
-            /// The row's new content, if it changed and the change needs no visual reload. `nil` otherwise.
+            /// The row's new content, if the content changed and the change needs no visual reload. `nil` otherwise.
             public var row: Snapshot.Row?
         }
 
-        /// The changed facts of a section whose rows stay. `nil` means unchanged.
+        /// The changed header, footer and `movesTo` of a section whose rows stay. `nil` means unchanged.
         public struct SectionUpdate: Codable, Sendable, Hashable {
             /// The section's index before the stage.
             public var at: Int
@@ -112,14 +115,14 @@ extension Update {
             public var movesTo: Change<Snapshot.MovesTo>?
         }
 
-        /// The change of a fact.
+        /// The change of a header, a footer or `movesTo`.
         public enum Change<Value: Codable & Sendable & Hashable>: Sendable, Hashable {
-            /// The fact has a new value.
+            /// The header, footer or `movesTo` has a new value.
             case set(Value)
-            /// The fact was removed.
+            /// The header, footer or `movesTo` was removed.
             case removed
 
-            /// The new value. `nil` if the fact was removed.
+            /// The new value of the header, footer or `movesTo`. `nil` if it was removed.
             public var value: Value? {
                 switch self {
                 case .set(let value): value
@@ -133,7 +136,7 @@ extension Update {
     }
 }
 
-// The wire format of a stage. Empty lists are omitted, and removed facts are `null`.
+// The wire format of a stage. Empty lists are omitted, and a removed header, footer or `movesTo` is `null`.
 extension Update.Stage {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case deleteSections, insertSections, moveSections, reloadSections, updateSections, deleteRows, insertRows,
@@ -149,7 +152,8 @@ extension Update.Stage {
 
     /// Decodes a stage.
     ///
-    /// - Throws: `DecodingError` for an unknown operation, because without it the table would differ from the server's.
+    /// - Throws: `DecodingError` for an unknown operation, because without that operation the table would differ from
+    ///   the server's.
     public init(from decoder: any Decoder) throws {
         for key in try decoder.container(keyedBy: AnyKey.self).allKeys
         where CodingKeys(rawValue: key.stringValue) == nil {
@@ -207,7 +211,7 @@ extension Update.Stage.Change: Codable {
 extension Update.Stage.SectionUpdate {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        // `null` means that the fact was removed, so it differs from a missing member.
+        // A member `null` means that the header, footer or `movesTo` was removed, so it differs from a missing member.
         func change<Value>(_ key: CodingKeys) throws -> Update.Stage.Change<Value>? {
             members.contains(key) ? try members.decode(Update.Stage.Change<Value>.self, forKey: key) : nil
         }

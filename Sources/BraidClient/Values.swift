@@ -1,7 +1,7 @@
 import Foundation
 
 /// A row's index path: the section's index among the displayed sections and the row's index in it, both from 0. On the
-/// wire it is `[section, row]`.
+/// wire, an index path is `[section, row]`.
 public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
     /// The section's index among the displayed sections, from 0.
     public var section: Int
@@ -38,7 +38,7 @@ extension Snapshot {
         public var title: String?
         /// The name of the view. `nil` for a title.
         public var view: String?
-        /// What the view receives.
+        /// The view model that the view of a header or footer receives.
         public var viewModel: JSON?
         /// The height. `nil` if none is declared.
         public var height: Height?
@@ -62,7 +62,7 @@ extension Snapshot {
     public enum Height: Codable, Sendable, Hashable {
         /// A height in points.
         case points(Double)
-        /// The client measures the height itself.
+        /// Automatic: the client measures the height itself.
         case automatic
 
         public init(from decoder: any Decoder) throws {
@@ -123,7 +123,7 @@ extension Snapshot {
     }
 }
 
-/// A position in a session's history, written `<epoch>.<revision>` or as a revision alone.
+/// A position in a session's history, written `<epoch>.<revision>` or `<revision>`.
 public struct Position: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
     /// The session's epoch. `nil` if the position is a revision alone.
     public var epoch: String?

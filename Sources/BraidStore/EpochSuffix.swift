@@ -7,7 +7,7 @@ public enum EpochSuffix {
         return "-" + String((0..<8).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
     }
 
-    /// Returns the suffix after `last`: `-1`, `-2`, … It is for tests, which compare texts. A backup that is restored
-    /// twice gets the same suffix twice.
+    /// Returns the suffix after `last`: `-1`, `-2`, … These suffixes are for tests, which compare texts. A backup that
+    /// is restored twice gets the same such suffix twice.
     public static func counted(after last: String) -> String { "-\((Int(last.dropFirst()) ?? 0) + 1)" }
 }

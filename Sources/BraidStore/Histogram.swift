@@ -2,7 +2,7 @@
 public struct Histogram: Sendable, Equatable {
     /// The inclusive upper bounds of the buckets, ascending. One more bucket counts larger values.
     public let bounds: [Double]
-    /// The number of measurements in each bucket, not cumulative. It has one element more than `bounds`.
+    /// The number of measurements in each bucket, not cumulative. This array has one element more than `bounds`.
     public internal(set) var counts: [Int]
     /// The sum of all measurements.
     public internal(set) var sum = 0.0

@@ -5,15 +5,17 @@ import BraidEngine
 /// Source: draft-ietf-httpapi-idempotency-key-header.
 public struct KeptAnswer: Sendable, Equatable {
     /// The number of the session that received the request, or 0 for a request that opens a session. Each session has
-    /// its own keys.
+    /// its own idempotency keys.
     public var session: Int
-    /// The id of the token that made the request, or empty for a controller. Each requester has its own keys.
+    /// The id of the token that made the request, or empty for a controller. Each requester has its own idempotency
+    /// keys.
     public var requester: String
     /// The value of the request's `Idempotency-Key`.
     public var key: String
     /// The time of the answer, in milliseconds since 1970. Answers are kept for a day.
     public var at: Int
-    /// A hash of the request. A request with the same key and another hash is the client's mistake.
+    /// A hash of the request that the answer belongs to. A request with the same key and another hash is the client's
+    /// mistake.
     public var request: Int
     /// The answer.
     public var answer: JSONText
@@ -21,13 +23,13 @@ public struct KeptAnswer: Sendable, Equatable {
     /// The time that answers are kept, in milliseconds.
     public static let lifetime = 24 * 60 * 60 * 1000
 
-    /// The largest total cost of one requester's answers in one session, in bytes. Beyond it the oldest answers are
-    /// deleted.
+    /// The largest total cost of one requester's answers in one session, in bytes. If the cost is larger, the oldest
+    /// answers of the requester are deleted.
     public static let quota = 16 << 20
-    /// The most answers that are deleted when one is stored, so that no commit waits for a long delete.
+    /// The most answers that are deleted when an answer is stored, so that no commit waits for a long delete.
     package static let mostEvicted = 64
 
-    /// The answer's size in bytes, at least 1 KiB. The quota therefore also allows at most 16,384 answers.
+    /// The answer's size in bytes, at least 1 KiB. The quota for answers therefore also allows at most 16,384 of them.
     package var cost: Int { max(1 << 10, answer.count + key.utf8.count) }
 
     /// Creates an answer.

@@ -1,4 +1,5 @@
-/// The numbers within a session: of a row, of a section, or of a revision. Each has 32 bits.
+/// Keys from the session's number and a number within the session: of a row, a section, or a revision. Each number has
+/// 32 bits.
 package enum Key {
     static let bits = 32
     package static let largest = 1 << bits - 1

@@ -2,8 +2,8 @@ import BraidEngine
 
 /// The storage of sessions and table descriptions: the single interface between the server and a database.
 ///
-/// Each method is one transaction. A writing method returns when its writes are on disk. Cancelling the calling task
-/// neither stops nor loses the write. A read sees every write that has returned. Every store must pass
+/// Each method is one transaction. A writing method returns when its writes are on disk. Cancelling the task that calls
+/// a writing method neither stops nor loses the write. A read sees every write that has returned. Every store must pass
 /// `SessionStoreTests`.
 public protocol SessionStore: Sendable {
     // MARK: Table descriptions
@@ -17,18 +17,19 @@ public protocol SessionStore: Sendable {
     func table(_ name: String) async throws -> StoredTable?
     /// Returns the latest version of every table description, by ascending name.
     func tables() async throws -> [TableSummary]
-    /// Deletes every version of a table description, unless sessions use one of them.
+    /// Deletes every version of a table description, unless sessions use one of the versions.
     func deleteTable(_ name: String) async throws -> TableDeletion
 
     // MARK: Sessions
 
     /// Stores a new session at revision 0.
     ///
-    /// A description's version that was deleted because a newer version exists and no session used it is restored.
+    /// Restores the session's version of a description, if that version was deleted because a newer version exists and
+    /// no session used it.
     ///
     /// - Returns: the session's number, which is never used again.
     /// - Throws: ``StoreError`` with `sessionExists`, or with `tableMissing` if the registered description was deleted
-    ///   meanwhile.
+    ///   before the session was stored.
     func createSession(_ session: NewSession) async throws -> Int
     /// Returns a whole session, or `nil` if it does not exist.
     ///
@@ -43,28 +44,28 @@ public protocol SessionStore: Sendable {
     /// Deletes a session and everything that belongs to it.
     ///
     /// - Parameter facts: if not `nil`, the session is deleted only if it has this number and is at this revision.
-    /// - Returns: the session's number, or `nil` if there was no such session.
+    /// - Returns: the session's number, or `nil` if no session had the id and these facts.
     func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int?
 
     // MARK: Revisions
 
-    /// Stores one revision. Commits that wait for the disk at the same time share one transaction.
+    /// Stores one revision. Commits of revisions that wait for the disk at the same time share one transaction.
     ///
     /// - Throws: ``StoreError`` with `revisionConflict`, `sessionMissing` or `answered`, which does not affect the
-    ///   other commits, or the error of the disk.
+    ///   other commits of the transaction, or the error of the disk.
     func commit(_ commit: SessionCommit) async throws
     /// Returns journal records after a revision, ascending.
     ///
     /// - Parameters:
     ///   - limit: the largest number of records.
-    ///   - bytes: the size at which to stop. The record that brings the total size to `bytes` is the last one.
+    ///   - bytes: the size at which to stop. The record that brings the total size to `bytes` is the last record.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
     /// Returns the session as it was at the start of its journal.
     ///
-    /// The result is the session at the revision before the first record. If a change was unpublished then, it is the
-    /// session at the first later revision at which everything was published. If there is no such revision, it is the
-    /// current session.
+    /// The result is the session at the revision before the first record. If a change was unpublished at that revision,
+    /// the result is the session at the first later revision at which everything was published. Without such a
+    /// revision, the result is the current session.
     ///
     /// - Returns: `nil` if the journal begins with the opening, or if the session does not exist.
     /// - Complexity: O(rows · log rows + journal).
@@ -91,7 +92,7 @@ public protocol SessionStore: Sendable {
 
     // MARK: Sharing
 
-    /// The functions for servers that share the store. `nil` if this server uses the store alone.
+    /// The functions that servers need to share this store. `nil` if this server uses the store alone.
     var sharing: (any StoreSharing)? { get }
 
     // MARK: Running
@@ -102,9 +103,9 @@ public protocol SessionStore: Sendable {
     ///
     /// - Complexity: O(sessions), which reads one page for every few hundred sessions.
     func size() async throws -> StoreSize
-    /// Checks that the store can be read and written. Throws the reason if it cannot.
+    /// Checks that the store can be read and written. Throws the reason if the store cannot be read or written.
     func check() async throws
-    /// Finishes the waiting writes and closes the store. Later calls throw `closed`.
+    /// Finishes the waiting writes and closes the store. Later calls of the store's methods throw `closed`.
     func close() async
 }
 

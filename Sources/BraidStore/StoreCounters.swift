@@ -18,7 +18,7 @@ public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
     /// The size of the database, in bytes.
     public var bytes: Int
-    /// The size of SQLite's write-ahead log, in bytes. Its pages are not yet copied into the database.
+    /// The size of SQLite's write-ahead log, in bytes. The pages in the log are not yet copied into the database.
     public var logBytes: Int
 
     public init(sessions: Int, bytes: Int, logBytes: Int) {

@@ -1,11 +1,11 @@
 /// The reason why a store refused an operation or could not be opened.
 public enum StoreError: Error, Sendable, Equatable {
-    // Errors that a caller can cause. Nothing was changed.
+    // Errors that a caller can cause. The store has changed nothing.
     case sessionExists
     case sessionMissing
     /// The stored session is at another revision than the one from which the commit starts.
     case revisionConflict
-    /// The requester's key already has an answer. Another server may have stored it meanwhile.
+    /// The requester's key already has an answer. Another server may have stored this answer after the request arrived.
     case answered
     /// The table description is not registered.
     case tableMissing
@@ -13,10 +13,11 @@ public enum StoreError: Error, Sendable, Equatable {
     case exhausted
     case closed
 
-    // Errors of the disk or the database. Nothing was changed, unless the error says otherwise.
+    // Errors of the disk or the database. The store has changed nothing, unless the error says otherwise.
     case full
     case io(String)
-    /// Another process holds the database's write lock.
+    /// A lock was not free in time. SQLite: another process holds the database's write lock. PostgreSQL: another
+    /// transaction or server holds the lock, or the transaction lost a conflict or a deadlock.
     case busy(path: String)
     case corrupt(String)
     /// The database cannot be reached, or does not accept requests at the moment.

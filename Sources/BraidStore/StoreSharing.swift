@@ -1,8 +1,8 @@
 /// The functions that servers need to share a store.
 ///
 /// Each server caches sessions. A commit compares the revision from which it starts, so a server with an outdated copy
-/// can never write. It must not answer from that copy either. With these functions it learns whether a copy is
-/// outdated.
+/// can never write. A server must not answer from an outdated copy either. With `StoreSharing`, a server learns whether
+/// its copy is outdated.
 public protocol StoreSharing: Sendable {
     /// Returns the current revision of a session and its time, or `nil` if the session has ended.
     ///
@@ -10,15 +10,15 @@ public protocol StoreSharing: Sendable {
     /// query.
     func revision(of session: Int) async throws -> StoredRevision?
 
-    /// Subscribes to the notices of other servers. Call this once for each server.
+    /// Subscribes to the notices of other servers. Call this method once for each server.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void)
 
     /// Locks a session, so that only this server may commit to it, until `endTurn` or until the connection to the store
     /// is lost.
     ///
-    /// Commits do not need the lock. It is for a session to which several servers send commands at the same time. A
-    /// server whose commit conflicted must read the new revisions first, and without the lock it would lose the next
-    /// race as well.
+    /// Commits do not need the lock of a session. The lock is for a session for which several servers commit at the
+    /// same time. A server whose commit conflicted must read the new revisions first. Without the lock, this server
+    /// would lose the next race as well.
     ///
     /// - Throws: ``StoreError`` with `busy` if another server holds the lock for too long.
     func takeTurn(of session: Int) async throws
@@ -26,7 +26,8 @@ public protocol StoreSharing: Sendable {
     func endTurn(of session: Int) async
 }
 
-/// A revision of a session. If two have the same number and different times, the database has lost one of them.
+/// A revision of a session. If two revisions have the same number and different times, the database has lost one of
+/// them.
 public struct StoredRevision: Sendable, Equatable {
     /// The revision's number.
     public var number: Int
@@ -48,10 +49,11 @@ public enum StoreNotice: Sendable, Equatable {
     /// All sessions have new epochs, because the database may have lost commits. The notice arrives before the database
     /// is read or written again.
     case renewed
-    /// From now on notices arrive. Only a commit of a server that dies at the wrong moment can be missed.
+    /// From this notice on, notices of other servers arrive. Only a commit of a server that dies at the wrong moment
+    /// can be missed.
     ///
-    /// The notice is repeated after the connection was lost, which also lost all notices in between.
+    /// This notice is repeated after the connection was lost, which also lost all notices in between.
     case hearing
-    /// Sent every few seconds: the receiver should look for missed changes.
+    /// This notice arrives every few seconds: the receiver should look for missed changes.
     case look
 }

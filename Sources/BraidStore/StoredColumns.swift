@@ -1,10 +1,10 @@
 import BraidEngine
 
-/// One row of a store's database, with columns from 0. It contains the decoding that all stores share.
+/// One row of a store's database, with columns from 0. The protocol contains the decoding that all stores share.
 package protocol StoredColumns {
     func int(_ column: CInt) -> Int
     func isNull(_ column: CInt) -> Bool
-    /// Returns the bytes of a text. They are valid as long as the row.
+    /// Returns the bytes of a text. The bytes are valid as long as the row.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer
 }
 
@@ -30,7 +30,8 @@ extension StoredColumns {
 }
 
 extension SessionSummary {
-    /// The columns that `init(_:)` reads, from the table `session` as `s`. They are the first columns of the row.
+    /// The columns that `init(_:)` reads, from the table `session` as `s`. These columns are the first columns of the
+    /// row.
     package static let columns = """
         s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),
         s.revision, s.created, s.updated, s.total_row_count

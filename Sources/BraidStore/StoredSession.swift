@@ -95,7 +95,7 @@ public struct SessionSummary: Sendable, Equatable {
     }
 }
 
-/// The data with which a session was opened. It can be as large as the session.
+/// The data with which a session was opened. This data can be as large as the session.
 public struct StoredOpening: Sendable {
     public var facts: SessionSummary
     /// The description, as in `StoredSession.description`.
@@ -129,7 +129,7 @@ public struct StoredSession: Sendable {
     public var nextSection: Int
     /// The sections by ascending ordinal, each with its rows by ascending rank.
     public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
-    /// The table that clients see. `nil` if it is the stored table.
+    /// The table that clients see. `nil` if clients see the stored table.
     public var published: PublishedTable?
 
     public init(
@@ -183,8 +183,8 @@ public struct SessionCommit: Sendable {
     /// The time of the commit, in milliseconds since 1970.
     public var at: Int
     public var change: TableChange
-    /// Whether clients see the stored table after this commit. If not, they continue to see the previous one, also
-    /// after a restart.
+    /// Whether clients see the stored table after this commit. If not, clients continue to see the previously published
+    /// table, also after a restart.
     public var publishes: Bool
     /// The key of the next new row.
     public var nextKey: Int
@@ -200,7 +200,7 @@ public struct SessionCommit: Sendable {
     public var rowEvents: JSONText?
     /// The ids of rows and sections that the update hides, or `nil`.
     public var hidden: JSONText?
-    /// The undo record that leads back to `from`: a `StoredUndo` in JSON.
+    /// The undo record that leads back to the revision `from`: a `StoredUndo` in JSON.
     public var undo: JSONText
     /// The answer to the client, which is stored for repeated requests.
     public var answer: KeptAnswer?

@@ -2,7 +2,8 @@ import BraidEngine
 
 /// The undo record that leads a stored session back from one revision to the one before it.
 ///
-/// The journal stores one with each record, so that a session can be restored at any revision that the journal reaches.
+/// The journal stores an undo record with each of its records, so that a session can be restored at any revision that
+/// the journal reaches.
 public struct StoredUndo: Sendable {
     /// The reverse change of rows, sections and everything else.
     public var change: TableChange
@@ -23,7 +24,7 @@ public struct StoredUndo: Sendable {
         self.isPublished = isPublished
     }
 
-    /// The record's JSON form. Members of values that did not change are absent.
+    /// The record's JSON form. Values that did not change have no member.
     public var json: JSONText {
         var writer = JSONWriter()
         func list<Element>(_ name: String, _ elements: [Element], _ write: (Element) -> Void) {
@@ -68,7 +69,7 @@ public struct StoredUndo: Sendable {
         return writer.text
     }
 
-    /// Decodes a record from ``json``. Throws `corrupt`.
+    /// Decodes an undo record from ``json``. Throws `corrupt`.
     public init(json: JSONText) throws {
         func integers(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.storedInt } }
         change = TableChange()
@@ -101,8 +102,8 @@ package struct SessionRewind {
     private var sections: [Int: StoredSectionSummary]
     private var rows: [Int: (section: Int, row: StoredRow)]
     private var isPublished: Bool
-    /// The last state on the way at which clients saw the stored table. What clients see otherwise cannot be restored
-    /// from the journal.
+    /// The last state on the way at which clients saw the stored table. What clients saw at other revisions cannot be
+    /// restored from the journal.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -113,7 +114,7 @@ package struct SessionRewind {
         isPublished = session.published == nil
     }
 
-    /// Goes back by one revision.
+    /// Takes the stored session back by one revision.
     package mutating func apply(_ undo: StoredUndo) throws {
         if isPublished, !undo.isPublished { lastPublished = try stored }
         isPublished = undo.isPublished
@@ -176,7 +177,7 @@ extension StoredRow {
         writer.endArray()
     }
 
-    /// Decodes what `write` has written. Throws `corrupt`.
+    /// Decodes a row that `write` has written. Throws `corrupt`.
     public static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
         guard let parts = json.elements(), parts.count == 4 || parts.count == 5,
             parts[2].isNull || parts[2].stringValue != nil
@@ -191,7 +192,8 @@ extension StoredRow {
 }
 
 extension StoredSectionSummary {
-    /// Writes `number`, `ordinal`, `id`, and those of `header`, `footer` and `prefetched` that are set.
+    /// Writes the section's `number`, `ordinal` and `id`, and those of `header`, `footer` and `prefetched` that are
+    /// set.
     public func writeMembers(to writer: inout JSONWriter) {
         writer.name("number")
         writer.value(number)
@@ -210,7 +212,7 @@ extension StoredSectionSummary {
         }
     }
 
-    /// Decodes a section from an object with those members. Throws `corrupt`.
+    /// Decodes a section from an object with the members that `writeMembers` writes. Throws `corrupt`.
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(

@@ -5,7 +5,7 @@
 /// transaction contains none while small writes wait.
 ///
 /// A small write waits for at most one large write. A large write waits for the large writes before it, and for one
-/// transaction of small writes before each of them.
+/// transaction of small writes before each large write.
 package struct WriteQueue<Request> {
     private var requests: [Request] = []
     private var large: [Request] = []

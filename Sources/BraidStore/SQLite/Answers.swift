@@ -1,6 +1,6 @@
 import BraidEngine
 
-// Answers kept for clients that ask again.
+// Stored answers, for clients that repeat a request.
 extension SQLiteConnection {
     func keep(_ answer: KeptAnswer) throws {
         let before =
@@ -22,7 +22,8 @@ extension SQLiteConnection {
             """,
             answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key,
             KeptAnswer.mostEvicted)
-        // A few at a time: more go than come, and no commit waits for a long delete.
+        // Deletes only a few expired answers at a time, so that no commit waits for a long delete. Several are deleted
+        // for each new answer, so their number falls.
         try run(
             """
             DELETE FROM answer WHERE (session, requester, key) IN (

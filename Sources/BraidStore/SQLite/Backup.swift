@@ -1,11 +1,11 @@
 import Glibc
 
 extension SQLiteStore {
-    /// Writes a copy of a database, whole and of one moment, also while a server is using it. The copy is compact, and
-    /// opens as any other. Throws if there is a file at `target`.
+    /// Writes a complete copy of a database at one moment, even while a server uses the database. The copy is compact,
+    /// and can be opened like any database. Throws if a file exists at `target`.
     ///
-    /// It is written to `target` + "-partial", which takes its name when it is on disk. `progress` is told now and then
-    /// how many bytes are written, and how many there will be at most.
+    /// The copy is written to `target` + "-partial", and is renamed to `target` when it is on disk. `progress` is
+    /// called from time to time with the number of written bytes and the largest number that the copy can have.
     public static func backup(
         of path: String, to target: String,
         progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Void = { _, _ in }
@@ -17,7 +17,7 @@ extension SQLiteStore {
             guard access(target, F_OK) != 0 else { throw StoreError.exists(path: target) }
             let partial = target + "-partial"
             let lock = try locked(partial)
-            // Last of all: it lets go of SQLite's locks on the file, too.
+            // The lock's descriptor is closed last, because closing it also drops SQLite's locks on the file.
             defer { Glibc.close(lock) }
             do {
                 try copy(path, to: partial, progress)
@@ -32,16 +32,16 @@ extension SQLiteStore {
         }
     }
 
-    /// A path that SQLite does not take for a URI, of another file.
+    /// Returns a path of the file that SQLite does not read as a URI.
     private static func literal(_ path: String) -> String { path.hasPrefix("file:") ? "./" + path : path }
 
-    /// Opens the file, empty, for this backup alone: another one to the same name would take this one's file for its
-    /// own. What an earlier one has left is nobody's.
+    /// Opens an empty partial file and locks it for this backup, against other backups to the same name. A file that an
+    /// earlier backup left is reused.
     private static func locked(_ partial: String) throws -> CInt {
         let file = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw StoreError.io("\(partial): \(String(cString: strerror(errno)))") }
         var own = stat(), named = stat()
-        // One that has another name by now is a backup that is done.
+        // A file that has another name by now is a finished backup of another process.
         guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(file, &own) == 0,
             stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
             ftruncate(file, 0) == 0
@@ -58,23 +58,24 @@ extension SQLiteStore {
         let source = try SQLiteConnection(path: path, mode: .readOnly, busyTimeout: Opening.busyMilliseconds)
         defer { source.close() }
         try Opening.recognise(source, path: path)
-        // An empty one is no database to restore, and may be what is left of one.
+        // An empty database is not worth a backup, and may be the rest of a damaged database.
         guard try source.pragma("application_id") == SQLiteSchema.applicationID else {
             throw StoreError.wrongApplication(path: path)
         }
         let whole = try source.pragma("page_count") * source.pragma("page_size")
-        // SQLite does not say how far it is: the copy's length does.
+        // SQLite does not report the progress of a copy, but the length of the copied file does.
         try source.withProgress(every: 20_000) {
             var facts = stat()
             if stat(partial, &facts) == 0 { progress(Int(facts.st_size), whole) }
             return true
         } _: {
-            // One read transaction; the copy is flushed before it ends.
+            // VACUUM INTO uses one read transaction, and flushes the copy to disk before it ends.
             try source.run("VACUUM INTO ?", partial)
         }
     }
 
-    /// What is restored may be behind what clients have seen: the first start from the copy begins new epochs.
+    /// Marks the copy, so that the first start from it begins new epochs. A restored database can lack revisions that
+    /// clients have seen.
     private static func markAsBackup(_ partial: String) throws {
         let copy = try SQLiteConnection(path: partial, mode: .readWrite)
         defer { copy.close() }
@@ -82,17 +83,18 @@ extension SQLiteStore {
         try copy.setNewEpochsDue(true)
     }
 
-    /// A name that someone else took meanwhile stays theirs: `link`, unlike `rename`, replaces nothing.
+    /// Gives the finished copy its name. `link`, unlike `rename`, replaces no file that another program has created
+    /// with this name.
     private static func rename(_ partial: String, to target: String) throws {
         if link(partial, target) == 0 {
             unlink(partial)
         } else if errno == EEXIST {
             throw StoreError.exists(path: target)
-        } else if Glibc.rename(partial, target) != 0 {  // a file system without links
+        } else if Glibc.rename(partial, target) != 0 {  // The file system has no hard links.
             throw StoreError.io("\(target): \(String(cString: strerror(errno)))")
         }
         let directory = open(directory(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { return }  // one that may be written and not read
+        guard directory >= 0 else { return }  // The directory may be written, but not read.
         defer { Glibc.close(directory) }
         guard fsync(directory) == 0 else { throw StoreError.io("\(target): \(String(cString: strerror(errno)))") }
     }

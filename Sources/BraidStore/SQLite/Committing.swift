@@ -1,7 +1,8 @@
 import BraidEngine
 
-// The writes, as the writer runs them inside its transaction. Each finds out whether it must refuse *before* it writes
-// anything: a refusal is alone in failing, and what it wrote would be committed with the rest of its group.
+// The writes of the store, which the writer runs inside its transaction. Each write decides whether to refuse *before*
+// it writes anything. A refusal does not roll the transaction back, so anything written before it would be committed
+// with the group.
 
 extension SQLiteConnection {
     /// Returns the session's number.
@@ -32,7 +33,8 @@ extension SQLiteConnection {
         return number
     }
 
-    /// Writes what a command changed, and its journal record. Touches as many pages as the change has rows, about.
+    /// Writes the changes of a command, and the command's journal record. Touches about as many pages as the change has
+    /// rows.
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         guard
@@ -86,7 +88,7 @@ extension SQLiteConnection {
     }
 
     private func write(_ row: StoredRow, in section: Int, of session: Int) throws {
-        // Without other indexes, REPLACE writes over the old row in its place.
+        // The table has no other index, so REPLACE overwrites the old row in its place.
         try run(
             "INSERT OR REPLACE INTO model (key, section, rank, id, body) VALUES (?, ?, ?, ?, ?)",
             Key.of(session, row.key), section, row.rank, row.id?.text, row.model)
@@ -99,11 +101,11 @@ extension SQLiteConnection {
             section.prefetched)
     }
 
-    /// Removes the oldest records, beyond a number and beyond a size, a few at a time: enough to hold the limits, and
-    /// to come down to lowered ones within a while, but never a long delete in the middle of a commit. The newest
-    /// stays.
+    /// Removes the oldest journal records if the journal exceeds its limits of records and bytes. Each call removes
+    /// only a few records, so that no commit waits for a long delete. Repeated calls are enough to keep the limits, and
+    /// to shrink the journal to lowered limits. The newest record stays.
     ///
-    /// `bytes`: those of the journal's texts; returns how many are left.
+    /// `bytes` is the size of the journal's texts. Returns their size after the trimming.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
     {
         let trimming = JournalTrimming(with: newest, limit: limit)
@@ -125,7 +127,7 @@ extension SQLiteConnection {
         return left
     }
 
-    /// Gives the session's number; nil: there is no such session, or it is not as `facts` say.
+    /// Deletes a session and returns its number. Returns `nil` if the session does not exist, or differs from `facts`.
     func deleteSession(_ id: String, as facts: SessionSummary?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
         if let facts, try number != facts.number || sessionSummary(id)?.revision != facts.revision { return nil }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Whether the disk has room, as the writer sees it.
+/// The writer's knowledge of whether the disk has room.
 ///
-/// When it has none the reserve is given back, and only what makes room is let through to it: until the reserve can be
-/// made again, or so much was deleted that the database has room within itself. Without a reserve every write finds out
-/// for itself.
+/// When the disk is full, the reserve file is deleted, and only writes that make room are performed. All writes are
+/// performed again when the reserve can be made again, or when deletes have left enough unused pages in the database.
+/// Without a reserve, every write finds out for itself whether the disk has room.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -15,10 +15,10 @@ struct DiskRoom {
         isOut = reserve.map { !$0.make() } ?? false
     }
 
-    /// Tries, once a second at most, to make the reserve again.
+    /// Returns whether the disk is short of room. Tries, once a second at most, to make the reserve again.
     ///
-    /// `unused`: bytes of the database that nothing is stored in. Twice the reserve of them is room enough, like on the
-    /// disk; what the log needs is where the reserve was.
+    /// `unused` returns the number of unused bytes in the database. If it is twice the size of the reserve, there is
+    /// room enough. The log has the room in which the reserve was.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -35,15 +35,15 @@ struct DiskRoom {
         nextTry = .now + .seconds(1)
     }
 
-    /// Something was deleted: the next write may find room.
+    /// Lets the next write look for room at once, because something was deleted.
     mutating func retry() { nextTry = .now }
 }
 
 extension DiskRoom {
-    /// Whether it is time to copy a log of so many pages into the database; at `limit` it always is.
+    /// Returns whether a log of `pages` pages should be copied into the database. A log of `limit` pages always should.
     ///
-    /// The database may have to grow by as much for that, while the log is still there. Where the disk has little room,
-    /// the log is therefore kept to half of the reserve, so that it can be copied on the day that there is none.
+    /// While the log is copied, the database can grow by the size of the log. If the disk has little room, the log is
+    /// therefore limited to half of the reserve. A log of this size can be copied even when the disk is full.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096

@@ -1,8 +1,8 @@
 // New epochs for all sessions at once, at the cost of one row.
 
 extension SQLiteConnection {
-    /// Begins new epochs if they are due. From here on they are due if this server can lose commits: until it has
-    /// closed the database.
+    /// Begins new epochs if they are due. If this server can lose commits, new epochs are then due at the next start,
+    /// unless the server closes the database properly.
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         try inTransaction(.immediate) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A flush failed: whether the transaction is on disk is not known, and will not be.
+/// The error of a failed disk flush. Nobody can find out whether the transaction is on disk.
 struct LostWrite: Error {
     let detail: String
 
@@ -8,7 +8,7 @@ struct LostWrite: Error {
 }
 
 extension StoreError {
-    /// What an error of SQLite's means to a caller. Store errors stay what they are.
+    /// Converts an error of SQLite to the store error that callers get. A `StoreError` stays as it is.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError: self = error
@@ -29,7 +29,7 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// A database that was one, and is whole no longer.
+    /// The error for a database file that is damaged.
     static func damaged(_ path: String, _ what: String) -> StoreError {
         .corrupt(
             "\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place."
@@ -38,8 +38,8 @@ extension StoreError {
 }
 
 extension SQLiteError {
-    /// Whether one request causes the error, and the others of its group can succeed. Any other error fails the whole
-    /// group.
+    /// Whether one request of a group caused the error, so that the group's other requests can succeed. Any other error
+    /// fails the whole group.
     var isOfOneRequest: Bool {
         switch code.primary {
         case .constraint, .tooBig, .mismatch, .range, .error: true
@@ -47,11 +47,11 @@ extension SQLiteError {
         }
     }
 
-    /// Whether a flush failed.
+    /// Whether the error is a failed disk flush.
     var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
-    /// Whether the disk has no room. SQLite says so only for ENOSPC; a used-up quota and a file of the largest size
-    /// are the same to the store.
+    /// Whether the error means that the disk has no room. SQLite reports a full disk only for ENOSPC. The store also
+    /// treats a used-up quota and a file of the largest size as a full disk.
     var isOutOfRoom: Bool {
         if StoreError(self, path: "") == .full { return true }
         return code.primary == .ioError && [EDQUOT, EFBIG].contains(systemError)

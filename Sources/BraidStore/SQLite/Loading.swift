@@ -1,6 +1,6 @@
 import BraidEngine
 
-// The reads. Each runs in a read transaction: what it returns is of one moment.
+// The reads of the store. Each read runs in a read transaction, so its result is the data at one moment.
 
 extension SQLiteConnection {
     func session(_ id: String) throws -> StoredSession? {
@@ -48,8 +48,8 @@ extension SQLiteConnection {
         ) {
             facts.append(try Self.section($0))
         }
-        // Read in the order of the keys, which is that of the pages, and sorted here: an index would be a second tree
-        // to write, and a sort in SQL would carry the bodies along.
+        // The rows are read in the order of their keys, which is the order of the pages, and are sorted here. An index
+        // would be a second tree to write, and a sort in SQL would copy the rows' bodies.
         var rows = [[StoredRow]](repeating: [], count: facts.count)
         let positions = Dictionary(uniqueKeysWithValues: facts.enumerated().map { ($1.number, $0) })
         try query(
@@ -63,7 +63,7 @@ extension SQLiteConnection {
         return facts.indices.map { (facts[$0], rows[$0].sorted { $0.rank < $1.rank }) }
     }
 
-    /// From key, id, ordinal, header, footer, prefetched.
+    /// Reads a section from the columns key, id, ordinal, header, footer, prefetched.
     static func section(_ columns: SQLiteRow) throws -> StoredSectionSummary {
         StoredSectionSummary(
             number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)), ordinal: columns.int(2),
@@ -71,7 +71,7 @@ extension SQLiteConnection {
         )
     }
 
-    /// From key, section, rank, id, body.
+    /// Reads a row from the columns key, section, rank, id, body.
     static func row(_ columns: SQLiteRow) throws -> StoredRow {
         StoredRow(
             key: Key.number(in: columns.int(0)), rank: columns.int(2), id: columns.optionalText(3).map { RowID($0) },
@@ -84,7 +84,7 @@ extension SQLiteConnection {
 
     func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
         var sessions: [SessionSummary] = []
-        // Ids are not empty, so every one comes after "".
+        // Session ids are not empty, so every id comes after "".
         try query(
             "SELECT \(SessionSummary.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "",
             max(0, limit)

@@ -1,12 +1,13 @@
 import Glibc
 
-/// Opens a database file, or makes it: locked against other processes, recognised, with the settings that the
-/// store's promises rest on, each read back.
+/// Opens or creates a database file. Locks it against other processes and checks that it belongs to Braid Server.
+/// Applies the settings that durability depends on, and reads each back.
 struct Opening {
     let path: String
     let options: SQLiteStoreOptions
 
-    /// A link is followed first, as SQLite does: the lock and the log are where the file is, by whatever name it came.
+    /// Follows a symbolic link to the database file, as SQLite does. The lock file and the log are therefore in the
+    /// directory of the file itself, whatever name `path` has.
     init(path: String, options: SQLiteStoreOptions) {
         let real = realpath(path, nil)
         defer { free(real) }
@@ -30,13 +31,15 @@ struct Opening {
         try Self.refuseDirectory(path)
         let lock = try ProcessLock(database: path)
         do {
-            // From here to the opening no connection of this process is open: the file can be looked at by other means.
+            // Until `open` below, this process has no connection to the database, so closing another descriptor of the
+            // file drops no lock of SQLite.
             try checkFile(knowsDatabase: lock.knowsDatabase)
             try lock.lockDatabase(path)
             do {
                 return (try open(lock), lock)
             } catch  where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
-                // Opening writes a little. With the reserve given back, what is there can be read, and deleted.
+                // Opening a database writes a little, which fails on a full disk. After the reserve file is deleted,
+                // the database can be opened, read, and made smaller.
                 reserve?.release()
                 return (try open(lock), lock)
             }
@@ -51,7 +54,7 @@ struct Opening {
         do {
             try prepare(connection)
             lock.rememberDatabase()
-            try lock.lockDatabase(path)  // a new one
+            try lock.lockDatabase(path) // a new database
         } catch {
             connection.close()
             throw error
@@ -66,12 +69,13 @@ struct Opening {
             })
     }
 
-    /// Recognises the database before it changes anything in the file: a database of others must stay as it is.
+    /// Recognises the database before it changes anything in the file: the database of another application must stay as
+    /// it is.
     private func prepare(_ db: SQLiteConnection) throws {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
-        // On disk before the first commit, which may not wait for the disk.
+        // With FULL, the settings and the schema are on disk before the first commit, which may not wait for the disk.
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
@@ -81,11 +85,11 @@ struct Opening {
         try checkLength(db)
     }
 
-    /// Makes the connection read pages by system calls. A page that cannot be read must be an error of a statement, and
-    /// would be a signal in memory that is mapped.
+    /// Makes the connection read pages by system calls. A page that cannot be read then makes a statement fail. In
+    /// mapped memory, such a page would send a signal to the process.
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
-    /// Without these, SQLite would make a new database of what is the rest of an old one.
+    /// Refuses an empty or missing file that is the rest of an old database: SQLite would make a new database of it.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = size(of: path)
         if let size, size > 0 { return }
@@ -101,14 +105,14 @@ struct Opening {
         }
     }
 
-    /// How long a statement waits for another program's lock: the sqlite3 shell's, a backup's.
+    /// How long a statement waits for the lock of another program, such as the sqlite3 shell or a backup.
     static let busyMilliseconds: CInt = 5_000
 
     static func recognise(_ db: SQLiteConnection, path: String) throws {
         let id = try db.pragma("application_id")
         let version = try db.pragma("user_version")
         let isEmpty = try db.first("SELECT count(*) FROM sqlite_master") { $0.int(0) } == 0
-        // A start that was broken off leaves a database without tables: as good as none.
+        // A start that was broken off leaves a database without tables, which is treated as a new database.
         if id == 0, version == 0, isEmpty { return }
         guard id == SQLiteSchema.applicationID else { throw StoreError.wrongApplication(path: path) }
         guard version <= SQLiteSchema.version else {
@@ -119,19 +123,20 @@ struct Opening {
         }
     }
 
-    /// Sets what a commit is to mean, and reads it back.
+    /// Applies the settings of the connection that writes, such as when a commit counts as done, and reads them back.
     private func configureWriter(_ db: SQLiteConnection) throws {
         let synchronous = options.synchronous == .full ? 2 : 1
         try db.execute("PRAGMA synchronous = \(synchronous)")
         try db.execute("PRAGMA temp_store = MEMORY")
-        // 4 MiB: the last leaves of a few hundred busy sessions. With 16 MiB neither 256 nor 2,048 of them were
-        // quicker, as what is not here is in the system's cache, and edits all over a large table filled it with rows
-        // that nobody reads again.
+        // A page cache of 4 MiB holds the last leaf pages of a few hundred busy sessions. With 16 MiB, neither 256 nor
+        // 2,048 sessions were faster, because the system also caches pages. Edits all over a large table filled the
+        // larger cache with rows that nobody reads again.
         try db.execute("PRAGMA cache_size = -4096")
-        // Debian's SQLite writes zeros over each page that a delete leaves unused: as much to the log as was stored, on
-        // a day when deleting must make room. What is deleted from a page that stays in use is overwritten, at no cost.
+        // Debian's SQLite writes zeros over each page that a delete leaves unused. On a full disk, deleting must make
+        // room, but these zeros would make the log grow. With FAST, only deleted data on pages that stay in use is
+        // overwritten, at no cost.
         try db.execute("PRAGMA secure_delete = FAST")
-        // After a large write the log gives back what it has beyond this.
+        // After a large write, SQLite cuts the log file down to this size.
         try db.execute("PRAGMA journal_size_limit = 67108864")
         guard try db.pragma("synchronous") == synchronous, try db.pragma("mmap_size") == 0,
             try db.first("PRAGMA journal_mode", value: { $0.text(0) }) == "wal"
@@ -142,24 +147,24 @@ struct Opening {
         .io("SQLite did not take the settings that make commits durable (\(path)).")
     }
 
-    /// With the log emptied, the file must be as long as its header says: one that was cut off would fail only when
-    /// someone asks for what is gone.
+    /// Checks that the database file is as long as its header says, after the log is emptied. A file that was cut off
+    /// would otherwise fail only when someone reads the missing part.
     private func checkLength(_ db: SQLiteConnection) throws {
         try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        guard size(of: path + "-wal") ?? 0 == 0 else { return }  // a reader of another program was in the way
+        guard size(of: path + "-wal") ?? 0 == 0 else { return }  // Another program's reader was in the way.
         let length = try db.pragma("page_count") * db.pragma("page_size")
         guard let size = size(of: path), size < length else { return }
         throw StoreError.damaged(path, "it has \(size) of its \(length) bytes")
     }
 
-    /// SQLite says of one that it cannot be opened, or that the disk failed.
+    /// Refuses a directory: SQLite would only say that it cannot be opened, or that the disk failed.
     static func refuseDirectory(_ path: String) throws {
         var facts = stat()
         guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else { return }
         throw StoreError.io("\(path) is a directory. Name a file in it, such as \(path)/braid.sqlite.")
     }
 
-    /// Nil: there is no such file. `stat` opens nothing, so no lock is lost by it.
+    /// Returns a file's size, or `nil` if the file does not exist. `stat` opens no file, so the process loses no lock.
     private func size(of path: String) -> Int? {
         var facts = stat()
         return stat(path, &facts) == 0 ? Int(facts.st_size) : nil

@@ -1,24 +1,28 @@
 import Glibc
 import Synchronization
 
-/// A lock on a file beside the database: one process at a time, until it ends, however it ends.
+/// A lock on a file next to the database, which one process at a time holds. The lock ends with the process, however
+/// the process ends.
 ///
-/// A file of its own, because SQLite holds POSIX locks on the database's, and a process that closes any descriptor of
-/// a file drops all its POSIX locks on it. The file stays when the lock goes: removing it would let two processes hold
-/// locks on two files of the same name. Only who made it, and then opened no database, takes it away again.
+/// The lock has a separate file, because SQLite holds POSIX locks on the database file. A process that closes any
+/// descriptor of a file drops all its POSIX locks on the file. The lock file stays after the lock ends: if it were
+/// removed, two processes could lock two files of the same name. Only a process that made the lock file, and then
+/// opened no database, removes it.
 ///
-/// The database itself is locked as well, for it may have another name, and there another file beside it: by a hard
-/// link, or mounted into another container.
+/// The database file itself is locked as well. Under another name (a hard link, or a mount in another container) the
+/// database can have another lock file next to it.
 final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
     private let isNew: Bool
-    /// The database's; closed only when SQLite has closed it, and then without regard to SQLite's locks.
+    /// The descriptor of the database file. It is closed only after SQLite has closed the file, so that SQLite loses no
+    /// locks.
     private let database = Mutex<CInt?>(nil)
-    /// Whether a database has been made beside this file: then an empty one was emptied.
+    /// Whether a database was already made next to this lock file. If it was, an empty database file has lost its
+    /// content.
     let knowsDatabase: Bool
 
-    /// Throws `locked`, or why the file cannot be made.
+    /// Takes the lock. Throws `locked`, or the reason why the lock file cannot be made.
     init(database path: String) throws {
         self.path = path + "-lock"
         isNew = access(self.path, F_OK) != 0
@@ -37,7 +41,8 @@ final class ProcessLock: Sendable {
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
         }
-        // Who made it has taken it away since it was opened here: the name leads to none, or to another's.
+        // The process that made the lock file has removed it after this process opened it. The name leads to no file,
+        // or to the file of another process.
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else {
             close(descriptor)
@@ -47,8 +52,8 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    /// Lets go of the locks before the files: a program that is just being started has a copy of every descriptor for a
-    /// moment, and would keep what is merely closed here.
+    /// Releases the locks before it closes the files. A program that this process is just starting has a copy of every
+    /// descriptor for a moment, and would keep locks that are not released.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)
@@ -58,8 +63,8 @@ final class ProcessLock: Sendable {
         close(descriptor)
     }
 
-    /// Locks the database, if it is there and can be written. Throws `locked`. While SQLite has it open in this
-    /// process, the first call must have been made before.
+    /// Locks the database file, if the file exists and can be written. Throws `locked`. If SQLite has the file open in
+    /// this process, an earlier call must have locked it already.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
@@ -73,8 +78,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// Locks, or unlocks, a byte far behind those that SQLite locks, for this open file and not for the process: it
-    /// stays whatever else is closed.
+    /// Locks or unlocks a byte of the database file far behind the bytes that SQLite locks. The lock belongs to the
+    /// open file, not to the process, so it stays when other descriptors are closed.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = Glibc.flock()
         lock.l_type = Int16(type)
@@ -84,20 +89,21 @@ final class ProcessLock: Sendable {
         return fcntl(database, setLockOfOpenFile, &lock) == 0
     }
 
-    /// F_OFD_SETLK of Linux' fcntl.h.
+    /// The constant F_OFD_SETLK of Linux' fcntl.h.
     private static let setLockOfOpenFile: CInt = 37
 
-    /// To be called when no database was opened.
+    /// Removes a lock file that this process made. For a caller that could not open the database.
     func removeIfNew() {
         if isNew { unlink(path) }
     }
 
-    /// To be called once the database is there.
+    /// Notes in the lock file that a database exists. For a caller that has opened the database.
     func rememberDatabase() { write(knowsDatabase: true) }
 
     private static let mark = "database"
 
-    /// `<process id> database`. Only a help: a disk that is full makes no difference to the lock.
+    /// Writes `<process id> database` into the lock file. A full disk can prevent this, but the lock does not depend on
+    /// it.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
         if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {

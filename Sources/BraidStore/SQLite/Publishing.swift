@@ -1,11 +1,12 @@
 import BraidEngine
 
-// What clients see of a session while it has changes that are stored and not published. Of each row and section that
-// such a change writes for the first time, the tables `published_…` keep how it was: as much as was changed, however
-// large the table is.
+// Storage of the table that clients see, while a session has changes that are stored but not published. When such a
+// change first writes a row or section, the tables `published_…` keep the published version of it. The tables therefore
+// grow with the changes, not with the size of the session's table.
 
 extension SQLiteConnection {
-    /// Before a change is written that clients are not to see.
+    /// Keeps the published rows and sections that an unpublished change will overwrite. Call this before the change is
+    /// written.
     func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
         try run(
             """
@@ -32,7 +33,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// From now on clients see what is stored.
+    /// Publishes the stored table: from now on clients see all stored changes of the session.
     func publish(_ session: Int) throws {
         guard try run("DELETE FROM published WHERE session = ?", session) > 0 else { return }
         let keys = Key.all(of: session)
@@ -41,7 +42,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// What clients see; nil: what is stored. O(rows · log rows).
+    /// Returns the table that clients see, or `nil` if clients see the stored table. O(rows · log rows).
     func published(_ session: StoredSession) throws -> PublishedTable? {
         let number = session.facts.number
         let found = try first("SELECT updated, displayed_sections FROM published WHERE session = ?", number) {

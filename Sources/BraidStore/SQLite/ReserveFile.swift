@@ -1,7 +1,7 @@
 import Glibc
 
-/// Room on the disk that is kept for the day it is full: given back then, so that what makes room (deleting sessions,
-/// for one) can be written.
+/// A file that keeps room on the disk. When the disk is full, the file is deleted, so that writes that make room, such
+/// as deleting sessions, can be performed.
 struct ReserveFile {
     let path: String
     let size: Int
@@ -11,15 +11,16 @@ struct ReserveFile {
         return stat(path, &facts) == 0 && Int(facts.st_size) == size
     }
 
-    /// Makes the file if it is not there. Returns whether it is.
+    /// Makes the reserve file if it does not exist. Returns whether the file exists afterwards.
     ///
-    /// It is written at twice its size first: a disk on which nothing but the reserve would fit is as good as full.
+    /// The file is first written with twice its size. A disk that has room only for the reserve counts as full.
     func make() -> Bool {
         if isInPlace { return true }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Written, not allocated: not every file system can, and some would fall back to this anyway.
+        // The file is written, not allocated, because not every file system can allocate. Some would write the file
+        // instead.
         let block = [UInt8](repeating: 0, count: 1 << 16)
         var written = 0
         while written < 2 * size {

@@ -7,7 +7,7 @@ internal import CSQLite
 final class SQLiteBackup {
     private let source: SQLiteConnection
     private let target: SQLiteConnection
-    /// `nil` once it is finished.
+    /// The C interface's backup. `nil` once the backup is finished.
     private var pointer: OpaquePointer?
 
     /// Begins to copy the main database of `source` over that of `target`.
@@ -25,9 +25,10 @@ final class SQLiteBackup {
 
     /// Copies some pages.
     ///
-    /// - Parameter pages: how many; -1 copies all that are left.
+    /// - Parameter pages: the number of pages to copy; -1 copies all remaining pages.
     /// - Returns: whether there is more to copy.
-    /// - Throws: `SQLITE_BUSY` or `SQLITE_LOCKED` if a lock is in the way: try again. Any other error ends the copy.
+    /// - Throws: `SQLITE_BUSY` or `SQLITE_LOCKED` if another connection holds a lock: try again. Any other error ends
+    ///   the copy.
     func step(pages: CInt) throws(SQLiteError) -> Bool {
         guard let pointer, source.handle.pointer != nil, target.handle.pointer != nil else { throw .closed }
         switch sqlite3_backup_step(pointer, pages) {
@@ -43,7 +44,7 @@ final class SQLiteBackup {
     /// How many pages are left to copy, as of the last step.
     var remainingPageCount: Int { pointer.map { Int(sqlite3_backup_remaining($0)) } ?? 0 }
 
-    /// Ends the copy. If it is not complete, the target is rolled back to what it was.
+    /// Ends the copy. If the copy is not complete, the target is rolled back to its content before the copy.
     ///
     /// - Throws: the error of the step that ended the copy.
     func finish() throws(SQLiteError) {

@@ -4,16 +4,16 @@ import Synchronization
 /// A connection to an SQLite database.
 ///
 /// A connection and its statements belong to one thread at a time. The type is not `Sendable`, so the compiler checks
-/// this; ``SQLiteSharedConnection`` hands a connection from thread to thread. SQLite's own locks are off
-/// (`SQLITE_OPEN_NOMUTEX`).
+/// the use by one thread; ``SQLiteSharedConnection`` hands a connection from thread to thread. SQLite's own locks are
+/// off (`SQLITE_OPEN_NOMUTEX`).
 ///
 /// Errors have extended result codes. Foreign keys are not enforced, and a name in double quotes that does not exist is
 /// an error instead of a string.
 final class SQLiteConnection {
     /// How a database is opened.
     enum Mode {
-        /// For reading and writing; a file that does not exist is made. SQLite opens a file that it may only read for
-        /// reading: see ``SQLiteConnection/isReadOnly``.
+        /// For reading and writing. A file that does not exist is created. SQLite opens a file that it may only read
+        /// for reading: see ``SQLiteConnection/isReadOnly``.
         case readWrite
         /// For reading a file that exists.
         case readOnly
@@ -22,12 +22,14 @@ final class SQLiteConnection {
     }
 
     let handle: SQLiteHandle
-    /// Unchecked: a connection belongs to one thread at a time, and the cache calls nothing that could come back here.
+    /// Exclusivity is unchecked: a connection belongs to one thread at a time, and the cache calls no code that could
+    /// use it again.
     @exclusivity(unchecked) private var statements: SQLiteStatementCache
 
     /// Opens a database.
     ///
-    /// SQLite reads the file with the first statement: a file that is no database is found out then.
+    /// SQLite reads the file with the first statement: SQLite finds out with this statement whether the file is a
+    /// database.
     ///
     /// - Parameters:
     ///   - path: the file. SQLite reads a path that begins with `file:` as a URI.
@@ -97,15 +99,15 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// The first statement of a text, and the text behind it. The statement is `nil` if the rest is white space and
-    /// comments.
+    /// Returns the first statement of a text, and the rest of the text. The statement is `nil` if the rest is white
+    /// space and comments.
     ///
-    /// - Parameter key: the statement's text, if it is kept for long.
+    /// - Parameter key: the statement's text, if the statement is kept in the cache.
     private func prepareFirst(
         of sql: ArraySlice<UInt8>, key: String? = nil
     ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
         let connection = try pointer
-        // SQLite would stop reading at a NUL.
+        // SQLite would stop reading the text at a NUL.
         if sql.contains(0) { throw SQLiteError(code: .misuse, message: "the SQL contains a NUL") }
         if sql.isEmpty { return (nil, sql) }
         guard sql.count < Int(CInt.max) else { throw SQLiteError(code: .tooBig) }
@@ -121,7 +123,7 @@ extension SQLiteConnection {
         try check(code, connection)
         let rest = sql.dropFirst(read)
         if let statement { return (SQLiteStatement(statement, sql: key ?? "", of: handle), rest) }
-        // A comment, or a lone semicolon.
+        // The text was only a comment or a semicolon.
         return read == 0 ? (nil, rest) : try prepareFirst(of: rest, key: key)
     }
 
@@ -179,7 +181,7 @@ extension SQLiteConnection {
     /// The row id of the last row that was inserted.
     var lastInsertedRowID: Int { handle.pointer.map { Int(sqlite3_last_insert_rowid($0)) } ?? 0 }
 
-    /// Whether the database can only be read: it was opened so, or the file system does not allow more.
+    /// Whether the database can only be read: it was opened for reading, or the file system does not allow writing.
     var isReadOnly: Bool { handle.pointer.map { sqlite3_db_readonly($0, "main") != 0 } ?? true }
 
     /// Sets how long a statement waits for another connection's lock, in milliseconds.
@@ -187,7 +189,7 @@ extension SQLiteConnection {
         if let pointer = handle.pointer { sqlite3_busy_timeout(pointer, milliseconds) }
     }
 
-    /// Frees memory that the connection can do without: above all the pages in its cache.
+    /// Frees memory that the connection does not need, above all the pages in its cache.
     func releaseMemory() {
         if let pointer = handle.pointer { sqlite3_db_release_memory(pointer) }
     }
@@ -207,13 +209,14 @@ extension SQLiteConnection {
 extension SQLiteConnection {
     /// When a transaction takes its locks.
     enum TransactionKind {
-        /// With its first read and its first write.
+        /// The transaction takes locks with its first read and its first write.
         case deferred
-        /// The write lock at once, so that a later statement cannot fail for want of it.
+        /// The transaction takes the write lock at once, so that no later statement can fail because the lock is held
+        /// elsewhere.
         case immediate
     }
 
-    /// Whether a transaction is under way. Some errors end one, such as a full disk.
+    /// Whether a transaction is under way. Some errors, such as a full disk, end a transaction.
     var isInTransaction: Bool { handle.pointer.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Begins a transaction.
@@ -227,7 +230,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// Commits the transaction. If this throws, the transaction may still be under way: roll it back.
+    /// Commits the transaction. If `commit` throws, the transaction may still be under way: roll it back.
     func commit() throws(SQLiteError) { try runOnce("COMMIT") }
 
     /// Rolls the transaction back; does nothing if there is none.
@@ -235,8 +238,8 @@ extension SQLiteConnection {
         if isInTransaction { try runOnce("ROLLBACK") }
     }
 
-    /// Runs `body` in a transaction, commits it, and returns what `body` returned. If either throws, nothing of it
-    /// stays.
+    /// Runs `body` in a transaction, commits it, and returns what `body` returned. If `body` or the commit throws, the
+    /// transaction is rolled back.
     func inTransaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
         try begin(kind)
         do {
@@ -260,16 +263,16 @@ extension SQLiteConnection {
 extension SQLiteConnection {
     /// How much a checkpoint does.
     enum CheckpointMode {
-        /// Copies what it can without waiting for anybody.
+        /// Copies as many pages as possible without waiting for other connections.
         case passive
-        /// Copies all of the log, waits for readers, and empties the file.
+        /// Waits for readers, copies the whole log, and empties the log file.
         case truncate
     }
 
     /// Copies the write-ahead log into the database.
     ///
-    /// - Returns: how many pages the log has, and how many of them are in the database now. Both are -1 if the database
-    ///   has no write-ahead log.
+    /// - Returns: how many pages the log has, and how many of them are in the database now. Both numbers are -1 if the
+    ///   database has no write-ahead log.
     /// - Throws: `SQLITE_BUSY` if a reader or a writer is in the way of `truncate`.
     @discardableResult
     func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (log: Int, copied: Int) {
@@ -282,10 +285,11 @@ extension SQLiteConnection {
 
     /// Counts the pages of the write-ahead log in `length`, with every commit of this connection.
     ///
-    /// SQLite has one hook for this and uses it for its automatic checkpoints: the connection makes none any more.
+    /// SQLite has one hook for commits to the log, and uses it for automatic checkpoints. With `length`, the connection
+    /// makes no automatic checkpoints any more.
     func follow(with length: LogLength) {
         guard let pointer = handle.pointer else { return }
-        // Kept as long as SQLite can call the hook.
+        // The handle keeps `length` for as long as SQLite can call the hook.
         handle.logLength = length
         sqlite3_wal_hook(
             pointer,
@@ -302,7 +306,8 @@ extension SQLiteConnection {
     ///
     /// - Parameters:
     ///   - instructions: how many instructions of SQLite's virtual machine lie between two calls, about.
-    ///   - handler: returns `false` to end the statement with `SQLITE_INTERRUPT`. It must not use the connection.
+    ///   - handler: returns `false` to end the statement with `SQLITE_INTERRUPT`. The handler must not use the
+    ///     connection.
     @discardableResult
     func withProgress<Value>(
         every instructions: CInt, _ handler: @escaping () -> Bool, _ body: () throws -> Value
@@ -327,9 +332,11 @@ extension SQLiteConnection {
     }
 }
 
-/// The C interface's connection, shared by a ``SQLiteConnection`` and its statements: it is closed behind them all.
+/// The C interface's connection, shared by a ``SQLiteConnection`` and its statements. It is closed after the last of
+/// them is gone.
 final class SQLiteHandle {
-    /// `nil` once it is closed. Unchecked, because each access only reads or writes it.
+    /// The C interface's connection. `nil` once it is closed. Exclusivity is unchecked, because each access only reads
+    /// or writes the pointer.
     @exclusivity(unchecked) private(set) var pointer: OpaquePointer?
     let interrupter: SQLiteInterrupter
     fileprivate var logLength: LogLength?
@@ -345,16 +352,17 @@ final class SQLiteHandle {
         guard let connection = pointer else { return }
         pointer = nil
         interrupter.close()
-        // A statement that somebody still has looks at `pointer` first, and is not used again.
+        // A statement object that still exists checks `pointer` before each use, so a finalized statement is not used
+        // again.
         while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
-        // With an unfinished backup, SQLite closes the files when that is finished.
+        // If a backup is unfinished, SQLite closes the files when the backup is finished.
         sqlite3_close_v2(connection)
     }
 }
 
-/// Ends the running statement of a connection, from any thread. It may outlive the connection.
+/// Ends the running statement of a connection, from any thread. An interrupter may outlive the connection.
 final class SQLiteInterrupter: Sendable {
-    /// The address of the C interface's connection; `nil` once that is closed.
+    /// The address of the C interface's connection; `nil` once the connection is closed.
     private let connection: Mutex<UInt?>
 
     fileprivate init(_ pointer: OpaquePointer) { connection = Mutex(UInt(bitPattern: pointer)) }
@@ -362,7 +370,7 @@ final class SQLiteInterrupter: Sendable {
     fileprivate func close() { connection.withLock { $0 = nil } }
 
     /// Makes every statement that runs now fail with `SQLITE_INTERRUPT`. A write that is interrupted rolls its whole
-    /// transaction back. Without a running statement this does nothing.
+    /// transaction back. Without a running statement, `interrupt` does nothing.
     func interrupt() {
         connection.withLock { connection in
             if let connection { sqlite3_interrupt(OpaquePointer(bitPattern: connection)) }

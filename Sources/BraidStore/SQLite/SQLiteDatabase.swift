@@ -3,7 +3,8 @@ struct SQLiteDatabase: Sendable {
     private let writer: SQLiteSharedConnection
     let readers: SQLiteReaderPool
 
-    /// - Parameter readers: for a database in memory its connection is `writer`, too.
+    /// - Parameter readers: the connections that read. For a database in memory, `readers` also uses the connection of
+    ///   `writer`.
     init(writer: SQLiteSharedConnection, readers: SQLiteReaderPool) {
         self.writer = writer
         self.readers = readers
@@ -14,8 +15,8 @@ struct SQLiteDatabase: Sendable {
         try writer.withConnection(body)
     }
 
-    /// Finishes the reads that wait, and closes all connections. The connection that writes is last: it can remove the
-    /// write-ahead log.
+    /// Finishes the waiting reads and closes all connections. The connection that writes is closed last, so that it can
+    /// remove the write-ahead log.
     func close() {
         readers.close()
         writer.close()

@@ -1,8 +1,9 @@
 internal import CSQLite
 
-/// A result code of SQLite: a primary code in the low byte, and in the bytes above what SQLite knows more precisely.
+/// A result code of SQLite: a primary code in the low byte, and details in the bytes above.
 ///
-/// The list is https://sqlite.org/rescode.html. Codes that the store does not treat in a special way have no name here.
+/// The list of codes is https://sqlite.org/rescode.html. Codes that the store does not treat in a special way have no
+/// name in this type.
 struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     let rawValue: CInt
 
@@ -50,7 +51,8 @@ struct SQLiteError: Error, Hashable, Sendable {
     let code: SQLiteResultCode
     /// SQLite's English description, without the statement.
     let message: String
-    /// The `errno` of the system call that failed, for errors of the file system. Otherwise 0 or an older one.
+    /// The `errno` of the system call that failed, for errors of the file system. For other errors, 0 or the `errno` of
+    /// an older error.
     let systemError: CInt
 
     init(code: SQLiteResultCode, message: String? = nil, systemError: CInt = 0) {
@@ -66,7 +68,7 @@ struct SQLiteError: Error, Hashable, Sendable {
             systemError: sqlite3_system_errno(connection))
     }
 
-    /// The call needs an open connection.
+    /// The error of a call that needs an open connection.
     static let closed = SQLiteError(code: .misuse, message: "the connection is closed")
 }
 

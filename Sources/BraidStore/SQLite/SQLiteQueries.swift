@@ -6,7 +6,7 @@ protocol SQLiteBindable {
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError)
 }
 
-// Statements with their values in one call. They come from the connection's cache.
+// Statements with their values in one call. The statements come from the connection's cache.
 extension SQLiteConnection {
     /// Runs a statement that returns no rows.
     ///
@@ -36,7 +36,7 @@ extension SQLiteConnection {
             })
     }
 
-    /// Runs a statement and calls `wantsMore` with each row that it returns, until that returns `false`.
+    /// Runs a statement and calls `wantsMore` with each row that it returns, until `wantsMore` returns `false`.
     func queryRows<each Value: SQLiteBindable>(
         of sql: String, _ values: repeat each Value, while wantsMore: (SQLiteRow) throws -> Bool
     ) throws {
@@ -50,7 +50,7 @@ extension SQLiteConnection {
         while try statement.step(), try wantsMore(SQLiteRow(of: statement)) {}
     }
 
-    /// Returns what `value` makes of the first row; `nil` if there is none.
+    /// Returns the result of `value` for the statement's first row, or `nil` if the statement returns no row.
     func first<each Value: SQLiteBindable, Result>(
         _ sql: String, _ values: repeat each Value, value: (SQLiteRow) throws -> Result
     ) throws -> Result? {

@@ -1,11 +1,11 @@
 import BraidRuntime
 
-/// Connections that read, each on a thread of its own.
+/// A pool of connections that read, each on a separate thread.
 ///
-/// A read waits for one of a bounded number of connections. While it waits and while it runs, it holds none of the
-/// threads that run Swift's tasks. Reads begin in order of arrival.
+/// A read waits for one of a bounded number of connections. While a read waits or runs, it blocks none of the threads
+/// that run Swift's tasks. Reads begin in order of arrival.
 ///
-/// Unchecked: `condition` guards the variables.
+/// `Sendable` is unchecked: `condition` guards the variables.
 final class SQLiteReaderPool: @unchecked Sendable {
     private typealias Job = @Sendable (Result<SQLiteSharedConnection, any Error>) -> Void
 
@@ -14,22 +14,22 @@ final class SQLiteReaderPool: @unchecked Sendable {
     private var jobs: [Job?] = []
     private var next = 0
     private var threads = 0
-    /// Threads that wait for a job, and those that were woken and do not run yet.
+    /// The numbers of threads that wait for a job, and of threads that were woken and do not run yet.
     private var idleThreads = 0
     private var isClosed = false
     private let limit: Int
     private let connect: @Sendable () throws -> SQLiteSharedConnection
 
     /// - Parameters:
-    ///   - count: the most connections that are opened, at least 1. Each is opened when all others are busy.
-    ///   - connect: opens one. The pool closes the connection.
+    ///   - count: the most connections that are opened, at least 1. A connection is opened when all others are busy.
+    ///   - connect: opens a connection. The pool closes the connection.
     init(count: Int, connect: @escaping @Sendable () throws -> SQLiteSharedConnection) {
         limit = max(1, count)
         self.connect = connect
     }
 
-    /// Calls `body` in a read transaction: everything that it reads is of one moment. The moment is not before the call
-    /// of this method.
+    /// Calls `body` in a read transaction: everything that it reads is of one moment. That moment is not before the
+    /// call of this method.
     ///
     /// Cancelling the task does not end the read.
     ///
@@ -67,7 +67,7 @@ final class SQLiteReaderPool: @unchecked Sendable {
 
     private static let noThread = SQLiteError(code: .noMemory, message: "no thread can be started")
 
-    /// A thread's work, until the pool is closed.
+    /// The work of a thread of the pool, until the pool is closed.
     private func work() {
         var connection: SQLiteSharedConnection?
         while let job = nextJob() {
@@ -111,7 +111,8 @@ final class SQLiteReaderPool: @unchecked Sendable {
         }
     }
 
-    /// Refuses new reads, finishes those that wait, and closes the connections. Blocks the calling thread for so long.
+    /// Refuses new reads, finishes the waiting reads, and closes the connections. Blocks the calling thread until the
+    /// connections are closed.
     func close() {
         condition.withLock {
             isClosed = true

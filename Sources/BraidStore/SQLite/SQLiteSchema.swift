@@ -1,17 +1,18 @@
 internal import CAssets
 
-/// The schema and the way to it from older ones.
+/// The schema of the database, and the steps that change older schemas to it.
 enum SQLiteSchema {
     static let applicationID = 1_114_792_297
     static let version = 1
 
-    /// Steps from each version to the next: `steps[0]` leads from version 1 to 2.
+    /// The steps from each version of the schema to the next: `steps[0]` leads from version 1 to 2.
     ///
-    /// To change the schema: add a step here, change `schema.sql` with its `user_version`, raise `version`,
-    /// and keep the schema of before in the tests' Schemas/, from where they check that the steps lead here.
+    /// To change the schema: add a step here, change `schema.sql` with its `user_version`, raise `version`, and copy
+    /// the old schema to the tests' folder Schemas/. The tests check that the steps lead from each old schema to this
+    /// one.
     static let steps: [String] = []
 
-    /// Makes the schema in an empty database, or leads an older one to it.
+    /// Creates the schema in an empty database, or changes an older schema to it.
     static func prepare(_ db: SQLiteConnection, found: Int) throws {
         try db.inTransaction(.immediate) {
             if found == 0 { try db.execute(text) } else { try upgrade(db, from: found) }
@@ -23,7 +24,7 @@ enum SQLiteSchema {
         try db.execute("PRAGMA user_version = \(Self.version)")
     }
 
-    /// For tests: a database in memory with a schema of before, led to the present one.
+    /// For tests: a database in memory with an older schema that was changed to the current one.
     static func upgraded<Value>(_ sql: String, from version: Int, read: (SQLiteConnection) throws -> Value) throws
         -> Value
     {

@@ -7,7 +7,7 @@ final class SQLiteSharedConnection: @unchecked Sendable {
     private let connection: SQLiteConnection
     private let lock = Condition()
 
-    /// - Parameter connection: used only through this object from now on.
+    /// - Parameter connection: the connection, which is used only through this object from now on.
     init(_ connection: sending SQLiteConnection) { self.connection = connection }
 
     /// Calls `body` with the connection, once no other thread uses it. Calls must not be nested.

@@ -7,13 +7,14 @@ internal import CSQLite
 /// connection throws ``SQLiteError/closed``: no misuse is undefined behavior.
 final class SQLiteStatement {
     private let handle: SQLiteHandle
-    /// Valid while the connection is open.
+    /// The C interface's statement, which is valid while the connection is open.
     private let pointer: OpaquePointer
     /// The key in the cache. Empty for a statement that was prepared outside of the cache.
     let sql: String
     /// Whether the statement is taken out of its connection's cache.
     ///
-    /// Unchecked, as the variables below: a statement belongs to one thread at a time, and no access calls out.
+    /// Exclusivity is unchecked here and for the variables below: a statement belongs to one thread at a time, and no
+    /// access calls other code.
     @exclusivity(unchecked) var isTaken = false
     /// When the statement was last taken from the cache, in takes. Maintained by the cache.
     @exclusivity(unchecked) var lastUse: UInt = 0
@@ -27,7 +28,7 @@ final class SQLiteStatement {
     }
 
     deinit {
-        // Closing the connection has finalized it otherwise.
+        // If the connection is closed, closing it has finalized the statement.
         if handle.pointer != nil { sqlite3_finalize(pointer) }
     }
 
@@ -53,7 +54,7 @@ final class SQLiteStatement {
     /// Binds NULL.
     ///
     /// - Throws: `SQLITE_RANGE` if the statement has no such parameter; `SQLITE_MISUSE` between ``step()`` and
-    ///   ``reset()``. So do the other bindings.
+    ///   ``reset()``. The other methods that bind a value throw the same errors.
     @inline(__always)
     func bindNull(at index: CInt) throws(SQLiteError) { try check(sqlite3_bind_null(open(), index)) }
 
@@ -93,8 +94,9 @@ final class SQLiteStatement {
 
     /// Runs the statement until its next row.
     ///
-    /// - Returns: whether there is a row. `false` means that the statement is done; the next step begins it again.
-    /// - Throws: whatever can go wrong in SQLite. The statement must be reset then.
+    /// - Returns: whether there is a row. `false` means that the statement is done; the next step runs the statement
+    ///   again.
+    /// - Throws: whatever can go wrong in SQLite. After an error, the statement must be reset.
     @inline(__always)
     func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(try open()) {
@@ -104,11 +106,11 @@ final class SQLiteStatement {
         }
     }
 
-    /// Ends the run and forgets the bound values.
+    /// Ends the run of the statement and removes the bound values.
     @inline(__always)
     func reset() {
         guard handle.pointer != nil else { return }
-        // Returns the error of the last step, which that step has thrown.
+        // `sqlite3_reset` returns the error of the last step, which that step has thrown already.
         sqlite3_reset(pointer)
         sqlite3_clear_bindings(pointer)
     }
@@ -125,7 +127,7 @@ final class SQLiteStatement {
     @inline(__always)
     private func has(_ column: CInt) -> Bool { column >= 0 && column < rowColumnCount }
 
-    /// The type of a column's value. Without such a column it is `null`.
+    /// The type of a column's value. If the row has no such column, the type is `null`.
     func type(_ column: CInt) -> ValueType {
         guard has(column) else { return .null }
         switch sqlite3_column_type(pointer, column) {
@@ -151,12 +153,13 @@ final class SQLiteStatement {
 
     /// The bytes of a text or a blob, without a copy. SQLite converts numbers to text; NULL has no bytes.
     ///
-    /// They are valid until the next ``step()`` or ``reset()``, and until the column is read as another type. A text
-    /// need not be valid UTF-8.
+    /// The bytes are valid until the next ``step()`` or ``reset()``, and until the column is read as another type. A
+    /// text need not be valid UTF-8.
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         guard has(column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        // In this order: the first call can convert the value, and the second returns the length of the result.
+        // The order of the calls matters: the first can convert the value, and the second returns the length of the
+        // result.
         let start = sqlite3_column_blob(pointer, column)
         return UnsafeRawBufferPointer(
             start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
@@ -168,7 +171,8 @@ final class SQLiteStatement {
 
 /// The row at which a statement is. Columns count from 0.
 ///
-/// A row is only valid until the statement's next step. Kept longer, it shows the statement's later rows, or NULL.
+/// A row is only valid until the statement's next step. A row that is kept longer shows the statement's later rows, or
+/// NULL.
 struct SQLiteRow: StoredColumns {
     private let statement: SQLiteStatement
 
@@ -180,7 +184,7 @@ struct SQLiteRow: StoredColumns {
     @inline(__always)
     func isNull(_ column: CInt) -> Bool { statement.isNull(column) }
 
-    /// Valid until the statement's next step.
+    /// The bytes of the column, which are valid until the statement's next step.
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer { statement.bytes(column) }
 

@@ -3,19 +3,20 @@ import Glibc
 
 /// A store in one SQLite file, or in memory.
 ///
-/// Beside PATH stand `PATH-wal` and `PATH-shm` (SQLite's), `PATH-lock` (one process at a time) and `PATH-reserve` (room
-/// for the day the disk is full). Writes go through one thread; reads have connections of their own and neither wait
-/// for a write nor hold one up.
+/// Next to the database PATH are `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`) and
+/// `PATH-reserve` (see `ReserveFile`). All writes go through one thread. Reads have their own connections: a read
+/// neither waits for a write nor delays a write.
 public final class SQLiteStore: SessionStore {
     private let database: SQLiteDatabase
     private let options: SQLiteStoreOptions
     private let path: String
     let writer: SQLiteWriter
 
-    /// Opens the database at `path`, or makes it; `:memory:` is one that lives as long as the store.
+    /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, which ends with the
+    /// store.
     ///
-    /// Throws a `StoreError` that says why a database cannot be opened. A file that is not one of Braid Server's is
-    /// not changed.
+    /// Throws a `StoreError` that says why a database cannot be opened. A file that is not a database of Braid Server
+    /// is not changed.
     public init(path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()) throws {
         let opening = Opening(path: path, options: options)
         self.path = opening.path
@@ -37,7 +38,7 @@ public final class SQLiteStore: SessionStore {
 
     deinit { writer.stop() }
 
-    /// What the writer has done since the start.
+    /// The statistics of the writer since the start.
     public var statistics: StoreStatistics { writer.counters.current }
 
     private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws
@@ -75,13 +76,13 @@ extension SQLiteStore {
     public func session(_ id: String) async throws -> StoredSession? {
         try await read { db in
             let session = try db.session(id)
-            // A large one has filled the connection's cache with what nobody reads again.
+            // Reading a large session has filled the connection's cache with pages that nobody reads again.
             if session?.facts.totalRowCount ?? 0 > Self.largeRowCount { db.releaseMemory() }
             return session
         }
     }
 
-    /// Rows that take more than a tenth of a reader's cache, of 2 MiB.
+    /// The number of rows from which a session is large: they take more than a tenth of a reader's cache of 2 MiB.
     private static let largeRowCount = 1_000
 
     public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
@@ -147,9 +148,10 @@ extension SQLiteStore {
 extension SQLiteStore {
     public func check() async throws {
         _ = try await sessions(after: nil, limit: 1)
-        // A large transaction that is under way says as much as one of our own would, which would have to wait for it.
+        // A transaction that is under way shows already that the store can be written. An empty transaction would have
+        // to wait for it.
         if writer.isBusyAndHealthy(within: .seconds(10)) { return }
-        // An empty transaction: takes the write lock, costs no flush, and fails while the disk is short.
+        // An empty transaction takes the write lock, needs no disk flush, and fails while the disk is full.
         try await writer.write { _ in }
     }
 

@@ -1,40 +1,44 @@
 import BraidRuntime
 import Glibc
 
-/// How an SQLite store keeps its promises.
+/// The options of an SQLite store: durability, the length of journals, connections and disk room.
 public struct SQLiteStoreOptions: Sendable {
     /// When a commit counts as done.
     public enum Synchronous: Sendable {
-        /// On disk: survives a power loss. One flush for each group of commits.
+        /// A commit counts as done when it is on disk, and survives a power loss. The disk is flushed once for each
+        /// group of commits.
         case full
-        /// With the operating system: survives the end of the process, however it ends, but not a power loss.
+        /// A commit counts as done when the operating system has it. The commit survives the end of the process,
+        /// however the process ends, but not a power loss.
         case normal
     }
 
     public var synchronous: Synchronous
-    /// How many revisions of each session the journal keeps, and up to a 64th more.
+    /// The number of revisions that each session's journal keeps. A journal can exceed this limit by a 64th.
     public var journalLimit: Int
-    /// How many bytes of commands and updates each session's journal keeps; the last revision is kept whatever its
-    /// size.
+    /// The number of bytes of commands and updates that each session's journal keeps. The journal keeps the last
+    /// revision whatever its size.
     public var journalBytes: Int
-    /// Connections that read, beside the one that writes.
+    /// The number of connections that read, in addition to the connection that writes.
     public var readers: Int
-    /// The write-ahead log is copied into the database when it has so many pages.
+    /// The number of pages at which the write-ahead log is copied into the database.
     public var checkpointPages: Int
-    /// Room on the disk that is kept for the day it is full; 0: none.
+    /// The size of the reserve file, whose room is used when the disk is full. 0 means no reserve.
     public var reserveBytes: Int
-    /// Called when a flush has failed: what was being written may or may not be on disk, and no later flush can tell
-    /// (the kernel reports such an error once and then forgets it). Must not return to business as usual; if it
-    /// returns, the store refuses every further write. The default says so on stderr and ends the process.
+    /// Called when a disk flush has failed: the written data may or may not be on disk. No later flush can tell,
+    /// because the kernel reports such an error once and then forgets it. The program must not continue as usual after
+    /// this call. If the call returns, the store refuses every further write. The default writes the explanation to
+    /// stderr and ends the process.
     public var onLostWrite: @Sendable (_ explanation: String) -> Void
 
     /// The exit status of a process that ended because a flush had failed (EX_IOERR).
     public static let lostWriteExitStatus: CInt = 74
 
-    /// The suffix of new epochs, other than the last one and all before it: it begins with a hyphen.
+    /// Returns the suffix of new epochs, which begins with a hyphen. The suffix differs from `last` and from all
+    /// suffixes before `last`.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
 
-    /// For tests: the SQLite code with which the next COMMIT fails; nil: it goes ahead.
+    /// For tests: returns the SQLite code with which the next COMMIT fails, or `nil` if the COMMIT is performed.
     var simulatedFailure: (@Sendable () -> CInt?)?
 
     public init(

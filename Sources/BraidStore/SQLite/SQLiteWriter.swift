@@ -1,50 +1,51 @@
 import BraidRuntime
 import Glibc
 
-/// The store's writing thread. It commits all waiting requests (`WriteQueue`) as one transaction, so that they share
-/// one flush to the disk. The next group gathers while a transaction is under way.
+/// The store's writing thread. The thread commits a group of waiting requests (`WriteQueue`) as one transaction, so
+/// that they share one disk flush. While a transaction is under way, requests for the next group are queued.
 ///
-/// A thread, not a task: a flush would block one of the few threads that run tasks.
+/// The writer is a thread, not a task: a disk flush would block one of the few threads that run Swift's tasks.
 final class SQLiteWriter: @unchecked Sendable {
-    /// Something to be written in the next transaction.
+    /// A request for a write in the next transaction.
     struct Request: Sendable {
-        /// Deletes more than it writes: let through to the last room on a full disk.
+        /// Whether the request deletes more than it writes. Such a request is performed even on a full disk.
         let makesRoom: Bool
-        /// About how many rows it writes, or as much else; nil: nobody knows.
+        /// The estimated cost of the request, in rows. `nil` if the cost is not known.
         let cost: Int?
-        /// Writes, or throws a `StoreError` before it has written anything. Returns what tells the caller of the
-        /// success, to be called after COMMIT. May be called a second time, if the first was rolled back.
+        /// Performs the write, or throws a `StoreError` before it has written anything. Returns a closure that reports
+        /// the success, which is called after COMMIT. `perform` can be called again after a rollback.
         let perform: @Sendable (SQLiteConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards the properties down to `isStopping`. The ones below belong to the writing thread.
+    /// Guards the properties from here to `isStopping`. The properties below `isStopping` belong to the writing thread.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
-    /// When the transaction under way began; nil while there is none.
+    /// The time at which the current transaction began. `nil` while no transaction is under way.
     private var writingSince: ContinuousClock.Instant?
     /// Whether the last transaction was committed.
     private var lastSucceeded = true
     private var reads = 0
     private var isStopping = false
 
-    /// Whether another program kept the last write waiting for too long. Those behind it are told sooner.
+    /// Whether the last write failed because another program held the lock for too long. Later writes then wait for a
+    /// shorter time.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
     private let database: SQLiteDatabase
     private let path: String
     private let options: SQLiteStoreOptions
     private var lock: ProcessLock?
-    /// Nil: a database in memory.
+    /// The database's files. `nil` for a database in memory.
     private let files: OpenFiles?
     private var disk: DiskRoom
     let log = LogLength()
-    /// Set once a flush has failed: nothing more is written.
+    /// The error of a failed disk flush. Once it is set, the writer writes nothing more.
     private var lostWrite: LostWrite?
     let counters = StoreCounters()
     private let end = Latch()
 
-    /// Without a lock and a reserve: a database in memory.
+    /// Creates a writer. A database in memory has no lock and no reserve.
     init(
         database: SQLiteDatabase, path: String, lock: ProcessLock?, reserve: ReserveFile?,
         options: SQLiteStoreOptions
@@ -62,7 +63,8 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Writes with the next group. Returns when it is on disk, whether or not the task is cancelled meanwhile.
+    /// Writes with the next group of requests. Returns when the write is on disk, even if the task is cancelled while
+    /// it waits.
     func write<Value: Sendable>(
         makesRoom: Bool = false, cost: Int? = nil, _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
     ) async throws -> Value {
@@ -87,13 +89,13 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether a transaction has been under way for less than `limit` and the one before it was committed: the database
-    /// can be written, and an empty transaction would only wait behind this one.
+    /// Whether a transaction has been under way for less than `limit`, and the transaction before it was committed. If
+    /// so, the database can be written, and an empty transaction would only wait for the current one.
     func isBusyAndHealthy(within limit: Duration) -> Bool {
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
 
-    /// Whether a read may begin: `endRead` must follow, and the database stays open until then.
+    /// Returns whether a read may begin. If so, `endRead` must follow, and the database stays open until `endRead`.
     func beginRead() -> Bool {
         condition.withLock {
             if !isStopping { reads += 1 }
@@ -108,10 +110,10 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// How many writes wait for the next group.
+    /// The number of writes that wait for the next group.
     var queued: Int { condition.withLock { waiting.count } }
 
-    /// Lets the thread finish what waits, and end.
+    /// Tells the writing thread to finish the waiting requests and to end.
     func stop() {
         condition.withLock {
             isStopping = true
@@ -119,7 +121,7 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Returns when the database is closed and its lock gone.
+    /// Stops the writer. Returns when the database is closed and its lock released.
     func stopped() async {
         stop()
         await end.opened()
@@ -137,8 +139,8 @@ extension SQLiteWriter {
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
-            // The last write of all: if it is on disk, everything before it is. If it fails, the next start begins new
-            // epochs.
+            // This is the last write to the database. If it is on disk, so are all writes before it. If this write
+            // fails, the next start begins new epochs.
             try? database.write { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate)
@@ -147,7 +149,7 @@ extension SQLiteWriter {
         end.open()
     }
 
-    /// The next group; nil when the thread is to end.
+    /// Waits for the next group of requests. Returns `nil` when the writing thread should end.
     private func next() -> [Request]? {
         condition.withLock {
             while waiting.isEmpty && !isStopping { condition.wait() }
@@ -157,7 +159,8 @@ extension SQLiteWriter {
         }
     }
 
-    /// Returns whether the group, or what the disk has room for, was committed.
+    /// Performs a group of requests, on a full disk only those that make room. Returns whether the whole group was
+    /// committed.
     private func perform(_ group: [Request]) -> Bool {
         if let lostWrite {
             fail(group, StoreError(lostWrite, path: path))
@@ -183,7 +186,8 @@ extension SQLiteWriter {
         return commit(group)
     }
 
-    /// Returns whether the group was committed. Everyone in it is told.
+    /// Commits a group of requests. Reports success or failure to the caller of each request. Returns whether any
+    /// request was committed.
     private func commit(_ group: [Request]) -> Bool {
         let start = ContinuousClock.now
         do {
@@ -194,7 +198,8 @@ extension SQLiteWriter {
             for tell in tell { tell() }
             return true
         } catch let error as SQLiteError where error.isOfOneRequest && group.count > 1 {
-            // One of them is at fault, and its writes cannot be taken back alone: each for itself.
+            // One request of the group is at fault, but its writes cannot be rolled back alone. Each request therefore
+            // gets a separate transaction.
             return group.map { commit([$0]) }.contains(true)
         } catch let error as LostWrite {
             lose(error, group)
@@ -231,8 +236,8 @@ extension SQLiteWriter {
             try? db.rollback()
             guard let error = error as? SQLiteError else { throw error }
             if error.isOutOfRoom { throw StoreError.full }
-            // The connection shows a rollback, and yet the change can be back after the next start: whether the log's
-            // last page reached the disk is not known.
+            // The connection shows that the transaction was rolled back. The change can nevertheless be back after the
+            // next start, because the log's last page may have reached the disk.
             if error.isFailedFlush || (isCommitting && error.code.primary == .ioError) { throw LostWrite(error) }
             throw error
         }
@@ -240,7 +245,8 @@ extension SQLiteWriter {
 
     private func fail(_ group: [Request], _ error: StoreError) {
         counters.count(failures: group.count)
-        // First, so that a check that follows the failure does not take this transaction for a healthy one.
+        // `lastSucceeded` is set before the callers learn of the failure. A check after the failure then does not see a
+        // healthy writer.
         condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }
     }
@@ -255,8 +261,7 @@ extension SQLiteWriter {
 
     private var isLogLong: Bool { disk.isLong(log: log.pages, limit: options.checkpointPages, at: path) }
 
-    /// Of the database's pages those that nothing is stored in: what was deleted leaves them, and the next writes use
-    /// them.
+    /// The size of the database's unused pages. Deletes leave unused pages, and later writes use them.
     private var unusedBytes: Int {
         (try? database.write { db in
             try db.pragma("freelist_count") * db.pragma("page_size")
@@ -264,14 +269,15 @@ extension SQLiteWriter {
     }
 
     private func diskIsFull() {
-        // Full as it is, the disk allows this only where the database need not grow, and it gives the log's room back.
+        // On a full disk, the checkpoint succeeds only if the database does not have to grow. The checkpoint frees the
+        // room of the log.
         checkpoint(.truncate)
         disk.isFull()
     }
 
-    /// Copies the log into the database, and empties the cache: a large write has filled it with what nobody needs.
-    /// SQLite would do the first by itself, within COMMIT and before the callers are told, and would ignore a failed
-    /// flush.
+    /// Copies the log into the database, and empties the page cache, which a large write can fill with pages that
+    /// nobody needs. SQLite's automatic checkpoint would run within COMMIT, before the callers get their answers, and
+    /// would ignore a failed disk flush.
     private func checkpoint(_ mode: SQLiteConnection.CheckpointMode) {
         guard lock != nil, lostWrite == nil else { return }
         do {
@@ -282,7 +288,7 @@ extension SQLiteWriter {
         } catch let error as SQLiteError where error.isFailedFlush {
             lose(LostWrite(error), [])
         } catch {
-            // A reader in the way, or no room: the log stays as it is, and so do the changes in it.
+            // A reader is in the way, or the disk has no room. The log keeps its changes for a later checkpoint.
         }
     }
 }

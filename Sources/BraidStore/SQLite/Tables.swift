@@ -1,6 +1,6 @@
 import BraidEngine
 
-// Table descriptions: the writes run inside the writer's transaction, as those of Committing.swift.
+// Table descriptions: the writes run inside the writer's transaction, like the writes in Committing.swift.
 
 extension SQLiteConnection {
     func putTable(_ name: String, description: JSONText, at: Int) throws -> (version: Int, isNew: Bool) {
@@ -23,7 +23,7 @@ extension SQLiteConnection {
         return try run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Removes the versions that are not the latest and that no session was opened with.
+    /// Removes the versions of a table description that are not the latest and that no session was opened with.
     func dropUnusedVersions(of table: String) throws {
         try run(
             """
@@ -34,8 +34,8 @@ extension SQLiteConnection {
             table)
     }
 
-    /// Sees to it that the version that a session is to have is there: it may be gone because there is a newer one and
-    /// no session had it. Throws `tableMissing` when the description was deleted.
+    /// Restores the description's version for a new session, if that version was deleted because a newer version exists
+    /// and no session used it. Throws `tableMissing` if the whole description was deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
         let next =
             try first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) {
