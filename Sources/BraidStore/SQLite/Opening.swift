@@ -54,7 +54,7 @@ struct Opening {
         do {
             try prepare(connection)
             lock.rememberDatabase()
-            try lock.lockDatabase(path) // a new database
+            try lock.lockDatabase(path)  // a new database
         } catch {
             connection.close()
             throw error
