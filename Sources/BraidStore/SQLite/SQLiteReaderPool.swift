@@ -14,7 +14,7 @@ final class SQLiteReaderPool: @unchecked Sendable {
     private var jobs: [Job?] = []
     private var next = 0
     private var threads = 0
-    /// The numbers of threads that wait for a job, and of threads that were woken and do not run yet.
+    /// The number of threads that wait for a job, or were woken and do not run yet.
     private var idleThreads = 0
     private var isClosed = false
     private let limit: Int
