@@ -36,7 +36,7 @@ public enum HTTPBody: Sendable {
     }
 }
 
-/// The way in which the application answers a request.
+/// What the application returns for a request: a response that is ready, or a task that produces the response.
 public enum HTTPReply: Sendable {
     /// The loop's thread writes the given response at once.
     case ready(HTTPResponse)

@@ -129,8 +129,9 @@ public final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// Sets the function that notifies the loop of new bytes. Any thread can call the function, but only once until the
-    /// queue is taken.
+    /// Sets the function `tell`, with which the stream notifies the event loop of new bytes.
+    ///
+    /// The stream calls `tell` on any thread, and at most once before the loop takes the queue with `take()`.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
         state.withLock { $0.tellLoop = tell }
     }

@@ -160,7 +160,10 @@ private struct StayingSections: Comparable, AdditiveArithmetic {
 
 // The tasks and their stages.
 extension Staging {
-    /// Returns the kind of task for a row that leaves its old index path, arrives at its new one, or both.
+    /// Returns the properties of a row's delete, insert or move that decide in which stages it is allowed.
+    ///
+    /// The properties say whether the row moves, and whether its old or new section is deleted, inserted or moved. A
+    /// `nil` path means that the row is not in the old table, or not in the new table.
     private func task(_ old: RowPath?, _ new: RowPath?) -> StagePlan.RowTask {
         var task: StagePlan.RowTask = []
         if let old {

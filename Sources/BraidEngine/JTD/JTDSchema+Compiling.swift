@@ -53,7 +53,7 @@ private struct JTDCompiler {
     var nodes = [JTDNode()]
     var faults: [JTDSchema.Fault] = []
     private var pending: [Pending]
-    /// The position of the first definition's node. The nodes of the other definitions follow.
+    /// The index in `nodes` of the first schema under `definitions`. The other schemas under `definitions` follow.
     private var firstDefinition = 0
     private var definitions = JTDNames()
 
