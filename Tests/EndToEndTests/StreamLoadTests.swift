@@ -13,13 +13,15 @@ import Testing
     @Test("A reader that stalls costs the others nothing, and gets a snapshot when it reads again")
     func stalledReader() throws {
         // A short journal: what memory grows by is then the streams'.
-        let (client, _) = try StreamTests.start(["--journal-limit", "5"], table: Self.table)
+        // One arena: glibc otherwise gives each thread one that keeps freed memory, and a busy machine has more threads.
+        let (client, _) = try StreamTests.start(
+            ["--journal-limit", "5"], table: Self.table, environment: ["MALLOC_ARENA_MAX": "1"])
         // Few rounds with much data: many rounds would take a busy machine longer than the server waits for a reader
         // that takes nothing.
         let warmUp = 100, rounds = 300, bytes = 60_000
         let others = try (0..<3).map { _ in try client.stream() }
         for stream in others { #expect(try stream.events(through: "caught-up").count == 2) }
-        // The allocator keeps memory of its own for every thread. It takes that memory during the warm-up.
+        // The allocator takes the memory that the work needs anyway during the warm-up.
         var stalled: EventStreamClient?
         var memory = 0, slowest = Duration.zero
         for round in 1...rounds {
@@ -38,7 +40,7 @@ import Testing
             }
         }
         let growth = try client.server.residentBytes() - memory, unread = (rounds - warmUp) * bytes
-        #expect(growth < unread / 2, "memory grew by \(growth) bytes while \(unread) bytes were not read")
+        #expect(growth < 4 << 20, "memory grew by \(growth) bytes while \(unread) bytes were not read")
         #expect(slowest < .seconds(20), "a command took \(slowest)")
 
         // It reads again: what was queued, then the table as it is.
@@ -84,10 +86,11 @@ import Testing
 }
 
 extension ServerProcess {
-    /// Resident memory; proc(5), "/proc/pid/status".
+    /// The resident memory that the server has allocated, without the pages of its program (proc(5),
+    /// "/proc/pid/status").
     func residentBytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
         return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 1_024
     }
 

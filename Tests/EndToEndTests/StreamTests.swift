@@ -10,10 +10,11 @@ import Testing
         """#
 
     /// A server with one session, `s`.
-    static func start(_ options: [String] = [], table: String = table, database: String = ":memory:") throws -> (
-        KeptClient, epoch: String
-    ) {
-        let client = try ServerProcess(database: database, options).keptClient()
+    static func start(
+        _ options: [String] = [], table: String = table, database: String = ":memory:",
+        environment: [String: String] = [:]
+    ) throws -> (KeptClient, epoch: String) {
+        let client = try ServerProcess(database: database, options, environment: environment).keptClient()
         let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#)
         return (client, try #require(opened.object["epoch"] as? String, "\(opened.text)"))
     }
