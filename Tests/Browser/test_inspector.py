@@ -986,7 +986,7 @@ def test_a_session_that_is_opened_under_the_id_of_the_one_that_ended_is_shown(sh
 
 def test_an_address_that_is_none_is_a_session_that_there_is_not(page, server):
     page.goto(f"{server.url}/#/sessions/100%")
-    expect(page.locator(".empty-table p", has_text="There is no session")).to_be_visible()
+    expect(page.locator(".empty-table p", has_text="does not exist")).to_be_visible()
     page.get_by_role("link", name="party").click()
     expect(rows(page)).to_have_text(PARTY)
 
