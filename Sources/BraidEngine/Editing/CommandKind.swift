@@ -163,7 +163,8 @@ public struct CommandKind: Sendable {
         (body, _, pointer) throws(Refusal) in try Command(dataSource: body, at: pointer)
     }
 
-    static let transactions = CommandKind(.post, "transactions", for: .participant) {
+    /// Several commands that are applied together or not at all.
+    public static let transactions = CommandKind(.post, "transactions", for: .participant) {
         (body, _, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["commands"])
         guard let elements = try object.required("commands").elements() else {
@@ -177,7 +178,7 @@ public struct CommandKind: Sendable {
     }
 
     /// A reset has an empty body: it needs the table that the session was opened with.
-    static let reset = CommandKind(.post, "reset", for: .controller, nil)
+    public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
     private static func titles(_ body: JSONText, at pointer: JSONPointer) throws(Refusal) -> [(
         section: SectionID, title: JSONText
@@ -188,6 +189,11 @@ public struct CommandKind: Sendable {
         }
         return titles
     }
+}
+
+extension CommandKind: Equatable {
+    /// Whether two kinds are the same. Each kind has a name that no other kind has.
+    public static func == (one: CommandKind, other: CommandKind) -> Bool { one.name == other.name }
 }
 
 extension Command {

@@ -12,7 +12,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
         if kind.acceptsPartial { query.insert("partial") }
         return Route(
             method.rawValue, "/v1/sessions/{id}/\(kind.name)",
-            for: kind.name == "transactions" ? .commands : .role(kind.role), query: query, takesBody: true,
+            for: kind == .transactions ? .commands : .role(kind.role), query: query, takesBody: true,
             obeysIfMatch: true, takesKey: true
         ) { context in try await sessions.respond(to: context, context.command(of: kind)) }
     }
@@ -21,7 +21,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
 extension RequestContext {
     /// Returns the command in the request's body. Throws `role` if the requester may not send this command.
     fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
-        guard kind.name != "reset" else {
+        guard kind != .reset else {
             if !request.body.isEmpty, try json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset accepts no body, or {}.")
             }

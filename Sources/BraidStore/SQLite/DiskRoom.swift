@@ -10,10 +10,10 @@ struct DiskRoom {
     private var isOut = false
     private var nextTry = ContinuousClock.now
 
-    init(reserve: ReserveFile?) {
-        self.reserve = reserve
-        isOut = reserve.map { !$0.make() } ?? false
-    }
+    init(reserve: ReserveFile?) { self.reserve = reserve }
+
+    /// Makes the reserve file. Without room for the file, the disk is full.
+    mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
     /// Returns whether the disk is short of room. Tries, once a second at most, to make the reserve again.
     ///

@@ -13,13 +13,8 @@ extension SQLiteConnection {
     /// - Returns: how many rows an INSERT, UPDATE or DELETE changed.
     @discardableResult
     func run<each Value: SQLiteBindable>(_ sql: String, _ values: repeat each Value) throws(SQLiteError) -> Int {
-        let statement = try take(sql)
+        let statement = try bound(sql, repeat each values)
         defer { release(statement) }
-        var index: CInt = 0
-        for value in repeat each values {
-            index += 1
-            try value.bind(to: statement, at: index)
-        }
         while try statement.step() {}
         return changedRowCount
     }
@@ -40,13 +35,8 @@ extension SQLiteConnection {
     func queryRows<each Value: SQLiteBindable>(
         of sql: String, _ values: repeat each Value, while wantsMore: (SQLiteRow) throws -> Bool
     ) throws {
-        let statement = try take(sql)
+        let statement = try bound(sql, repeat each values)
         defer { release(statement) }
-        var index: CInt = 0
-        for value in repeat each values {
-            index += 1
-            try value.bind(to: statement, at: index)
-        }
         while try statement.step(), try wantsMore(SQLiteRow(of: statement)) {}
     }
 
@@ -54,14 +44,27 @@ extension SQLiteConnection {
     func first<each Value: SQLiteBindable, Result>(
         _ sql: String, _ values: repeat each Value, value: (SQLiteRow) throws -> Result
     ) throws -> Result? {
-        let statement = try take(sql)
+        let statement = try bound(sql, repeat each values)
         defer { release(statement) }
-        var index: CInt = 0
-        for value in repeat each values {
-            index += 1
-            try value.bind(to: statement, at: index)
-        }
         return try statement.step() ? try value(SQLiteRow(of: statement)) : nil
+    }
+
+    /// Takes a statement from the cache and binds its values. The caller releases the statement.
+    private func bound<each Value: SQLiteBindable>(
+        _ sql: String, _ values: repeat each Value
+    ) throws(SQLiteError) -> SQLiteStatement {
+        let statement = try take(sql)
+        do {
+            var index: CInt = 0
+            for value in repeat each values {
+                index += 1
+                try value.bind(to: statement, at: index)
+            }
+            return statement
+        } catch {
+            release(statement)
+            throw error
+        }
     }
 
     /// The value of a PRAGMA that returns an integer; -1 if it returns nothing.

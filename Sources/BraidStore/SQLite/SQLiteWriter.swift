@@ -131,6 +131,7 @@ final class SQLiteWriter: @unchecked Sendable {
 // The writing thread.
 extension SQLiteWriter {
     private func run() {
+        disk.prepare()
         while let group = next() {
             let isCommitted = perform(group)
             condition.withLock { lastSucceeded = isCommitted }
