@@ -50,7 +50,7 @@ private struct SnapshotMaking {
     let previous: Binder.Previous?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
-    /// The kinds of values (``Reads``) that changed for every section since the previous snapshot.
+    /// The kinds of values (``Reads``) that may have changed since the previous snapshot, whatever section reads them.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })

@@ -1,6 +1,6 @@
 /// The sections to which a binding applies.
 enum Scope: Sendable, Hashable {
-    /// The single section of an unsectioned table.
+    /// The single section of a table without declared sections.
     case table
     case sections([SectionID])
     /// Every section whose cells no binding binds by the section's id.
@@ -13,7 +13,7 @@ enum Scope: Sendable, Hashable {
 
 /// What a client may do to a row by editing, as in `UITableViewCell.EditingStyle`.
 public enum EditingStyle: String, Sendable {
-    /// No editing, a delete of the row, or an insert before the row.
+    /// `none` allows no editing, `delete` allows a delete of the row, and `insert` allows an insert before the row.
     case none, delete, insert
 }
 
@@ -174,7 +174,7 @@ struct HandlerContext: Sendable {
     let meter: CommandMeter
 }
 
-/// The source of a section's rows.
+/// Where the rows of a section come from.
 enum RowSource: Sendable {
     /// One row for each stored model.
     case stored
@@ -183,7 +183,7 @@ enum RowSource: Sendable {
     /// One row for each model that a template makes from the session's state and the stored models. The template
     /// renders an array.
     case derived(Computed<SectionInput>)
-    /// A number of rows without models. The template renders an integer.
+    /// A number of rows without models. The template renders the number as an integer.
     case counted(Computed<SectionInput>)
 
     var reads: Reads {
@@ -323,7 +323,8 @@ struct UnnamedBindings {
     /// The merged bindings of the scope `allOtherSections`. If two of these bindings bind the same part, the later
     /// binding wins.
     let other: Binding?
-    /// The merged bindings of the scope `anySection`.
+    /// The merged bindings of the scope `anySection`. If two of these bindings bind the same part, the later binding
+    /// wins.
     let any: Binding?
     /// The tap handlers that are bound to any section, in the order of binding. A tap on a row calls all of these
     /// handlers.

@@ -78,7 +78,7 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// The stored models of all sections, by section id.
+    /// The stored models of all sections, as a JSON object from section ids to arrays of models.
     var models: JSONValue {
         made.withLock { made in
             if let models = made.models { return models }

@@ -35,7 +35,7 @@ public struct SectionDisplay: Sendable {
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
-    /// The rule that decides which sections are displayed.
+    /// The rule that decides which sections are displayed, as opposed to their order.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
     /// The sections that `manuallyManaged` displays until a command sets others. `nil` displays all sections.

@@ -6,7 +6,7 @@
 final class TableBindings<Section: TableSection> {
     /// The ids of the declared sections. `nil` if sections are dynamic and come with the models.
     let declared: [SectionID]?
-    /// The program's sections by their ids.
+    /// The Swift program's section values, by their section ids.
     let sections: SectionNames<Section>
     /// The program's Swift models, by the numbers that represent them in the table.
     let values = Values()

@@ -1,4 +1,4 @@
-// Replaces many ranges of a list at once.
+// Replaces many ranges of a persistent list at once.
 extension PersistentList {
     /// One replacement in a list: a range of its elements, which may be empty, and the elements that replace the range.
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)

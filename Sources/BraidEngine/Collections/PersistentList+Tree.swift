@@ -1,4 +1,4 @@
-// The nodes of a list's tree, and how a change creates new nodes.
+// The nodes of a persistent list's tree, and how a change of the list creates new nodes.
 extension PersistentList {
     /// A run of neighbouring elements: the content of one leaf. Lists share the storage of chunks, so comparing
     /// addresses finds equal chunks in O(1).
@@ -59,7 +59,7 @@ extension PersistentList {
         case leaf(Chunk)
         case inner(Inner)
 
-        /// The number of elements below the node.
+        /// The number of elements in the leaf or below the inner node.
         var count: Int {
             switch self {
             case .leaf(let chunk): chunk.count
@@ -67,7 +67,7 @@ extension PersistentList {
             }
         }
 
-        /// The first element below the node.
+        /// The first element in the leaf or below the inner node.
         var first: Element {
             switch self {
             case .leaf(let chunk): chunk[0]

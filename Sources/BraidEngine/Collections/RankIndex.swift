@@ -1,4 +1,4 @@
-/// An index that finds a row's rank, its position number within the section, by the row's id. A `RankIndex` is a value.
+/// An index from the ids of a section's rows to their ranks, the numbers that order the rows. A `RankIndex` is a value.
 /// Changing one entry of a shared index copies a chunk of about fifty entries and the nodes above the chunk.
 ///
 /// An entry has 16 bytes: half of the id's hash, and the rank. Only the rows contain the ids themselves, and the caller

@@ -40,7 +40,7 @@ extension DataSourceController: SectionManager {
         perform(.addSection(content, at: index), notify: notify, with: content.rows, data: [place: section.sectionData])
     }
 
-    /// Replaces a section's data; see ``SectionManager/update(sectionData:at:notify:)``.
+    /// Replaces a section's header and footer; see ``SectionManager/update(sectionData:at:notify:)``.
     public func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool) {
         let titles = content(of: Section(sectionData: sectionData, rows: []))
         perform(

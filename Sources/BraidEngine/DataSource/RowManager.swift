@@ -26,15 +26,15 @@ public protocol RowManager: AnyObject {
 }
 
 extension RowManager {
-    /// Inserts a row and notifies; see ``RowManager/add(row:at:notify:)``.
+    /// Inserts a row and notifies the delegate; see ``RowManager/add(row:at:notify:)``.
     public func add(row: Any, at indexPath: RowPath) { add(row: row, at: indexPath, notify: true) }
-    /// Replaces a row and notifies; see ``RowManager/update(row:at:notify:)``.
+    /// Replaces a row and notifies the delegate; see ``RowManager/update(row:at:notify:)``.
     public func update(row: Any, at indexPath: RowPath) { update(row: row, at: indexPath, notify: true) }
-    /// Replaces all rows of a section and notifies; see ``RowManager/update(rows:atSection:notify:)``.
+    /// Replaces all rows of a section and notifies the delegate; see ``RowManager/update(rows:atSection:notify:)``.
     public func update(rows: [Any], atSection section: Int) { update(rows: rows, atSection: section, notify: true) }
-    /// Replaces rows and notifies; see ``RowManager/update(rows:notify:)``.
+    /// Replaces rows and notifies the delegate; see ``RowManager/update(rows:notify:)``.
     public func update(rows: [RowPath: Any]) { update(rows: rows, notify: true) }
-    /// Removes a row and notifies; see ``RowManager/remove(rowAt:notify:)``.
+    /// Removes a row and notifies the delegate; see ``RowManager/remove(rowAt:notify:)``.
     public func remove(rowAt indexPath: RowPath) { remove(rowAt: indexPath, notify: true) }
 }
 
@@ -59,30 +59,32 @@ public protocol SectionManager: AnyObject {
 }
 
 extension SectionManager {
-    /// Appends a section and notifies; see ``SectionManager/add(section:at:notify:)``.
+    /// Appends a section and notifies the delegate; see ``SectionManager/add(section:at:notify:)``.
     public func add(section: DataSourceController.Section) { add(section: section, at: nil, notify: true) }
-    /// Inserts a section and notifies; see ``SectionManager/add(section:at:notify:)``.
+    /// Inserts a section and notifies the delegate; see ``SectionManager/add(section:at:notify:)``.
     public func add(section: DataSourceController.Section, at index: Int?) {
         add(section: section, at: index, notify: true)
     }
-    /// Appends a section, and notifies if `notify` is true; see ``SectionManager/add(section:at:notify:)``.
+    /// Appends a section, and notifies the delegate if `notify` is true; see
+    /// ``SectionManager/add(section:at:notify:)``.
     public func add(section: DataSourceController.Section, notify: Bool) {
         add(section: section, at: nil, notify: notify)
     }
-    /// Replaces a section's data and notifies; see ``SectionManager/update(sectionData:at:notify:)``.
+    /// Replaces a section's header and footer and notifies the delegate; see
+    /// ``SectionManager/update(sectionData:at:notify:)``.
     public func update(sectionData: any SectionDataModelType, at index: Int) {
         update(sectionData: sectionData, at: index, notify: true)
     }
-    /// Replaces a section and notifies; see ``SectionManager/update(section:at:notify:)``.
+    /// Replaces a section and notifies the delegate; see ``SectionManager/update(section:at:notify:)``.
     public func update(section: DataSourceController.Section, at index: Int) {
         update(section: section, at: index, notify: true)
     }
-    /// Replaces all sections and notifies; see ``SectionManager/update(allSections:notify:)``.
+    /// Replaces all sections and notifies the delegate; see ``SectionManager/update(allSections:notify:)``.
     public func update(allSections sections: [DataSourceController.Section]) {
         update(allSections: sections, notify: true)
     }
-    /// Removes a section and notifies; see ``SectionManager/remove(sectionAt:notify:)``.
+    /// Removes a section and notifies the delegate; see ``SectionManager/remove(sectionAt:notify:)``.
     public func remove(sectionAt index: Int) { remove(sectionAt: index, notify: true) }
-    /// Removes all sections and notifies; see ``SectionManager/removeAllSections(notify:)``.
+    /// Removes all sections and notifies the delegate; see ``SectionManager/removeAllSections(notify:)``.
     public func removeAllSections() { removeAllSections(notify: true) }
 }

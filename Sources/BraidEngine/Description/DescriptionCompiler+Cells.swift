@@ -1,4 +1,4 @@
-// Compiles a binding's cells and the source of the binding's rows.
+// Compiles the members of a description's binding that say which cells show its rows and where the rows come from.
 extension DescriptionCompiler {
     mutating func bindCells(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer

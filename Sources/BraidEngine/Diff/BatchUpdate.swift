@@ -4,9 +4,9 @@
 /// *before* the stage. The indexes of inserts and the `to` of moves refer to the table *after* it. Source: the wire
 /// contract, "Update"; `UITableView.performBatchUpdates`.
 public struct BatchUpdate: Sendable {
-    /// The revision that the update starts from.
+    /// The revision of the table to which the update is applied.
     public var from: Int
-    /// The revision that the update leads to.
+    /// The revision of the table after the update.
     public var to: Int
     /// The update's stages, to be applied one after the other. Empty if no row or section changed.
     public var stages: [Stage]

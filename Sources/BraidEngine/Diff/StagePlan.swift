@@ -49,7 +49,7 @@ struct StagePlan {
 
     init(for tasks: Tasks) {
         for stageCount in 1...2 {
-            // Reloads come as late as possible, and everything else as early as possible.
+            // Try reloads in the last stage first, and section moves in the first stage first.
             for reloads in (0..<stageCount).reversed() {
                 for moves in 0..<stageCount {
                     if let plan = StagePlan(tasks, stageCount: stageCount, movedSections: moves, reloads: reloads) {

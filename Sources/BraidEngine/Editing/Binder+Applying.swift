@@ -85,7 +85,7 @@ extension Binder {
     }
 }
 
-// Operations that a program's binder has in addition to commands.
+// Operations on the table of a Swift program's binder that are not commands.
 extension Binder {
     /// Returns the stored table of a new program's binder, with the models that the program keeps.
     ///

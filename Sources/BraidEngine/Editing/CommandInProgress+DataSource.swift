@@ -146,7 +146,7 @@ extension CommandInProgress {
     }
 }
 
-// Helpers that the data source's calls share.
+// Helper functions that several data source calls use.
 extension CommandInProgress {
     func noSection(_ index: Int) -> DataSourceEffect {
         .ignored(

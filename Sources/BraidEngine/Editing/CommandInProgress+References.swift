@@ -153,7 +153,8 @@ final class RowSearch {
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
-        // Building the index costs about as much as examining each row sixteen times.
+        // Building the index of displayed rows costs about as much as examining each row sixteen times. Until then,
+        // single searches are cheaper.
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 looks += command.isWhollyShown(section) ? 0 : section.rows.count

@@ -219,7 +219,7 @@ extension CommandInProgress {
         for id in ids { _ = try editor.position(of: id) }
         if let reason = binder.display.behavior.whyNotSet { return reason }
         // For declared sections, displaying the list that is displayed already changes nothing. For dynamic sections,
-        // the stored list may contain more sections than are displayed.
+        // the stored list may contain more sections than are displayed, so it is always replaced.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil
     }

@@ -162,13 +162,14 @@ public struct RowHistory: Sendable {
     }
 }
 
-// Follows one row through the updates.
+// Follows one row through the updates from the earlier revision to now.
 extension RowHistory {
     /// The result of following a row through the updates of the history.
     private enum Fate {
         case displayed(at: RowPath)
         case gone
-        /// The row may still be displayed, but it has no known id, so it cannot be distinguished from other rows.
+        /// The row may still be displayed, but cannot be distinguished from other rows, because its id is unknown or
+        /// several rows have it.
         case unknown
 
         var place: RowPath? { if case .displayed(let place) = self { place } else { nil } }
@@ -177,9 +178,10 @@ extension RowHistory {
     /// Follows the row that was displayed at `path` at the earlier revision, and returns what became of it.
     private func trace(_ path: RowPath) -> Fate {
         var place: RowPath? = path, isUnknown = false
-        // The row's id and section while the row is hidden. `nil` when the row is displayed again in the same section.
+        // The followed row's id and section while the row is hidden. `nil` when the row is displayed again in the same
+        // section.
         var lost: (id: RowID, section: SectionID?)?
-        // The steps that hid the row, each with the row's place before the step.
+        // The updates that hid the followed row, each with the row's index path before the update.
         var losses: [(step: Int, at: RowPath)] = []
         for (number, step) in steps.enumerated() {
             if let path = place {
@@ -197,7 +199,7 @@ extension RowHistory {
             if let own = arrivals.first(where: { sections[$0.section] == section }) {
                 (place, lost) = (own, nil)
             } else if place == nil {
-                // In another section, the row is recognized only if its id can mean no other row.
+                // In another section, the followed row is recognized only if its id can mean no other row.
                 let hasRival = steps[...number].enumerated().contains { number, step in
                     step.hidden.places(of: id).contains { place in !losses.contains { $0 == (number, place) } }
                 }

@@ -138,7 +138,8 @@ extension CommandInProgress {
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
-        // The row's rank is usually unchanged, so the search first tries the rank.
+        // The row's rank, the number that orders it in its section, is usually unchanged. The search therefore first
+        // looks at the row with this rank.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
