@@ -50,7 +50,8 @@ private struct SnapshotMaking {
     let previous: Binder.Previous?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
-    /// The kinds of values (``Reads``) that may have changed since the previous snapshot, whatever section reads them.
+    /// The kinds of values (``Reads``) that may have changed for all sections since the previous snapshot, such as the
+    /// state.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
@@ -311,8 +312,8 @@ private struct MoveTargets {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids):
-            // All sections of one binding share one array of target ids. Comparing the arrays' storage is therefore
-            // enough.
+            // All sections of one binding share one array of target ids. Comparing the arrays' storage therefore shows
+            // whether two sections have the same targets.
             if let last, last.ids.hasSameStorage(as: ids) { return last.targets }
             let targets = JSONText(ids: ids)
             last = (ids, targets)

@@ -1,13 +1,13 @@
 /// The sections to which a binding applies.
 enum Scope: Sendable, Hashable {
-    /// The single section of a table without declared sections.
+    /// The only section of a table that is not divided into sections.
     case table
     case sections([SectionID])
     /// Every section whose cells no binding binds by the section's id.
     case allOtherSections
     /// Any section, including sections that other bindings name. A chain in this scope is a fallback for dimensions.
     /// Its tap handlers and cell-filling functions run in addition to the section's. Its other handlers run only if the
-    /// section has none.
+    /// section has no such handler.
     case anySection
 }
 
@@ -123,7 +123,7 @@ struct MovePolicy: Sendable {
 }
 
 /// The part of a move policy that is an expression. Sections that share the policy share one object, so its target
-/// sections are found once.
+/// sections are computed once for each snapshot and model type.
 final class PassingPolicy: Sendable {
     /// The values that the policy's expression reads in addition to the sections' own facts.
     let reads: Reads

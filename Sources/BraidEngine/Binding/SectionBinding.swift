@@ -113,7 +113,7 @@ final class SectionBinding: Sendable {
     }
 
     /// The expression that decides to which sections this section's rows may move. `nil` if the section has no such
-    /// expression. What the section shows can then depend on other sections' facts.
+    /// expression. With such an expression, what the section shows can depend on other sections' facts.
     private var movePolicy: PassingPolicy? {
         if allowsMoving, case .passing(let policy)? = moving?.targets { policy } else { nil }
     }

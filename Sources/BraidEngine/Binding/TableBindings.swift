@@ -14,7 +14,7 @@ final class TableBindings<Section: TableSection> {
     /// The asynchronous sequences of models that a program bound. Each sequence calls its `arrived` closure after every
     /// element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
-    /// Updates the program's binder, unless a command is running.
+    /// Refreshes the program's binder: its models and rules are read again. Does nothing while a command is running.
     var refresh: () -> Void = {}
     /// Messages about the program's mistakes in binding the table. `finish()` throws the mistakes made before
     /// `finish()` was called. A mistake made later makes every later command throw.
@@ -67,8 +67,8 @@ final class TableBindings<Section: TableSection> {
     /// Starts a chain for any section, bound by name or not.
     ///
     /// The chain is a fallback for dimensions. Its tap handlers and cell-filling functions run in addition to the
-    /// section's. Its other handlers run only if the section has none. A chain for any section binds no cells, titles,
-    /// editing or moving.
+    /// section's. Its other handlers run only if the section has no such handler. A chain for any section binds no
+    /// cells, titles, editing or moving.
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {

@@ -7,7 +7,7 @@ extension PersistentList {
     struct Cursor {
         private(set) var path: [(inner: Inner, child: Int)] = []
         private(set) var chunk: Chunk
-        /// The number of elements of the current chunk that are before the cursor.
+        /// The number of elements of the current chunk that have lower indexes than the cursor.
         var offset: Int
         let direction: Direction
 
@@ -28,14 +28,14 @@ extension PersistentList {
             self.direction = direction
         }
 
-        /// The number of elements of the current chunk that the cursor has not passed yet.
+        /// The number of elements of the current chunk that are ahead of the cursor, in its direction.
         var ahead: Int { direction == .forward ? chunk.count - offset : offset }
 
-        /// Whether the cursor is at the end of its chunk where it entered the chunk.
+        /// Whether all elements of the cursor's current chunk are still ahead of the cursor.
         var isAtStartOfChunk: Bool { ahead == chunk.count }
 
-        /// Returns the inner node `level` levels above the chunk if the cursor has passed none of that node's elements
-        /// before this chunk, otherwise `nil`.
+        /// Returns the inner node `level` levels above the cursor's chunk if the cursor is in the first child of that
+        /// node, counted in the cursor's direction. Otherwise returns `nil`.
         @inline(__always)
         func parent(_ level: Int) -> Inner? {
             guard level <= path.count else { return nil }

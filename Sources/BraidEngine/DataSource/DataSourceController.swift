@@ -31,7 +31,7 @@ public final class DataSourceController {
     /// The table after the last notifying call, that is, a call with `notify` true.
     public private(set) var snapshot: Snapshot
     /// The update that leads to ``snapshot`` from the snapshot after the previous notifying call. A view applies it as
-    /// batch updates. `nil` before the first call.
+    /// batch updates. `nil` before the first notifying call.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -82,12 +82,12 @@ extension DataSourceController {
     /// Returns the model of the stored row at an index path. `nil` if the row does not exist.
     public func modelObject(at indexPath: RowPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
 
-    /// Returns a section's data: its header and footer. `nil` if the section does not exist or has no data.
+    /// Returns the data of a stored section: its header and footer. `nil` if the section does not exist or has no data.
     public func data(for section: Int) -> (any SectionDataModelType)? {
         stored.sections.indices.contains(section) ? sectionData[stored.sections[section].id] : nil
     }
 
-    /// What the delegate gives for an empty table, while no rows are stored. `nil` while rows are stored.
+    /// What the delegate's `emptyState(for:)` returns, while no rows are stored. `nil` while rows are stored.
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
     /// Returns the number that represents the row's model in the engine's table. `nil` if the row does not exist.

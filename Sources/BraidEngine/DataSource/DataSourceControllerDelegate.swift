@@ -14,13 +14,13 @@ public protocol DataSourceControllerDelegate: AnyObject {
 }
 
 extension DataSourceControllerDelegate {
-    /// Ignores a notification that any section or row may have changed: the default.
+    /// The default implementation, which ignores a notification that any section or row may have changed.
     public func dataSourceWasMutated(_ dataSource: DataSourceController) {}
-    /// Ignores a notification that a section changed: the default.
+    /// The default implementation, which ignores a notification that a section changed.
     public func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int) {}
-    /// Ignores a notification that rows changed: the default.
+    /// The default implementation, which ignores a notification that rows changed.
     public func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath]) {}
-    /// Returns `nil` by default: nothing is shown in place of missing rows.
+    /// The default implementation, which returns `nil`: nothing special is shown while the data source has no rows.
     public func emptyState(for dataSource: DataSourceController) -> Any? { nil }
 }
 

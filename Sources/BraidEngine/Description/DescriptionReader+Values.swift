@@ -301,7 +301,7 @@ extension Computed {
     }
 }
 
-// A template that fails while a command runs makes the server refuse the command, so that nothing changes.
+// If a template fails while a command runs, the command is refused, so that nothing changes.
 extension JSONeTemplate {
     func rendered(_ context: JSONeContext) throws(Refusal) -> JSONValue? {
         let whole = context.sharedBudget?.budget ?? JSONeBudget()

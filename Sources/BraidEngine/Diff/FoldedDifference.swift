@@ -7,7 +7,7 @@ struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
     /// The table's sections after the last update, in order.
     private let order: [FoldedTable.SectionPiece]
-    /// For each section in folded indexes before the first update, the number of real sections that it represents.
+    /// For each folded section before the first update, the number of real sections that it represents.
     private var counts: [Int] = []
     /// For each section in `FoldedTable.named`, its folded index before the first update. -1 if an update inserted the
     /// section.

@@ -23,7 +23,7 @@ extension Command {
         }
     }
 
-    /// Returns the JSON form of this command: `original` with this command's row references in place of its own.
+    /// Returns the JSON form of this command: `original`, but with this command's row and section references.
     ///
     /// The journal stores the result for a command that was rebased, so that the journal contains the command that was
     /// executed.

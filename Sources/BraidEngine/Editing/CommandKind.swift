@@ -18,8 +18,8 @@ public struct CommandKind: Sendable {
         case delete = "DELETE"
     }
 
-    /// The command's name in the HTTP API: the last segment of its resource's path. The member that names the command
-    /// in a transaction and in the journal has the same name.
+    /// The command's name in the HTTP API: the last segment of its resource's path. The name also identifies the
+    /// command in a transaction and in the journal.
     public let name: String
     /// The HTTP method of the command's resource. `nil` for data source calls, where each call has its own resource
     /// (``DataSourceCommand/Call``).
