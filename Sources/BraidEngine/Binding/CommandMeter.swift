@@ -61,11 +61,12 @@ public struct TableLimits: Sendable {
     public var rows = Int.max
     /// The maximum number of sections that a table may have.
     public var sections = Int.max
-    /// The maximum number of template steps in one command. Each row of the table adds 200 steps.
+    /// The maximum number of template steps in one command. Each row of the table raises the maximum by 200 steps.
     ///
     /// Five million steps take about a third of a second. ``JSONeBudget`` defines a step.
     public var templateSteps = 5_000_000
-    /// The maximum number of bytes that the templates of one command may build. Each row of the table adds 1,000 bytes.
+    /// The maximum number of bytes that the templates of one command may build. Each row of the table raises the
+    /// maximum by 1,000 bytes.
     ///
     /// Bytes are counted as in ``JSONeBudget``.
     public var renderedBytes = Int.max

@@ -93,12 +93,12 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The tap handlers of the section itself and those bound to any section. A tap on a row calls all of these
-    /// handlers.
+    /// The section's own tap handler, if any, and the tap handlers bound to any section. A tap on a row calls all of
+    /// them.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
 
-    /// The functions that fill cells: those of the section itself and those bound to any section. Filling a cell calls
-    /// all of these functions.
+    /// The section's own function that fills cells, if any, and the functions bound to any section. Filling a cell
+    /// calls all of them.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
     /// Whether the section's rows may be moved: its rows are stored models, and a move policy is bound.

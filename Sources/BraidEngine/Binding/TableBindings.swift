@@ -119,7 +119,8 @@ final class TableBindings<Section: TableSection> {
         ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : []
     }
 
-    /// Returns the declared sections to which a binding applies.
+    /// Returns the ids of the sections to which a binding applies: those that it names, or the declared ones in its
+    /// scope.
     func sections(of binding: Binding) -> [SectionID] {
         switch binding.scope {
         case .sections, .table: binding.scope.named(in: declared)

@@ -13,7 +13,8 @@ public protocol TableSection: Hashable, Sendable {
 }
 
 extension TableSection {
-    /// The default id of a section: `String(describing:)` of the section.
+    /// The default id of a section that has neither a string raw value nor a `collectionId`: `String(describing:)` of
+    /// the section.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
 }
 
@@ -23,14 +24,14 @@ extension TableSection where Self: RawRepresentable, RawValue == String {
 }
 
 extension TableSection where Self: CollectionIdentifiable {
-    /// The default id of a section with an identity: its `collectionId`.
+    /// The default id of a section that is ``CollectionIdentifiable``: its `collectionId`.
     public var sectionID: SectionID { SectionID(collectionId) }
 }
 
 // An identifiable enum without string raw values uses the case's name as its section id. Its default `collectionId`,
 // the description of the raw value, would be no better.
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
-    /// The default id of a section enum: the name of the case.
+    /// The default id of an identifiable section enum without string raw values: the name of the case.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
 }
 

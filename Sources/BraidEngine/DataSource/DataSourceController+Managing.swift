@@ -17,7 +17,7 @@ extension DataSourceController: RowManager {
         perform(.updateRowsOfSection(new, at: section), notify: notify, replacing: numbers(in: [section]), with: new)
     }
 
-    /// Replaces rows; see ``RowManager/update(rows:notify:)``.
+    /// Replaces the rows at several index paths; see ``RowManager/update(rows:notify:)``.
     public func update(rows: [RowPath: Any], notify: Bool) {
         let ascending = rows.sorted { $0.key < $1.key }
         let paths = ascending.map(\.key), new = ascending.map { number(for: $0.value) }

@@ -16,8 +16,8 @@ public protocol RowManager: AnyObject {
     /// Replaces all rows of a section. Does nothing if the section does not exist. Notifies the delegate with
     /// `dataSourceWasMutated(_:rows:)` and all rows of the section.
     func update(rows: [Any], atSection section: Int, notify: Bool)
-    /// Replaces rows, in ascending order of their index paths. If one section's index is too high, the whole call is
-    /// ignored. A row that does not exist, or a negative index, is skipped. Notifies the delegate with
+    /// Replaces the rows at several index paths, in ascending order. If one section's index is too high, the whole call
+    /// is ignored. A row that does not exist, or a negative index, is skipped. Notifies the delegate with
     /// `dataSourceWasMutated(_:rows:)` and the replaced rows, even if there are none.
     func update(rows: [RowPath: Any], notify: Bool)
     /// Removes a row. Does nothing if the row does not exist. A section that becomes empty is removed with its last
@@ -32,7 +32,7 @@ extension RowManager {
     public func update(row: Any, at indexPath: RowPath) { update(row: row, at: indexPath, notify: true) }
     /// Replaces all rows of a section and notifies the delegate; see ``RowManager/update(rows:atSection:notify:)``.
     public func update(rows: [Any], atSection section: Int) { update(rows: rows, atSection: section, notify: true) }
-    /// Replaces rows and notifies the delegate; see ``RowManager/update(rows:notify:)``.
+    /// Replaces the rows at several index paths and notifies the delegate; see ``RowManager/update(rows:notify:)``.
     public func update(rows: [RowPath: Any]) { update(rows: rows, notify: true) }
     /// Removes a row and notifies the delegate; see ``RowManager/remove(rowAt:notify:)``.
     public func remove(rowAt indexPath: RowPath) { remove(rowAt: indexPath, notify: true) }

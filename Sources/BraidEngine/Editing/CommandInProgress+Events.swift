@@ -33,8 +33,8 @@ extension CommandInProgress {
             RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
     }
 
-    /// Runs the `onPrefetch` handler of each section that displays one of the rows near its end. The handler runs again
-    /// only after the section has grown.
+    /// Runs the `onPrefetch` handler of each section in which one of the reported rows is near the section's end. The
+    /// handler runs again only after the section has grown.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
         // All handlers are chosen before the first one runs, because a handler may change rows for which other handlers
         // run.

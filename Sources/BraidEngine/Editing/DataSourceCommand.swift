@@ -39,8 +39,8 @@ public enum DataSourceCommand: Sendable {
     case updateRow(JSONText, at: RowPath)
     /// Replaces all rows of a section. The call is ignored if the section does not exist.
     case updateRowsOfSection([JSONText], at: Int)
-    /// Replaces the models of rows. If one section's index is too high, the whole call is ignored. An index path with a
-    /// valid section but no row is skipped.
+    /// Replaces the models of several rows. If one section's index is too high, the whole call is ignored. An index
+    /// path with a valid section but no row is skipped.
     case updateRows([(at: RowPath, model: JSONText)])
     /// Removes a row. The call is ignored if the row does not exist. If the section becomes empty, the section is
     /// removed, unless it is declared.
