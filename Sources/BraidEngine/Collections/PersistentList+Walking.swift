@@ -112,8 +112,8 @@ extension PersistentList {
     /// If one list is the other after an edit of one element, a walk over the whole list costs O(log count).
     ///
     /// - Parameters:
-    ///   - limit: the maximum number of elements to pass. Both lists must contain at least `limit` elements from their
-    ///     start.
+    ///   - limit: the maximum number of elements to pass. Each list must contain at least `limit` elements from its
+    ///     start position on, in the walk's direction.
     ///   - accept: called where the lists do not share a node. `accept` receives both cursors, the number of elements
     ///     ahead and the number of elements passed so far. `accept` returns how many of the elements ahead it accepts.
     ///     If `accept` does not accept all elements ahead, the walk ends.

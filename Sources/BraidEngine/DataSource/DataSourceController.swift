@@ -133,10 +133,10 @@ extension DataSourceController {
     /// Carries out one call of the program, and notifies the delegate if the call is a notifying one.
     ///
     /// - Parameters:
-    ///   - old: the numbers that the call removes from the table. If the call is applied, the removed numbers are
-    ///     forgotten.
-    ///   - new: the numbers that the call adds to the table. If the call is not applied, the added numbers are
-    ///     forgotten.
+    ///   - old: the numbers that the call removes from the table. If the call is applied, they are retired, and the
+    ///     next call forgets them.
+    ///   - new: the numbers that the call adds to the table. If the call is not applied, they are retired, and the next
+    ///     call forgets them.
     ///   - data: the new headers and footers of sections, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],
