@@ -34,8 +34,8 @@ extension PersistentList {
         /// Whether all elements of the cursor's current chunk are still ahead of the cursor.
         var isAtStartOfChunk: Bool { ahead == chunk.count }
 
-        /// Returns the inner node `level` levels above the cursor's chunk if the cursor is in the first child of that
-        /// node, counted in the cursor's direction. Otherwise returns `nil`.
+        /// Returns the inner node `level` levels above the cursor's chunk if the cursor is in the node's first child,
+        /// in the cursor's direction. Otherwise returns `nil`.
         @inline(__always)
         func parent(_ level: Int) -> Inner? {
             guard level <= path.count else { return nil }

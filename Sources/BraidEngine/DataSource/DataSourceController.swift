@@ -1,13 +1,16 @@
 /// A data source: sections of rows of any Swift type, which a program changes by index path. It provides the API of the
 /// library DataSourceController on the server's engine.
 ///
-/// ```swift let source = DataSourceController(rows: ["tea", "coffee"], delegate: self) source.register(dataController:
-/// DrinkCellController.self, for: String.self) source.add(row: "water", at: RowPath(section: 0, row: 1))    //
-/// delegate: section 0 was mutated source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
-/// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "") ``` The row and section
-/// counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, even if no call has notified the delegate of
-/// them yet. ``snapshot`` and ``lastUpdate`` show only what calls with `notify` true have published.
-/// `DataSourceController` is not `Sendable`: use a controller on the actor or in the task that created it.
+/// ```swift
+/// let source = DataSourceController(rows: ["tea", "coffee"], delegate: self)
+/// source.register(dataController: DrinkCellController.self, for: String.self)
+/// source.add(row: "water", at: RowPath(section: 0, row: 1))    // delegate: section 0 was mutated
+/// source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
+/// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "")
+/// ```
+/// The row and section counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, even if no call has
+/// notified the delegate of them yet. ``snapshot`` and ``lastUpdate`` show only what calls with `notify` true have
+/// published. `DataSourceController` is not `Sendable`: use a controller on the actor or in the task that created it.
 ///
 /// Every change is carried out as a ``DataSourceCommand``: bounds, notifications and updates follow the same rules as
 /// in the HTTP API.

@@ -1,4 +1,4 @@
-/// The reason why an update cannot be applied to a snapshot: a table view would crash, or the update breaks a rule of
+/// The reason why an update cannot be applied to a snapshot. A table view would crash, or the update breaks a rule of
 /// the wire format.
 public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The index of the update's faulty stage, from 0. `nil` if the fault is not in a stage.

@@ -30,8 +30,8 @@ extension BatchUpdate {
         return index.flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// Returns the index paths, after the update, of the rows with a given id that the update inserts: alone, or with
-    /// an inserted or reloaded section. O(operations, and rows of inserted and reloaded sections).
+    /// Returns the index paths, after the update, of the rows with a given id that the update inserts. It inserts them
+    /// alone, or with an inserted or reloaded section. O(operations, and rows of inserted and reloaded sections).
     func arrivals(of id: RowID) -> [RowPath] {
         var paths: [RowPath] = []
         for stage in stages { paths = paths.compactMap { stage.following($0) } + stage.arrivals(of: id) }
@@ -95,8 +95,8 @@ extension BatchUpdate.Stage {
         return place
     }
 
-    /// Returns the index paths, after the stage, of the rows with a given id that the stage inserts: alone, or with an
-    /// inserted or reloaded section.
+    /// Returns the index paths, after the stage, of the rows with a given id that the stage inserts. It inserts them
+    /// alone, or with an inserted or reloaded section.
     fileprivate func arrivals(of id: RowID) -> [RowPath] {
         var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
         for (at, section) in insertSections {

@@ -1,10 +1,10 @@
 extension BatchUpdate {
     /// Computes the update from one snapshot to another: the fewest row operations, in the fewest stages.
     ///
-    /// Sections are matched by id, then rows by id across all sections that are in both snapshots: a row that changed
-    /// its section is one move. The rows of a deleted section are deleted with the section, and the rows of an inserted
-    /// section are inserted with it. Chunks that both snapshots share are not read, and rows that are equal at a
-    /// section's start and end are not hashed.
+    /// Sections are matched by id. Then rows are matched by id across all sections that are in both snapshots, so a row
+    /// that changed its section is one move. The rows of a deleted section are deleted with the section, and the rows
+    /// of an inserted section are inserted with it. Chunks that both snapshots share are not read, and rows that are
+    /// equal at a section's start and end are not hashed.
     ///
     /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and
     ///   with `badRequest` if two sections have the same id.

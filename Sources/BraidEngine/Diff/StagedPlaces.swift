@@ -11,8 +11,8 @@ struct StagedPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
-    /// For each state of the list, from before the first stage to after the last one: the number of movers in the list
-    /// before each slot.
+    /// For each state of the list, the number of movers in the list before each slot. The states go from before the
+    /// first stage to after the last one.
     private let present: [[Int]]
 
     init(leaving: [(index: Int, stage: Int)], arriving: [(index: Int, stage: Int)], stageCount: Int) {

@@ -141,8 +141,8 @@ extension Refusal {
         case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending("models"))
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
-            // Other pointers of a refusal refer to a template's result, or to a command's body that the transaction may
-            // contain with or without its resource's name. Such a pointer would be wrong in the answer to a
+            // A refusal's other pointers refer to a template's result or to a command's body. A transaction may contain
+            // the body with or without its resource's name. Such a pointer would be wrong in the answer to a
             // transaction.
             var refusal = self
             refusal.faults =

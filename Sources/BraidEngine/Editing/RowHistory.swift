@@ -1,10 +1,10 @@
 /// The updates of a session's table from an earlier revision to now. A `RowHistory` rebases commands of clients that
 /// have seen only the earlier revision.
 ///
-/// An index path from the earlier revision is followed through the updates one after the other: through deletes,
-/// inserts, moves, and sections that are inserted, deleted and moved. The journal keeps the ids of rows that an update
-/// hides. If a hidden row is displayed again, it is found in its own section, or in another section if only one row can
-/// be meant. A row without an id is followed while it stays displayed with the same model.
+/// An index path from the earlier revision is followed through the updates one after the other. It is followed through
+/// deletes, inserts and moves of rows and of sections. The journal keeps the ids of rows that an update hides. If a
+/// hidden row is displayed again, it is found in its own section, or in another section if only one row can be meant. A
+/// row without an id is followed while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
