@@ -5,7 +5,8 @@ extension Binder {
     ///   - table: the stored table.
     ///   - revision: the revision that the snapshot shows.
     ///   - now: the time in RFC 3339, which templates read.
-    /// - Throws: ``Refusal`` with `templateFailed` if a template fails, and if the table exceeds the ``limits``.
+    /// - Throws: ``Refusal`` with `templateFailed` if a template fails, or with another code if the table exceeds the
+    ///   ``limits``.
     /// - Complexity: O(rows).
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [Remade] = []
@@ -14,7 +15,7 @@ extension Binder {
             Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
-    /// The table and snapshot before a command, and what the command changed. Only rows that the command touched are
+    /// The table and the snapshot before a command, and the command's changes. Only rows that the command touched are
     /// rendered again.
     struct Previous {
         var table: TableModel
@@ -49,17 +50,20 @@ private struct SnapshotMaking {
     let previous: Binder.Previous?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
-    /// The kinds of values (``Reads``) that changed for every section since the previous snapshot.
+    /// The kinds of values (``Reads``) that may have changed for all sections since the previous snapshot, such as the
+    /// state.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
-    /// Windows on the table's sections and on the previously displayed sections, for fast access by index.
+    /// Windows on the table's stored sections and on the previously displayed sections. A window finds neighbouring
+    /// sections quickly by index.
     private var stored: PersistentList<StoredSection>.Window
     private var shown: PersistentList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: PersistentList<Row>] = [:]
     private var shownKeys: [SectionID: [Int]]
-    /// The number of rows without a stored model that may still be rendered.
+    /// The number of derived and counted rows, which have no stored model, that may still be rendered within the row
+    /// limit.
     private var room: Int
 
     init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
@@ -70,7 +74,8 @@ private struct SnapshotMaking {
         shownKeys = previous?.snapshot.shownKeys ?? [:]
         stored = .init(table.sections)
         shown = .init(previous?.snapshot.sections ?? [])
-        // A table that already exceeds a lowered limit may keep its number of rows, or shrink.
+        // If an operator lowers the row limit, a table above the limit may keep its number of rows or shrink, but not
+        // grow.
         room = max(binder.limits.rows, previous?.snapshot.totalRowCount ?? 0)
         var changed: Reads = .now
         if let previous {
@@ -117,9 +122,9 @@ private struct SnapshotMaking {
         return snapshot
     }
 
-    /// Returns the previous snapshot with only the touched sections rendered again.
+    /// Returns the previous snapshot with only the sections rendered again that the command touched.
     ///
-    /// Returns `nil` if other sections may look different as well. Untouched sections cost nothing.
+    /// Returns `nil` if the command may have changed how other sections look. Untouched sections cost nothing.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else {
             return nil
@@ -180,7 +185,8 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// Returns a section's facts. The section's rows are rendered only if their number cannot be known otherwise.
+    /// Returns a section's id, displayed row count, header and footer. If a template or filter decides the row count,
+    /// the section's rows are rendered to count them.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]
@@ -200,7 +206,7 @@ private struct SnapshotMaking {
         return made
     }
 
-    /// Returns the rows that the section at a position of the table showed before the command.
+    /// Returns the rendered rows that the section at a position of the table had before the command.
     private mutating func oldRows(at position: Int, _ id: SectionID) -> PersistentList<Row>? {
         guard let previous else { return nil }
         return oldPlace(of: id, near: position).map { previous.snapshot.sections[$0].rows }
@@ -232,7 +238,7 @@ private struct SnapshotMaking {
         return made
     }
 
-    /// Returns a header or footer in its JSON form: `{"title": …}` or the view, with its heights.
+    /// Returns a header or footer as the snapshot's JSON: `{"title": …}` or the view's members, with its heights.
     private func titled(
         _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?,
         _ estimated: Computed<SectionInput>?
@@ -264,7 +270,7 @@ private struct SnapshotMaking {
 }
 
 extension Binder {
-    /// Returns a section's facts. A title that was set wins over the bound title.
+    /// Returns a section's id, row count, header and footer. A title that a command set wins over the bound title.
     ///
     /// - Parameter rowCount: the number of displayed rows.
     func titles(of section: StoredSection, rowCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
@@ -278,7 +284,8 @@ extension Binder {
     }
 }
 
-/// Finds where rows may move to, once for each policy and model type of a snapshot.
+/// Finds the sections to which rows may be moved. Within one snapshot, each pair of move policy and model type is
+/// evaluated once.
 private struct MoveTargets {
     private struct Movers: Hashable {
         var policy: ObjectIdentifier
@@ -297,14 +304,16 @@ private struct MoveTargets {
         self.displayed = displayed
     }
 
-    /// Returns `"anySection"`, a list of section ids, or `nil` if the section's rows may not move.
+    /// Returns a section's `movesTo` in the snapshot: `"anySection"`, a list of section ids, or `nil` if its rows may
+    /// not move.
     mutating func targets(of binding: SectionBinding) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
         switch binding.moving?.targets {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids):
-            // Sections of one binding share the list's storage, so that comparing the storage is enough.
+            // All sections of one binding share one array of target ids. Comparing the arrays' storage therefore shows
+            // whether two sections have the same targets.
             if let last, last.ids.hasSameStorage(as: ids) { return last.targets }
             let targets = JSONText(ids: ids)
             last = (ids, targets)

@@ -1,35 +1,37 @@
-/// A bound table: it decides what is displayed and what may be edited and moved, and contains no models.
+/// The rules of one table, made from its bindings: what is displayed, and what may be edited and moved. A binder
+/// contains no models.
 public struct Binder: Sendable {
     /// The ids of the declared sections, in order. `nil` if sections are dynamic, that is, come with the models.
     public let declaredSections: [SectionID]?
-    /// Which sections are displayed, and in which order. A program can change this between two commands, and in a
-    /// handler.
+    /// The rule that decides which sections are displayed, and in which order. A program can change the rule between
+    /// two commands, and in a handler.
     public var display: SectionDisplay { currentDisplay() }
     /// The value of the snapshot's member `empty`, which clients show while the table has no rows.
     private(set) var empty: JSONText?
-    /// The sections that bindings name, in the order of the bindings.
+    /// The ids of the sections that at least one binding names, in the order of the bindings.
     let boundSections: [SectionID]
-    /// The sections to which bindings of all other sections give titles by section id.
+    /// The ids of the sections to which a binding of all other sections gives a title by section id.
     let titledSections: Set<SectionID>
-    /// The limits of tables and commands. By default only the templates' steps are limited.
+    /// The limits of the table's size and of a command's cost. By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
-    /// The sources of models that the program keeps, such as Braid's `models: { … }` closures.
+    /// The sources of the models that a Swift program keeps, such as Braid's `models: { … }` closures.
     let providers: Confined<[any ModelProvider]>
-    /// Everything that a row, title or move policy of any section reads, and that the sections' order reads.
+    /// The values that any row, title or move policy reads, in any section, or that the order of the sections reads.
     let reads: Reads
-    /// Whether a section's move policy depends on the facts of other sections.
+    /// Whether at least one section's move policy is an expression, which can depend on the facts of other sections.
     let asksMovePolicy: Bool
-    /// The sections that bindings name and whose rows are derived from a template.
+    /// The ids of the sections that bindings name and whose rows a template makes, instead of stored models.
     let derivedSections: [SectionID]
-    /// Whether the rows of the sections that no binding names are derived.
+    /// Whether a template, instead of stored models, makes the rows of the sections that no binding names.
     let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
-    /// The binding of every section that no binding names. `nil` if no such binding binds cells.
+    /// The resolved binding that all sections share that no binding names. `nil` if no binding binds the cells of such
+    /// sections.
     private let other: SectionBinding?
 
-    /// Resolves the bindings of each section once. `display` is evaluated at every use.
+    /// Creates a binder, and resolves the bindings of each section once. `display` is evaluated again at every use.
     init(
         sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?,
         cells: CellDeclarations,
@@ -52,7 +54,8 @@ public struct Binder: Sendable {
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
             for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
-            // Bindings that name no section can also contain titles by section id.
+            // A binding of all other sections names no section in its scope, but can give a section a title by the
+            // section's id.
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]
@@ -93,7 +96,7 @@ public struct Binder: Sendable {
         return binding
     }
 
-    /// Checks that a cell declares an event and that the event's parameters match its schema.
+    /// Checks that a cell declares an event and that the event's parameters match the event's schema.
     ///
     /// - Throws: ``Refusal`` with `eventUndeclared` or `eventInvalid`.
     func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
@@ -113,12 +116,12 @@ public struct Binder: Sendable {
         }
     }
 
-    /// Returns a model with its identity, as a section stores it.
+    /// Checks a model against the section's model type, and returns the model with the row id that it contains.
     func identified(_ model: JSONText, in section: SectionID) throws(Refusal) -> (id: RowID?, model: JSONText) {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
 
-    /// Returns a section's models with their identities, as the section stores them.
+    /// Checks models against the section's model type, and returns each model with the row id that it contains.
     ///
     /// - Parameter pointer: the position of the models in the document that contains them. Errors point below it.
     func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(

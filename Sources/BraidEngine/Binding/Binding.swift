@@ -1,26 +1,27 @@
 /// The sections to which a binding applies.
 enum Scope: Sendable, Hashable {
-    /// The single section of an unsectioned table.
+    /// The only section of a table that is not divided into sections.
     case table
     case sections([SectionID])
-    /// Every section whose cells are not bound by name.
+    /// Every section whose cells no binding binds by the section's id.
     case allOtherSections
-    /// Any section. A chain in this scope is a fallback for dimensions, and its handlers are called in addition to
-    /// others.
+    /// Any section, including sections that other bindings name. A chain in this scope is a fallback for dimensions.
+    /// Its tap handlers and cell-filling functions run in addition to the section's. Its other handlers run only if the
+    /// section has no such handler.
     case anySection
 }
 
 /// What a client may do to a row by editing, as in `UITableViewCell.EditingStyle`.
 public enum EditingStyle: String, Sendable {
-    /// No editing, a delete of the row, or an insert before the row.
+    /// `none` allows no editing, `delete` allows a delete of the row, and `insert` allows an insert before the row.
     case none, delete, insert
 }
 
-/// A model type: the place of a model's identity, and the schema of its models.
+/// A model type: its name, the place of the id in its models, and the schema of its models.
 struct ModelType: Sendable {
-    /// The type's name. `nil` for the type of a binding that names none.
+    /// The model type's name. `nil` if the binding names no model type.
     var name: UTF8Key?
-    /// The place of the id in a model. `nil` if models of this type are not identifiable.
+    /// The JSON pointer to the id in a model, such as `/id`. `nil` if models of this type have no id.
     var id: JSONPointer?
     /// Whether a model without a usable id is accepted, as a row without identity. If false, such a model is refused.
     var isIDOptional = false
@@ -37,7 +38,8 @@ struct ModelType: Sendable {
 
     /// Checks a model of this type and returns its identity: a string, or an integer converted to a string.
     ///
-    /// - Returns: the identity, or `nil` if the type has no identity.
+    /// - Returns: the identity. `nil` if models of this type have no id, or if the id is optional and this model lacks
+    ///   it.
     /// - Throws: ``Refusal`` with `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
         if let schema {
@@ -78,21 +80,22 @@ extension JTDSchema.Mismatch {
 /// view model.
 struct CellDeclaration: Sendable {
     var events: [UTF8Key: JTDSchema] = [:]
-    /// The schema of the parameters of every undeclared event. `nil` if undeclared events are refused.
+    /// The schema for the parameters of all events that the cell does not declare by name. `nil` if such events are
+    /// refused.
     var otherEvents: JTDSchema?
     var viewModel: JTDSchema?
 }
 
-/// The cells that a table knows, by name.
+/// The declarations of the cells that a table may use, by the cell's name.
 struct CellDeclarations: Sendable {
     var named: [UTF8Key: CellDeclaration] = [:]
-    /// The declaration of every other cell name. `nil` if only named cells exist.
+    /// The declaration of every cell name that is not in `named`. `nil` if such names are refused.
     var others: CellDeclaration?
 
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
-    /// The declarations for a Swift program. The program's cells are types that the compiler checks, so every name is
-    /// accepted.
+    /// The cell declarations of a table that a Swift program binds. The program's cells are types that the compiler
+    /// checks, so every cell name is accepted.
     static let ofProgram = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
@@ -106,12 +109,12 @@ struct MovePolicy: Sendable {
 
     let targets: Targets
 
-    /// Rows may move to every section that binds models of the same type.
+    /// Rows may move to every section that accepts models of the row's model type.
     static let anySection = MovePolicy(targets: .anySection)
     /// Rows may move to the listed sections. The list must contain the row's own section if rows may move inside it.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
     /// Rows may move to the displayed sections for which the closure returns true. The closure runs once for each
-    /// section and snapshot.
+    /// section of a snapshot.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
     {
@@ -119,10 +122,10 @@ struct MovePolicy: Sendable {
     }
 }
 
-/// A move policy given as an expression. All sections that share the policy share one object, so that the policy's
-/// targets are found once.
+/// The part of a move policy that is an expression. Sections that share the policy share one object, so its target
+/// sections are computed once for each snapshot and model type.
 final class PassingPolicy: Sendable {
-    /// What the policy reads in addition to the sections' own facts.
+    /// The values that the policy's expression reads in addition to the sections' own facts.
     let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
 
@@ -132,7 +135,7 @@ final class PassingPolicy: Sendable {
     }
 }
 
-/// The reason why a row is inserted or deleted.
+/// The reason why a row is inserted or deleted: an edit of this row, or a move to or from another place.
 enum HandlerReason: Sendable {
     case editing
     case movedTo(section: SectionID, row: Int)
@@ -142,45 +145,45 @@ enum HandlerReason: Sendable {
 /// The arguments of a row's handler.
 struct HandlerCall {
     var section: SectionID
-    /// The row's index, from 0. For stored rows it counts the section's stored rows, for derived rows the displayed
-    /// rows.
+    /// The row's index, from 0. For a stored row: its index among all stored rows of the section, hidden rows included.
+    /// For a derived row: its index among the displayed rows.
     var row: Int
     var model: JSONText
     /// The number of rows of a derived section. `nil` for stored rows, whose number is read from the table when needed.
     var derivedCount: Int?
-    /// The reason, for `onDelete` and `onInsert`.
+    /// The reason for the insert or delete, in a call of `onInsert` or `onDelete`. `nil` for other handlers.
     var reason: HandlerReason?
-    /// A cell event's parameters, for `onEvent`.
+    /// The cell event's parameters, in a call of `onEvent`. `nil` for other handlers.
     var event: JSONText?
-    /// The row's key while the row is in the table.
+    /// The row's key: its number in the session, which never changes. `nil` if the row is not in the table.
     var key: Int?
     var id: RowID?
 }
 
 /// The reaction to an event of a row: the steps of a description, or the closure of a program.
 struct Handler: Sendable {
-    /// Whether the handler needs the row's model, which must then be of the handler's type.
+    /// Whether the handler receives the row's model. If true, the model must be of the type that the handler expects.
     var takesModel = true
     let run: @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
 }
 
-/// What handlers may use in addition to the table: the binder, the command's time and its meter.
+/// What a row's handler may use in addition to the table: the binder, the command's time and the command's meter.
 struct HandlerContext: Sendable {
     let binder: Binder
     let now: String
     let meter: CommandMeter
 }
 
-/// The source of a section's rows.
+/// Where the rows of a section come from.
 enum RowSource: Sendable {
     /// One row for each stored model.
     case stored
     /// One row for each stored model for which the expression is true.
     case shown(Computed<RowInput>)
-    /// One row for each model that a template makes from the state and the stored models. The template renders an
-    /// array.
+    /// One row for each model that a template makes from the session's state and the stored models. The template
+    /// renders an array.
     case derived(Computed<SectionInput>)
-    /// A number of rows without models. The template renders an integer.
+    /// A number of rows without models. The template renders the number as an integer.
     case counted(Computed<SectionInput>)
 
     var reads: Reads {
@@ -192,7 +195,7 @@ enum RowSource: Sendable {
         }
     }
 
-    /// Whether rows come from stored models, which can be edited and moved.
+    /// Whether the section's rows come from stored models, which can be edited and moved.
     var isStored: Bool {
         switch self {
         case .stored, .shown: true
@@ -201,19 +204,21 @@ enum RowSource: Sendable {
     }
 }
 
-/// The rule that chooses a row's cell and the cell's content.
+/// Where a section's rows come from, which cell shows a row, and what the cell contains.
 struct CellBinding: Sendable {
     var source = RowSource.stored
-    /// Renders the cell's name as a JSON string.
+    /// Computes the name of a row's cell, as a JSON string.
     var cell: Computed<RowInput>
-    /// Renders the row's view model. `nil` if the row contains only its model.
+    /// Computes a row's view model. `nil` if the displayed row contains only its model.
     var viewModel: Computed<RowInput>?
-    /// Whether rows show their model. False for view-model bindings, which store the view model itself.
+    /// Whether a displayed row contains its model. False for view-model bindings, whose stored models are the view
+    /// models.
     var showsModel = true
     /// Whether the program keeps the models. If the program keeps the models, its handlers insert and remove models,
     /// and the table reads the models again after each command.
     var isProvided = false
-    /// Creates the cell object itself. `nil` for descriptions, where clients create the cells.
+    /// Creates the Swift cell object of a row. `nil` for tables from a JSON description, where clients create the
+    /// cells.
     var instance: CellMaker?
 
     init(cell: Computed<RowInput>) { self.cell = cell }
@@ -227,20 +232,20 @@ typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws 
 /// A chain fills one binding. Several bindings can apply to the same section: `SectionBinding` resolves which one wins.
 struct Binding: Sendable {
     let scope: Scope
-    /// The binding's position in its description, for messages.
+    /// The JSON pointer to the binding in its description, for error messages.
     var pointer: JSONPointer = .root
     var cells: CellBinding?
     var modelType: ModelType?
-    /// The name of the model type that a chain assumes when another chain binds the section's models.
+    /// The name of the model type that this chain's handlers expect, if another chain binds the section's models.
     var assumedType: UTF8Key?
     var onDequeue: CellFiller?
     var headers: [SectionID: Computed<SectionInput>] = [:]
     var footers: [SectionID: Computed<SectionInput>] = [:]
-    /// The header of all sections of the scope that have no entry in `headers`. `footer` is used in the same way.
+    /// The header of those sections of the scope that have no entry in `headers`. `footer` works in the same way.
     var header: Computed<SectionInput>?
     var footer: Computed<SectionInput>?
-    /// A view in place of the header title, bound by a program. The view wins over a title that is equally specific.
-    /// Source: Braid's rule.
+    /// A view that replaces the header's title, bound by a Swift program. The view wins over a title of an equally
+    /// specific binding. Source: Braid's rule.
     var headerView: Computed<SectionInput>?
     var footerView: Computed<SectionInput>?
     var cellHeight: Computed<RowInput>?
@@ -249,7 +254,7 @@ struct Binding: Sendable {
     var estimatedHeaderHeight: Computed<SectionInput>?
     var footerHeight: Computed<SectionInput>?
     var estimatedFooterHeight: Computed<SectionInput>?
-    /// Renders an `EditingStyle` as a JSON string.
+    /// Computes a row's editing style: the JSON string `"none"`, `"delete"` or `"insert"`.
     var editing: Computed<RowInput>?
     var insertTemplate: (@Sendable (SectionID, Evaluation) throws -> JSONText?)?
     var moving: MovePolicy?
@@ -257,7 +262,7 @@ struct Binding: Sendable {
     var onDelete: Handler?
     var onInsert: Handler?
     var onTap: Handler?
-    /// The event handlers, by the cell's name and the event's name.
+    /// The handlers of cell events, by the cell's name and then by the event's name.
     var onEvent: [UTF8Key: [UTF8Key: Handler]] = [:]
     var onPrefetch: Handler?
     var prefetchDistance: Int?
@@ -265,7 +270,8 @@ struct Binding: Sendable {
 
     init(scope: Scope) { self.scope = scope }
 
-    /// Whether this binding of any section binds something that only bindings of certain sections may bind.
+    /// Whether this binding has the scope `anySection` but binds cells, titles, editing or moving, which that scope
+    /// must not bind.
     var bindsWhatAnySectionCannot: Bool {
         scope == .anySection
             && (cells != nil || bindsTitles || editing != nil || moving != nil)
@@ -275,10 +281,10 @@ struct Binding: Sendable {
         header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || headerView != nil || footerView != nil
     }
 
-    /// Copies the parts that this binding lacks from a less important binding of the same scope.
+    /// Copies the parts that this binding lacks from a binding of the same scope with lower precedence.
     mutating func complete(from weaker: Binding) {
         if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
-        // A title for all sections of the scope wins over titles by section id of a less important binding.
+        // A title for all sections of the scope wins over titles by section id in a binding with lower precedence.
         if header == nil {
             headers.merge(weaker.headers) { own, _ in own }
             header = weaker.header
@@ -298,8 +304,8 @@ struct Binding: Sendable {
         estimatedFooterHeight = estimatedFooterHeight ?? weaker.estimatedFooterHeight
         editing = editing ?? weaker.editing
         insertTemplate = insertTemplate ?? weaker.insertTemplate
-        // One link of a chain binds `moving` and `movable` together. If `movable` is `nil`, every row is movable, so
-        // `movable` alone says nothing.
+        // One call on a chain binds `moving` and `movable` together, so both are copied together. A `movable` of `nil`
+        // means that every row is movable, not that nothing was bound.
         if moving == nil { (moving, movable) = (weaker.moving, weaker.movable) }
         onDelete = onDelete ?? weaker.onDelete
         onInsert = onInsert ?? weaker.onInsert
@@ -311,14 +317,17 @@ struct Binding: Sendable {
     }
 }
 
-/// The bindings that name no section, merged once instead of once for each section. A table can have thousands of such
-/// bindings and thousands of sections.
+/// The bindings of the scopes `allOtherSections` and `anySection`, merged once instead of once for each section. A
+/// table can have thousands of such bindings and thousands of sections.
 struct UnnamedBindings {
-    /// The merged bindings of the scope `allOtherSections`. If two bindings differ, the later binding wins.
+    /// The merged bindings of the scope `allOtherSections`. If two of these bindings bind the same part, the later
+    /// binding wins.
     let other: Binding?
-    /// The merged bindings of the scope `anySection`.
+    /// The merged bindings of the scope `anySection`. If two of these bindings bind the same part, the later binding
+    /// wins.
     let any: Binding?
-    /// The tap handlers bound to any section, in the order of binding. A tap calls all of these handlers.
+    /// The tap handlers that are bound to any section, in the order of binding. A tap on a row calls all of these
+    /// handlers.
     let onTap: [Handler]
     let onDequeue: [CellFiller]
 

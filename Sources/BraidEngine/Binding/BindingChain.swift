@@ -4,7 +4,7 @@
 /// later binding wins.
 ///
 /// `Cell` and `Model` are the types that the chain's cells were bound to. The chain carries them to its handlers.
-/// Before cells are bound, `Cell` is any cell. Before models are bound or assumed, a chain has no model type.
+/// Before the chain binds cells, `Cell` is any cell. Before models are bound or assumed, a chain has no model type.
 ///
 /// Source: Braid's binding chains.
 public struct BindingChain<Section: TableSection, Cell, Model> {
@@ -20,7 +20,7 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
         return self
     }
 
-    /// Returns the same chain with other `Cell` and `Model` types.
+    /// Returns the same chain, typed with other `Cell` and `Model` types.
     func carrying<NewCell, NewModel>(_: NewCell.Type, _: NewModel.Type) -> BindingChain<Section, NewCell, NewModel> {
         BindingChain<Section, NewCell, NewModel>(bindings: bindings, index: index)
     }
@@ -36,7 +36,8 @@ extension BindingChain {
         }
     }
 
-    /// Records the model type that the chain assumes, because another chain binds the models of the same sections.
+    /// Records the name of the model type that this chain expects, because another chain binds the models of the same
+    /// sections.
     @discardableResult
     func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
 
@@ -51,8 +52,8 @@ extension BindingChain {
 extension BindingChain {
     /// Binds a header: a string, null, or `{"view": name, "viewModel": …}`.
     ///
-    /// - Parameter section: the section with this header. `nil` binds it to all sections of the scope that have no
-    ///   header by section id.
+    /// - Parameter section: the section with this header. `nil` binds the header to those sections of the scope that
+    ///   have no header by section id.
     @discardableResult
     func bind(header: Computed<SectionInput>, of section: SectionID? = nil) -> Self {
         edit { if let section { $0.headers[section] = header } else { $0.header = header } }
@@ -81,7 +82,7 @@ extension BindingChain {
 
 // Editing, moving, handlers.
 extension BindingChain {
-    /// Binds a rule that renders an `EditingStyle` as a JSON string.
+    /// Binds a function that computes a row's editing style: the JSON string `"none"`, `"delete"` or `"insert"`.
     @discardableResult
     func allowEditing(_ style: Computed<RowInput>) -> Self { edit { $0.editing = style } }
 
@@ -91,9 +92,10 @@ extension BindingChain {
         edit { $0.insertTemplate = template }
     }
 
-    /// Binds a move policy.
+    /// Binds the policy that decides to which sections rows may be moved.
     ///
-    /// - Parameter rowIsMovable: renders a JSON boolean. `nil` makes every row movable.
+    /// - Parameter rowIsMovable: computes for each row whether it may be moved, as a JSON boolean. `nil` makes every
+    ///   row movable.
     @discardableResult
     func allowMoving(_ policy: MovePolicy, rowIsMovable: Computed<RowInput>?) -> Self {
         edit { binding in
@@ -111,8 +113,8 @@ extension BindingChain {
         edit { $0.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = handler }
     }
 
-    /// Binds a handler that runs when a displayed row is near the end of its section, once for each growth of the
-    /// section.
+    /// Binds a handler that runs when a displayed row is near the end of its section. The handler runs again only after
+    /// the section has grown.
     ///
     /// - Parameter cellsFromEnd: the largest distance from the section's end, in rows, at which the handler runs.
     @discardableResult

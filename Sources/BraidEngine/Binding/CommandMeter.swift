@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Limits the cost of one command: the work of all its templates together, and its time.
+/// Limits the cost of one command: the work of all its templates together, and the command's time.
 ///
-/// Each rendering also has its own budget. The meter additionally bounds the total cost of a cheap template that is
-/// rendered for a hundred thousand rows.
+/// Each rendering of a template also has its own budget. The meter additionally bounds the total cost of a cheap
+/// template that is rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
-    /// The shared budget of the command's templates.
+    /// The budget of template steps and output that all templates of the command share.
     let templates: SharedJSONeBudget
     /// The largest number of rows that the table has had during the command.
     private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
 
-    /// Starts the clock and computes the budget, which grows with the number of rows. Reads are not timed: pass false
-    /// for `isTimed`.
+    /// Starts the command's clock, and computes the template budget, which grows with the number of rows. Pass false
+    /// for `isTimed` to render a snapshot without a time limit.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
         self.rows = Mutex(rows)
@@ -22,7 +22,7 @@ final class CommandMeter: Sendable {
             output: limits.renderedBytes.saturatingAdd(1_000 * rows))
     }
 
-    /// Raises the budget after the command has brought the table to `rows` rows.
+    /// Raises the template budget if the command has brought the table to more rows than before.
     func allow(rows: Int) {
         let more = self.rows.withLock { known in
             defer { known = max(known, rows) }
@@ -31,7 +31,7 @@ final class CommandMeter: Sendable {
         templates.add(steps: 200 * more, output: 1_000 * more)
     }
 
-    /// Throws `commandTimeout` once the command has taken too long.
+    /// Throws `commandTimeout` if the command has taken longer than the limit on a command's time.
     ///
     /// Every loop whose length a request can choose calls `checkTime()`: loops over a transaction's commands,
     /// references, sections, rows and handlers.
@@ -43,38 +43,40 @@ final class CommandMeter: Sendable {
         )
     }
 
-    /// The duration for a message: whole seconds, or milliseconds.
+    /// Returns a duration as text for an error message, in whole seconds or in milliseconds.
     private static func seconds(_ limit: Duration) -> String {
         let (seconds, attoseconds) = limit.components
         let milliseconds = attoseconds / 1_000_000_000_000_000
         return milliseconds == 0 ? "\(seconds) seconds" : "\(seconds * 1_000 + milliseconds) milliseconds"
     }
 
-    /// Calls `checkTime()` at every 256th index, because reading the clock can take longer than one row.
+    /// Calls `checkTime()` only at every 256th index of a loop over rows. Reading the clock can take longer than one
+    /// row.
     func checkTime(at index: Int) throws(Refusal) { if index & 0xFF == 0 { try checkTime() } }
 }
 
 /// The limits of a table's size and of the cost of one command.
 public struct TableLimits: Sendable {
-    /// The number of rows that a table may store, and that it may display.
+    /// The maximum number of rows that a table may store, and the maximum number that it may display.
     public var rows = Int.max
-    /// The number of sections that a table may have.
+    /// The maximum number of sections that a table may have.
     public var sections = Int.max
-    /// The number of template steps that one command may take, plus 200 for each row of the table.
+    /// The maximum number of template steps in one command. Each row of the table raises the maximum by 200 steps.
     ///
     /// Five million steps take about a third of a second. ``JSONeBudget`` defines a step.
     public var templateSteps = 5_000_000
-    /// The number of bytes that the templates of one command may build, plus 1,000 for each row of the table.
+    /// The maximum number of bytes that the templates of one command may build. Each row of the table raises the
+    /// maximum by 1,000 bytes.
     ///
     /// Bytes are counted as in ``JSONeBudget``.
     public var renderedBytes = Int.max
-    /// The time that one command may take, checked between the parts of the command. `nil` for no limit.
+    /// The maximum time of one command, checked between the parts of the command. `nil` for no limit.
     public var commandTime: Duration?
 
-    /// Creates the default limits: only the templates' steps are limited.
+    /// Creates the default limits of a table and its commands: only the templates' steps are limited.
     public init() {}
 
-    /// Throws if the table exceeds a limit. A table that already exceeds a lowered limit may keep its size or shrink.
+    /// Throws if the table exceeds a size limit. If a limit was lowered, a table above it may keep its size or shrink.
     func check(_ table: TableModel, after before: TableModel?) throws(Refusal) {
         if table.sections.count > sections, table.sections.count > before?.sections.count ?? 0 {
             throw Refusal(

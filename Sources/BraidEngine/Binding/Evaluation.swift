@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The facts of one section, which expressions in `order` and `passing`, titles and dimensions read. `rowCount` counts
-/// displayed rows.
+/// The facts of one section that expressions in `order` and `passing`, titles, and header and footer heights can read.
+/// `rowCount` counts displayed rows.
 struct SectionInput: Sendable {
     var id: SectionID
     var rowCount: Int
@@ -9,8 +9,8 @@ struct SectionInput: Sendable {
     var footer: JSONText
 }
 
-/// The facts of one row, which cells, policies and dimensions read. `row` is the row's index among the section's stored
-/// rows, from 0.
+/// The facts of one row that expressions for its cell, policies and heights can read. `row` is the row's index among
+/// all rows of the section, hidden rows included, from 0.
 struct RowInput: Sendable {
     var section: SectionID
     var row: Int
@@ -18,7 +18,7 @@ struct RowInput: Sendable {
     var model: JSONText
 }
 
-/// The values that an expression reads in addition to the row or section for which it is evaluated.
+/// The set of values that an expression reads in addition to the row or section for which it is evaluated.
 ///
 /// If a value in a binding's `Reads` changes, the binding's rows have to be rendered again.
 struct Reads: OptionSet, Sendable {
@@ -27,18 +27,18 @@ struct Reads: OptionSet, Sendable {
 
     static let everything = Reads(rawValue: 255)
 
-    /// The row's index, which changes for all later rows after an insert or a delete.
+    /// The expression reads the row's index, which changes for all later rows after an insert or a delete.
     static let row = Reads(rawValue: 1)
-    /// The section's row count.
+    /// The expression reads the section's row count.
     static let count = Reads(rawValue: 2)
     static let state = Reads(rawValue: 4)
-    /// The stored models of all sections.
+    /// The expression reads the stored models of all sections.
     static let models = Reads(rawValue: 8)
-    /// The time of the command, which changes with every command.
+    /// The expression reads the command's time, which differs for every command.
     static let now = Reads(rawValue: 16)
     static let model = Reads(rawValue: 32)
     static let section = Reads(rawValue: 64)
-    /// The cells that the session has registered for model types.
+    /// The rule reads which cells the session has registered for model types.
     static let cells = Reads(rawValue: 128)
 
     init(names: Set<String>) {
@@ -53,8 +53,8 @@ struct Reads: OptionSet, Sendable {
     }
 }
 
-/// The values that expressions can read at one moment of a command. Costly values are built once, and only if an
-/// expression reads them.
+/// The values that expressions can read at one moment of a command. The state and the models are decoded at most once,
+/// and only if an expression reads them.
 final class Evaluation: Sendable {
     /// The command's time, in RFC 3339.
     let now: String
@@ -78,7 +78,7 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// The stored models of all sections, by section id.
+    /// The stored models of all sections, as a JSON object from section ids to arrays of models.
     var models: JSONValue {
         made.withLock { made in
             if let models = made.models { return models }
@@ -89,8 +89,8 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// Returns the names that every expression may read. Only names that `reads` contains are set, because each row
-    /// gets a context.
+    /// Returns a template context with the names that every expression may read: `now`, `state` and `models`. `state`
+    /// and `models` are set only if `reads` contains them, because each row gets a context.
     func context(reading reads: Reads) -> JSONeContext {
         var context = JSONeContext(now: now)
         context.sharedBudget = meter.templates
@@ -108,7 +108,8 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// Returns the context for titles and dimensions, where `section` is the section's id.
+    /// Returns the template context for headers, footers and their heights. In this context `section` is the section's
+    /// id.
     func context(forTitleOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         context["section"] = .string(input.id.text)
@@ -116,7 +117,8 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// Returns the context for `order` and `passing`, where `section` is the object `{id, rowCount, header, footer}`.
+    /// Returns the template context for `order` and `passing`. In this context `section` is the object `{id, rowCount,
+    /// header, footer}`.
     func context(for input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         context["section"] = .object(
@@ -129,10 +131,10 @@ final class Evaluation: Sendable {
     }
 }
 
-/// A value that is constant, or computed for each row or section.
+/// A JSON value that is either constant or computed for each row or section.
 struct Computed<Input>: Sendable {
     let reads: Reads
-    /// The value if it is the same for every input.
+    /// The constant value, which is the same for every row or section. `nil` if the value is computed.
     let constant: JSONText?
     private let compute: @Sendable (Input, Evaluation) throws -> JSONText?
 
@@ -148,7 +150,7 @@ struct Computed<Input>: Sendable {
         self.compute = compute
     }
 
-    /// Returns the value for one input, or `nil` if it is absent.
+    /// Returns the value for one row or section, or `nil` if the function gives no value.
     func value(for input: Input, _ evaluation: Evaluation) throws -> JSONText? {
         if let constant { return constant }
         return try compute(input, evaluation)
@@ -156,7 +158,8 @@ struct Computed<Input>: Sendable {
 }
 
 extension Computed where Input == RowInput {
-    /// Returns the cell of a model's type. A cell that the session registered wins over one that the table describes.
+    /// Returns a rule that chooses a row's cell by the type of the row's model. A cell that the session registered wins
+    /// over one that the table describes.
     ///
     /// - Parameter typeNamesCell: if true, a model type without a cell uses its own name as the cell's name. If false,
     ///   a row whose model type has no cell is refused.

@@ -1,4 +1,4 @@
-/// A source of models that a program keeps. Every command reads the source again, like Braid's `models: { … }`
+/// A source of models that a Swift program keeps. Every command reads the source again, like Braid's `models: { … }`
 /// closures.
 ///
 /// A command reads all providers before it places any model. A command therefore recognizes a model that moved from one
@@ -6,20 +6,22 @@
 protocol ModelProvider: AnyObject {
     /// Reads the models and finds out what changed since the last command that succeeded.
     func read(_ table: TableModel, _ departures: inout Departures) throws
-    /// Updates the table to match the models that were read.
+    /// Updates the table to match the models that `read` has read.
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
-    /// Releases the models that left their section and did not reappear in another.
+    /// Releases the Swift models that left their section and did not reappear in another section in the same command.
     func settle(_ departures: Departures)
-    /// The sections that the program named at the last reading, with or without models.
+    /// The sections for which the program's source gave models at the last reading, even if it gave an empty list.
     var sections: Set<SectionID> { get }
     func commit()
     func rollBack()
 }
 
-/// The models that left their sections in this command, by id. A model that reappears elsewhere keeps its number.
+/// The models that left their sections in this command, by id. A model that reappears in another section keeps the
+/// number that represents it.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// The models that left a section after another model with the same id. Several sections can contain the same id.
+    /// Further models that left their sections, whose id is already in `numbers`. Several sections can contain the same
+    /// id.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 

@@ -1,16 +1,16 @@
-/// Renders the rows of one section. Values that all rows share are computed once.
+/// Renders the rows of one section. Values that all rows of the section share are computed once.
 struct RowMaker {
     private let binding: SectionBinding
     private let section: SectionID
-    /// The number of stored rows.
+    /// The number of the section's stored rows.
     private let count: Int
     private let evaluation: Evaluation
     private let cells: CellDeclarations
-    /// The number of rows without a stored model that may be rendered. A short template can ask for a very large
-    /// number.
+    /// The number of derived or counted rows, which have no stored model, that may be rendered. A short template can
+    /// ask for a very large number of rows.
     private let room: Int
     private let limits: TableLimits
-    /// The cell of every row with its declaration, if all rows have the same cell.
+    /// The cell that all rows of the section share, and its declaration. `nil` if the cell depends on the row.
     private let constant: (name: String, declaration: CellDeclaration)?
 
     init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
@@ -24,7 +24,8 @@ struct RowMaker {
         constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
     }
 
-    /// Renders all rows. If the section hides some stored rows, `shownKeys` receives the keys of the displayed ones.
+    /// Renders all rows of the section. If a filter hides some stored rows, `shownKeys` receives the keys of the
+    /// displayed rows.
     func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
         var rows: [Row] = []
         switch binding.cells.source {
@@ -80,15 +81,15 @@ struct RowMaker {
         return PersistentList(rows)
     }
 
-    /// The largest number of counted rows, whatever the table's limits are.
+    /// The largest row count that a `numberOfCells` template may give, even if the table's row limit is higher.
     static let mostCountedRows = 100_000
 
-    /// Renders the rows of a section that shows every stored model, and reuses rows that did not change.
+    /// Renders the rows of a section that shows every stored model, and reuses rows that the command did not change.
     ///
     /// - Parameters:
     ///   - old: the stored section before the edits.
-    ///   - shown: the rendered rows before the edits.
-    ///   - touched: the edits of the command.
+    ///   - shown: the section's rendered rows before the edits.
+    ///   - touched: the rows that the command edited.
     func rows(
         of stored: StoredSection, after old: StoredSection, shown: PersistentList<Row>, touched: TouchedRows
     ) throws -> PersistentList<Row> {
@@ -98,7 +99,7 @@ struct RowMaker {
         case .edits(let edits): (changes, removed) = (edits.changes, edits.inserted.isEmpty ? [] : edits.removed)
         case .whole: (changes, removed) = ([(0..<old.rows.count, 0..<stored.rows.count)], Array(0..<old.rows.count))
         }
-        // Rows that only moved keep their rendering.
+        // A row that moved without a change of its model keeps its rendering.
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }
@@ -122,7 +123,8 @@ struct RowMaker {
 
     private var input: SectionInput { SectionInput(id: section, rowCount: count, header: .null, footer: .null) }
 
-    /// Returns the models for this section. The template renders an array, or an object of arrays by section id.
+    /// Returns the models that the `modelsFrom` template gives for this section. The template renders an array, or an
+    /// object of arrays by section id.
     private func models(from template: Computed<SectionInput>) throws -> [JSONText] {
         let value = try template.value(for: input, evaluation) ?? .null
         if let models = value.elements() { return models }
@@ -180,7 +182,7 @@ extension RowMaker {
 }
 
 extension EditingStyle {
-    /// The value of a row's member `editing`, which is absent for `none`.
+    /// The value of a displayed row's member `editing`. `nil` for the style `none`, where the row has no such member.
     var nameWhenAllowed: String? { self == .none ? nil : rawValue }
 }
 

@@ -1,7 +1,7 @@
 /// Everything that is bound to one section, after precedence is resolved.
 ///
-/// Bindings that name the section win over those of all other sections, which win over those of any section. If two
-/// bindings are equally specific, the later binding wins. Binding chains and JSON descriptions both produce a
+/// Bindings that name the section win over bindings of all other sections, which win over bindings of any section. If
+/// two bindings are equally specific, the later binding wins. Binding chains and JSON descriptions both produce a
 /// `SectionBinding`. Rendering, editing and moving read only the `SectionBinding`.
 ///
 /// `SectionBinding` is a class because it has many members to retain and every snapshot looks it up for every section.
@@ -24,16 +24,16 @@ final class SectionBinding: Sendable {
     let onDelete: Handler?
     let onInsert: Handler?
     private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
-    /// The handlers of any section, shared by all sections.
+    /// The tap handlers and cell-filling functions that are bound to any section. All sections share them.
     private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
     private let onEvent: [[UTF8Key: [UTF8Key: Handler]]]
     let onPrefetch: Handler?
     /// The largest distance from the section's end, in rows, at which a displayed row runs `onPrefetch`.
     let prefetchDistance: Int?
     let updatesManually: Bool
-    /// What any part of a row reads in addition to its model.
+    /// The values that any part of a displayed row reads in addition to the row's model.
     let rowReads: Reads
-    /// What the header, the footer and their heights read in addition to the section's id.
+    /// The values that the section's header, footer and their heights read in addition to the section's id.
     let titleReads: Reads
 
     /// Resolves the bindings that name the section, in the order of their declaration, and the bindings that name no
@@ -52,7 +52,7 @@ final class SectionBinding: Sendable {
             for binding in byPrecedence { if let value = part(binding) { return value } }
             return nil
         }
-        // A view wins over the titles of equally specific bindings.
+        // A header or footer view wins over the titles of equally specific bindings.
         func title(_ view: (Binding) -> Computed<SectionInput>?, else title: (Binding) -> Computed<SectionInput>?)
             -> Computed<SectionInput>?
         {
@@ -93,26 +93,27 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The tap handlers of the section itself and those bound to any section. A tap calls all of these handlers.
+    /// The section's own tap handler, if any, and the tap handlers bound to any section. A tap on a row calls all of
+    /// them.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
 
-    /// The functions that fill cells: those of the section itself and those bound to any section. Filling a cell calls
-    /// all of these functions.
+    /// The section's own function that fills cells, if any, and the functions bound to any section. Filling a cell
+    /// calls all of them.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
-    /// Whether the section's rows may be moved at all.
+    /// Whether the section's rows may be moved: its rows are stored models, and a move policy is bound.
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
 
     /// Returns whether rows of a model type may be moved into this section.
     ///
-    /// The section accepts rows of its own model type. The section also accepts other types if a program's `onInsert`
-    /// creates the models itself.
+    /// The section accepts rows of its own model type. The section also accepts rows of other types if a program's
+    /// `onInsert` creates the models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }
 
-    /// The policy that decides where rows may move to. With a policy, what the section shows can depend on other
-    /// sections' facts.
+    /// The expression that decides to which sections this section's rows may move. `nil` if the section has no such
+    /// expression. With such an expression, what the section shows can depend on other sections' facts.
     private var movePolicy: PassingPolicy? {
         if allowsMoving, case .passing(let policy)? = moving?.targets { policy } else { nil }
     }
@@ -121,13 +122,13 @@ final class SectionBinding: Sendable {
 
     var moveReads: Reads { movePolicy?.reads ?? [] }
 
-    /// Returns the handler of a cell's event from the most specific binding that has one.
+    /// Returns the handler of a cell's event from the most specific binding that has a handler for the event.
     func handler(of event: String, from cell: String) -> Handler? {
         for handlers in onEvent { if let handler = handlers[UTF8Key(cell)]?[UTF8Key(event)] { return handler } }
         return nil
     }
 
-    /// Returns whether every row has an id.
+    /// Returns whether every row of the section has an id, so that updates can compare the section's rows by id.
     ///
     /// - Complexity: O(1).
     func isDiffable(_ stored: StoredSection) -> Bool {

@@ -1,19 +1,22 @@
-/// Which sections are displayed, and in which order. Source: Braid's `sectionDisplayBehavior`.
+/// The rule that decides which sections are displayed, and in which order. Source: Braid's `sectionDisplayBehavior`.
 public struct SectionDisplay: Sendable {
-    /// The rule that decides which sections are displayed. The raw value is the wire form.
+    /// The rule that decides which sections are displayed, but not their order. The raw value is the rule's name in
+    /// JSON.
     public enum Behavior: String, Sendable, CaseIterable {
-        /// `manuallyManaged` displays the sections that were set, or all if none were set.
+        /// `manuallyManaged` displays the sections that the program, the description or a command has set, or all
+        /// sections if none were set.
         ///
         /// `hidesSectionsWithNoCellData` displays the sections with rows. `hidesSectionsWithNoData` displays the
         /// sections with rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
-        /// The reason why a command cannot set the displayed sections. `nil` if a command can set them.
+        /// The reason why a command cannot set the displayed sections, as text for a message. `nil` if a command can
+        /// set them.
         var whyNotSet: String? {
             self == .manuallyManaged ? nil : "The sections' display is automatic (\(rawValue)): it cannot be set."
         }
 
-        /// Returns whether automatic display shows a section.
+        /// Returns whether one of the two automatic behaviors, which hide empty sections, displays a section.
         func shows(_ section: SectionInput) -> Bool {
             section.rowCount > 0
                 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)
@@ -28,19 +31,19 @@ public struct SectionDisplay: Sendable {
         /// Displays sections ascending by the expression's value. Sections with equal values keep their declared order.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
 
-        /// What the order reads in addition to the sections' own facts.
+        /// The values that the order's expression reads in addition to the sections' own facts.
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
-    /// The rule that decides which sections are displayed.
+    /// The rule that decides which sections are displayed, as opposed to their order.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
-    /// The sections that manual management displays at first. `nil` displays all sections.
+    /// The sections that `manuallyManaged` displays until a command sets others. `nil` displays all sections.
     var displayed: [SectionID]?
 
     init() {}
 
-    /// Returns the displayed sections, in order, as positions in `table.sections`.
+    /// Returns the positions in `table.sections` of the displayed sections, in display order.
     ///
     /// - Parameter input: returns the facts of the section at a position. The row count is the number of rows that the
     ///   section would display.

@@ -1,27 +1,29 @@
-/// Collects what binding chains bind, in the order in which they are written, and makes a `Binder` from it.
+/// Collects what a table's binding chains bind, in the order in which the chains are written, and makes a `Binder` from
+/// it.
 ///
 /// A program's chains and a compiled table description both use `TableBindings`, so that a table is bound in one way
 /// only.
 final class TableBindings<Section: TableSection> {
-    /// The declared sections. `nil` if sections are dynamic and come with the models.
+    /// The ids of the declared sections. `nil` if sections are dynamic and come with the models.
     let declared: [SectionID]?
-    /// The program's sections by their ids.
+    /// The Swift program's section values, by their section ids.
     let sections: SectionNames<Section>
     /// The program's Swift models, by the numbers that represent them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
-    /// The asynchronous sequences that were bound. Each sequence calls its `arrived` closure after every element.
+    /// The asynchronous sequences of models that a program bound. Each sequence calls its `arrived` closure after every
+    /// element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
-    /// Updates the program's binder, unless a command is running.
+    /// Refreshes the program's binder: its models and rules are read again. Does nothing while a command is running.
     var refresh: () -> Void = {}
-    /// The program's mistakes. `finish()` throws the mistakes made before the call of `finish()`. A mistake made later
-    /// makes every later command throw.
+    /// Messages about the program's mistakes in binding the table. `finish()` throws the mistakes made before
+    /// `finish()` was called. A mistake made later makes every later command throw.
     var mistakes: [String] = []
     var isFinished = false
     var bindings: [Binding] = []
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
-    /// Caches the result of `sections(of:)` for all other sections.
+    /// The cached result of `sections(of:)` for a binding of all other sections.
     private var others: [SectionID]?
     private var agreed: Set<Assumption> = []
 
@@ -56,7 +58,7 @@ final class TableBindings<Section: TableSection> {
         return on(.sections(sections.map(\.sectionID)))
     }
 
-    /// Starts a chain for every section whose cells are not bound by name, that is, by `onSection` or `onSections`.
+    /// Starts a chain for every section whose cells no chain of `onSection` or `onSections` binds.
     func onAllOtherSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
     /// Starts a chain with the same scope as `onAllOtherSections()`, for tables that bind no section by name.
@@ -64,8 +66,9 @@ final class TableBindings<Section: TableSection> {
 
     /// Starts a chain for any section, bound by name or not.
     ///
-    /// The chain is a fallback for dimensions, and its handlers are called in addition to others. A chain for any
-    /// section binds no cells, titles, editing or moving.
+    /// The chain is a fallback for dimensions. Its tap handlers and cell-filling functions run in addition to the
+    /// section's. Its other handlers run only if the section has no such handler. A chain for any section binds no
+    /// cells, titles, editing or moving.
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {
@@ -74,7 +77,7 @@ final class TableBindings<Section: TableSection> {
         return BindingChain(bindings: self, index: bindings.count - 1)
     }
 
-    /// Records a mistake if the binder is already made, because a later binding would have no effect.
+    /// Records a mistake if the binder is already made, because anything bound later would have no effect.
     func noteBinding() {
         if isFinished, mistakes.isEmpty {
             mistakes.append("Something was bound after `finish()`: bind all chains before it.")
@@ -87,7 +90,7 @@ final class TableBindings<Section: TableSection> {
 
     // MARK: Whose cells are whose
 
-    /// Records that a binding binds the cells of its sections, which only one binding may do.
+    /// Records that a binding binds the cells of its sections. Only one binding may bind the cells of a section.
     ///
     /// - Returns: the sections whose cells are already bound, with the binding that binds them. A `nil` section means
     ///   all other sections.
@@ -108,15 +111,16 @@ final class TableBindings<Section: TableSection> {
         }
     }
 
-    /// Returns the binding that binds the section's cells by name.
+    /// Returns the binding that names the section and binds its cells, or `nil` if there is no such binding.
     func owner(of section: SectionID) -> Binding? { owners[section].map { bindings[$0] } }
 
-    /// Returns the sections whose cells no binding binds.
+    /// Returns those of the given sections whose cells no binding binds.
     func unbound(among sections: [SectionID]) -> [SectionID] {
         ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : []
     }
 
-    /// Returns the declared sections to which a binding applies.
+    /// Returns the ids of the sections to which a binding applies: those that it names, or the declared ones in its
+    /// scope.
     func sections(of binding: Binding) -> [SectionID] {
         switch binding.scope {
         case .sections, .table: binding.scope.named(in: declared)
@@ -154,7 +158,7 @@ final class TableBindings<Section: TableSection> {
 }
 
 extension Scope {
-    /// Returns the sections that the scope binds by name.
+    /// Returns the sections that the scope names. Scopes of all other sections and of any section name none.
     func named(in declared: [SectionID]?) -> [SectionID] {
         switch self {
         case .table: declared ?? []
@@ -164,14 +168,14 @@ extension Scope {
     }
 }
 
-/// A program's sections by their ids. The engine knows ids, and the program's closures receive sections.
+/// A program's sections by their ids. The engine uses ids, and the program's closures receive the section values.
 final class SectionNames<Section: TableSection> {
     private var byID: [SectionID: Section] = [:]
     private let areDeclared: Bool
 
     init(areDeclared: Bool) { self.areDeclared = areDeclared }
 
-    /// Adds a section.
+    /// Records a section under its id.
     ///
     /// Of two dynamic sections with the same id, the newer section wins. Throws if two different declared sections
     /// share an id.

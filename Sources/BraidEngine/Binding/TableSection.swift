@@ -13,33 +13,35 @@ public protocol TableSection: Hashable, Sendable {
 }
 
 extension TableSection {
-    /// The section's description.
+    /// The default id of a section that has neither a string raw value nor a `collectionId`: `String(describing:)` of
+    /// the section.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
 }
 
 extension TableSection where Self: RawRepresentable, RawValue == String {
-    /// The section's raw value.
+    /// The default id of a section with a string raw value: the raw value.
     public var sectionID: SectionID { SectionID(rawValue) }
 }
 
 extension TableSection where Self: CollectionIdentifiable {
-    /// The section's `collectionId`.
+    /// The default id of a section that is ``CollectionIdentifiable``: its `collectionId`.
     public var sectionID: SectionID { SectionID(collectionId) }
 }
 
-// An enum's case is identified by its name: the default `collectionId` of an enum is no better.
+// An identifiable enum without string raw values uses the case's name as its section id. Its default `collectionId`,
+// the description of the raw value, would be no better.
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
-    /// The name of the enum's case.
+    /// The default id of an identifiable section enum without string raw values: the name of the case.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
 }
 
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable, RawValue == String {
-    /// The section's raw value.
+    /// The default id of an identifiable section with a string raw value: the raw value.
     public var sectionID: SectionID { SectionID(rawValue) }
 }
 
 extension SectionID: TableSection {
-    /// The id itself.
+    /// The section id itself: a `SectionID` can be used as a section.
     public var sectionID: SectionID { self }
 }
 
@@ -58,6 +60,6 @@ public protocol CollectionIdentifiable {
 }
 
 extension CollectionIdentifiable where Self: RawRepresentable {
-    /// The description of the raw value.
+    /// The default identity of a value with a raw value: the description of the raw value.
     public var collectionId: String { String(describing: rawValue) }
 }

@@ -10,12 +10,12 @@
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
-    /// The numbers that the last successful command retired.
+    /// The numbers that the last successful command retired and that the next successful command forgets.
     private var outgoing: [Int] = []
     private var added: [Int] = []
     private var next = 1
 
-    /// Stores a value that is new to the table, and returns its number.
+    /// Stores a Swift value that is new to the table, and returns the number that represents it.
     func add(_ value: Any) -> JSONText {
         defer { next += 1 }
         values[next] = value
@@ -23,15 +23,15 @@ final class Values {
         return .number(next)
     }
 
-    /// The value that a number represents.
+    /// The Swift value that a number represents. `nil` if the number is unknown or forgotten.
     subscript(number: JSONText) -> Any? { Self.integer(number).flatMap { values[$0] } }
 
-    /// Retires a number if the running command succeeds.
+    /// Marks a number as no longer used. The mark takes effect only if the running command succeeds.
     func retire(_ number: JSONText) {
         if let number = Self.integer(number) { retired.append(number) }
     }
 
-    /// Returns the integer, or `nil` if the text cannot be the number of a value.
+    /// Returns a number's JSON text as an integer. `nil` if the text cannot be the number of a value.
     private static func integer(_ number: JSONText) -> Int? {
         number.withBytes { digits in
             guard digits.count < 19, digits.allSatisfy(\.isDigit) else { return nil }
@@ -44,7 +44,7 @@ final class Values {
         (outgoing, retired, added) = (retired, [], [])
     }
 
-    /// Forgets a number immediately.
+    /// Forgets a number and its value immediately, instead of after the next command.
     func forget(_ number: JSONText) {
         if let number = Self.integer(number) { values[number] = nil }
     }

@@ -12,7 +12,8 @@ enum IncreasingSubsequence {
         heaviest(of: values.count, { values[$0] }, weight: { weights[$0] })
     }
 
-    /// Returns the heaviest increasing subsequence of `count` values that closures return.
+    /// Returns the positions of the heaviest strictly increasing subsequence. Two closures return the `count` values
+    /// and their weights.
     @inline(__always)
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(
         of count: Int, _ value: (Int) -> Int, weight: (Int) -> Weight
@@ -56,12 +57,13 @@ enum IncreasingSubsequence {
     }
 
     private struct Node<Weight> {
-        /// The rank of the value, from 1.
+        /// The value's rank among all values. The smallest value has rank 1.
         var rank = 1
-        /// The weight of the heaviest subsequence that ends with the value. Before the loop reaches the value, `total`
-        /// is the value's own weight.
+        /// The weight of the heaviest increasing subsequence that ends with this value. Before the loop reaches the
+        /// value, `total` is the value's own weight.
         var total: Weight
-        /// The position of the previous value in the heaviest subsequence that ends with the value, or -1.
+        /// The position of the value before this one in the heaviest increasing subsequence that ends with this value.
+        /// -1 if this value is the first.
         var previous = -1
         /// The last position of the heaviest subsequence among the ranks that this node of the Fenwick tree covers, or
         /// -1.
@@ -86,12 +88,12 @@ enum IncreasingSubsequence {
         }
     }
 
-    /// Returns the positions, ascending, of a longest strictly increasing subsequence. Among subsequences of equal
-    /// length the earlier position wins. O(n log n). Source: Knuth, "Permutations, matrices, and generalized Young
-    /// tableaux", 1970, with binary search.
+    /// Returns the positions, ascending, of a longest strictly increasing subsequence. Of several longest ones, it
+    /// returns the one with the earliest positions. O(n log n). Source: Knuth, "Permutations, matrices, and generalized
+    /// Young tableaux", 1970, with binary search.
     static func longest(_ values: [Int]) -> [Int] {
-        // The loop runs from the end. `starts[k]` is the first position of the subsequence of k + 1 values with the
-        // highest first value.
+        // The loop runs from the end of `values`. `starts[k]` is the first position of an increasing subsequence of k +
+        // 1 values. Of all such subsequences, it is the one whose first value is highest.
         var starts = ContiguousArray<Int>(), highest = ContiguousArray<Int>()
         var next = ContiguousArray(repeating: -1, count: values.count)
         for position in values.indices.reversed() {
@@ -116,15 +118,15 @@ enum IncreasingSubsequence {
         return positions
     }
 
-    /// Returns the first position of a value that is at most `value`, or `count`. The values descend and are not
-    /// negative.
+    /// Returns the first position in a descending array whose element is at most `value`, or the array's count. No
+    /// element is negative.
     @inline(__always)
     private static func firstAtMost(_ value: Int, in values: ContiguousArray<Int>) -> Int {
         var low = 0, length = values.count
         while length > 0 {
             let half = length / 2
-            // A mask: all ones if the middle value is larger, otherwise 0. The compiler would turn a comparison into a
-            // branch that the processor cannot predict.
+            // A bit mask: all ones if the middle value is larger than `value`, otherwise 0. The compiler would turn a
+            // comparison into a branch that the processor cannot predict.
             let isLarger = (value &- values[low &+ half]) >> (Int.bitWidth - 1)
             low &+= (length &- half) & isLarger
             length = half

@@ -1,12 +1,12 @@
-// Replaces many ranges of a list at once.
+// Replaces many ranges of a persistent list at once.
 extension PersistentList {
-    /// A range of elements, which may be empty, and the elements that replace it.
+    /// One replacement in a list: a range of its elements, which may be empty, and the elements that replace the range.
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
 
     /// Applies many replacements. Chunks that no replacement touches stay shared.
     ///
-    /// - Parameter replacements: replacements with ascending, disjoint ranges. All ranges are in the list before the
-    ///   change.
+    /// - Parameter replacements: replacements with ascending, disjoint ranges. All ranges are indexes of the list
+    ///   before the first replacement.
     /// - Complexity: O(log count) for each changed element if few elements change. If many elements change, O(count /
     ///   64 + elements of the changed chunks).
     mutating func replace(_ replacements: [Replacement]) {
@@ -20,8 +20,8 @@ extension PersistentList {
         }
     }
 
-    /// If at most one element in `fewOf` changes, the elements are changed one by one. Changing one element takes as
-    /// long as passing a few chunks of about fifty elements.
+    /// If at most one element in `fewOf` changes, the elements are changed one by one instead of rebuilding the list.
+    /// Changing one element takes as long as copying references to a few chunks during a rebuild.
     private static var fewOf: Int { 512 }
 
     private mutating func replaceOneByOne(_ replacement: Replacement) {
@@ -38,7 +38,7 @@ extension PersistentList {
         for chunk in chunks {
             defer { start += chunk.count }
             let end = start + chunk.count
-            /// Whether the next replacement begins in this chunk, or behind the last chunk.
+            /// Whether the next replacement begins in this chunk or, in the last chunk, at the end of the list.
             func isNextHere() -> Bool {
                 next < replacements.count && (replacements[next].range.lowerBound < end || end == count)
             }
@@ -63,7 +63,8 @@ extension PersistentList {
         root = leaves.root()
     }
 
-    /// Builds leaves from runs of elements and whole chunks, in order, and avoids narrow leaves between other leaves.
+    /// Builds a tree's leaves from runs of elements and whole chunks, in order. It avoids leaves with few elements
+    /// between other leaves.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
         private var run = Chunk()
@@ -75,7 +76,7 @@ extension PersistentList {
                 run.append(contentsOf: rest.prefix(count))
                 rest = rest.dropFirst(count)
                 if run.count == widest {
-                    // The quarter of the run that remains is wide enough for a leaf.
+                    // The last quarter of the run remains, and is wide enough for a leaf.
                     done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
                     run.removeSubrange(..<(widest * 3 / 4))
                 }

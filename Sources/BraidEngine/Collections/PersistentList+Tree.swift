@@ -1,16 +1,17 @@
-// The nodes of a list's tree, and how a change creates new nodes.
+// The nodes of a persistent list's tree, and how a change of the list creates new nodes.
 extension PersistentList {
-    /// A run of elements. Lists share the storage of chunks, so comparing addresses finds equal chunks in O(1).
+    /// A run of neighbouring elements: the content of one leaf. Lists share the storage of chunks, so comparing
+    /// addresses finds equal chunks in O(1).
     typealias Chunk = ContiguousArray<Element>
 
     struct Child: Sendable {
         fileprivate(set) var node: Node
-        /// The number of elements in the child and in the children before it.
+        /// The number of elements below this child and below its earlier siblings.
         let end: Int
     }
 
     struct Inner: Sendable {
-        /// The children of an inner node. A node always has children.
+        /// The node's children. An inner node always has children.
         fileprivate(set) var children: ContiguousArray<Child>
 
         init(_ children: ContiguousArray<Child>) { self.children = children }
@@ -27,8 +28,8 @@ extension PersistentList {
         @inline(__always)
         func isShared(with other: Inner) -> Bool { children.hasSameStorage(as: other.children) }
 
-        /// Returns the child that contains an index, and the index within the child. For the end index, returns the
-        /// last child.
+        /// Returns the position of the child that contains the element at an index, and the index within the child. For
+        /// the end index, returns the last child.
         func locate(_ index: Int) -> (child: Int, offset: Int) {
             var low = 0, high = children.count - 1
             while low < high {
@@ -38,7 +39,7 @@ extension PersistentList {
             return (low, index - (low == 0 ? 0 : children[low - 1].end))
         }
 
-        /// Returns the children after a range of them is replaced by one or two nodes.
+        /// Returns a copy of the children in which one or two nodes replace a range of children.
         func replacing(_ range: ClosedRange<Int>, with nodes: (Node, Node?)) -> ContiguousArray<Child> {
             var changed = ContiguousArray<Child>()
             changed.reserveCapacity(children.count - range.count + 2)
@@ -58,7 +59,7 @@ extension PersistentList {
         case leaf(Chunk)
         case inner(Inner)
 
-        /// The number of elements below the node.
+        /// The number of elements in the leaf or below the inner node.
         var count: Int {
             switch self {
             case .leaf(let chunk): chunk.count
@@ -66,7 +67,7 @@ extension PersistentList {
             }
         }
 
-        /// The first element below the node.
+        /// The first element in the leaf or below the inner node.
         var first: Element {
             switch self {
             case .leaf(let chunk): chunk[0]
@@ -92,8 +93,8 @@ extension PersistentList {
         }
     }
 
-    /// The maximum width of a node. A wider node is split. A node below a quarter of the maximum width is joined with a
-    /// neighbour.
+    /// The maximum width of a node: of a leaf's elements or an inner node's children. A wider node is split. A node
+    /// below a quarter of the maximum width is joined with a neighbour.
     static var widest: Int { 64 }
 
     /// Builds the tree over leaves and returns its root.
@@ -108,7 +109,7 @@ extension PersistentList {
         return level.first
     }
 
-    /// Returns the node after an insertion, as two nodes if it had to be split.
+    /// Returns a copy of a node with an element inserted. If the copy would be too wide, returns it as two nodes.
     static func inserting(_ element: Element, at index: Int, in node: Node) -> (Node, Node?) {
         switch node {
         case .leaf(let chunk):
@@ -159,11 +160,12 @@ extension PersistentList {
         return (.inner(Inner(ContiguousArray(children[..<half]))), .inner(Inner(children[half...].map { $0.node })))
     }
 
-    /// Replaces an element. Nodes that no other list shares are changed in place. Shared nodes on the path are copied.
+    /// Replaces one element below a node. Nodes that no other list shares are changed in place. Shared nodes on the
+    /// path to the element are copied.
     static func replace(at index: Int, in node: inout Node, with element: Element) {
         switch node {
         case .leaf(var chunk):
-            // Release the other reference to the chunk. The next assignment would otherwise copy the chunk.
+            // Release the node's reference to the chunk. The next assignment would otherwise copy the chunk.
             node = .leaf([])
             chunk[index] = element
             node = .leaf(chunk)

@@ -1,5 +1,5 @@
 extension PersistentList {
-    /// The direction of a walk.
+    /// The direction in which a cursor moves through a list: towards higher indexes (forward) or lower ones (backward).
     enum Direction { case forward, backward }
 
     /// A position between two elements of a list. A cursor moves by elements of a chunk, by chunks or by whole
@@ -7,12 +7,12 @@ extension PersistentList {
     struct Cursor {
         private(set) var path: [(inner: Inner, child: Int)] = []
         private(set) var chunk: Chunk
-        /// The number of the chunk's elements before the position.
+        /// The number of elements of the current chunk that have lower indexes than the cursor.
         var offset: Int
         let direction: Direction
 
-        /// Creates a cursor before the element at `index` or, if the direction is backward, behind the element before
-        /// it. The list must contain the element next to the cursor. Returns `nil` if the list is empty. O(log count).
+        /// Creates a cursor between the elements at `index - 1` and `index`. The list must contain the element that the
+        /// cursor passes first. Returns `nil` if the list is empty. O(log count).
         init?(_ list: PersistentList, at index: Int, _ direction: Direction) {
             guard var node = list.root else { return nil }
             var rest = direction == .forward ? index : index - 1
@@ -28,13 +28,14 @@ extension PersistentList {
             self.direction = direction
         }
 
-        /// The number of the chunk's elements that are ahead.
+        /// The number of elements of the current chunk that are ahead of the cursor, in its direction.
         var ahead: Int { direction == .forward ? chunk.count - offset : offset }
 
-        /// Whether the cursor has passed no element of the chunk.
+        /// Whether all elements of the cursor's current chunk are still ahead of the cursor.
         var isAtStartOfChunk: Bool { ahead == chunk.count }
 
-        /// Returns the node `level` levels above the chunk if the cursor is at that node's start, otherwise `nil`.
+        /// Returns the inner node `level` levels above the cursor's chunk if the cursor is in the node's first child,
+        /// in the cursor's direction. Otherwise returns `nil`.
         @inline(__always)
         func parent(_ level: Int) -> Inner? {
             guard level <= path.count else { return nil }
@@ -42,13 +43,15 @@ extension PersistentList {
             return child == (direction == .forward ? 0 : inner.children.count - 1) ? inner : nil
         }
 
-        /// Passes `count` elements of the chunk, at most all that are ahead.
+        /// Moves the cursor past `count` elements of its chunk, at most all that remain. After the chunk's last
+        /// element, the cursor enters the next chunk.
         mutating func pass(_ count: Int) {
             offset += direction == .forward ? count : -count
             if ahead == 0 { leave(0) }
         }
 
-        /// Returns the parent of the node `level` levels above the chunk, and the position of that node's next sibling.
+        /// Returns the parent of the node `level` levels above the cursor's chunk, and the position of that node's next
+        /// sibling.
         @inline(__always)
         func siblings(_ level: Int) -> (inner: Inner, next: Int)? {
             guard level < path.count else { return nil }
@@ -56,8 +59,8 @@ extension PersistentList {
             return (inner, direction == .forward ? child + 1 : child - 1)
         }
 
-        /// Passes the node `level` levels above the chunk, and a number of its siblings. At the end of the list the
-        /// cursor stays in the last chunk.
+        /// Moves the cursor past the node `level` levels above its chunk, and past a number of that node's siblings. At
+        /// the end of the list the cursor stays in the last chunk.
         mutating func leave(_ level: Int, siblings: Int = 0) {
             path.removeLast(level)
             if siblings > 0 { path[path.count - 1].child += direction == .forward ? siblings : -siblings }
@@ -86,12 +89,12 @@ extension PersistentList {
     struct Window {
         private let list: PersistentList
         private var chunk: Chunk = []
-        /// The indexes in the list of the chunk's elements.
+        /// The range of list indexes that the kept chunk contains.
         private var range = 0..<0
 
         init(_ list: PersistentList) { self.list = list }
 
-        /// The element at an index, which must be valid.
+        /// The list's element at an index, which must be in the list's bounds.
         subscript(index: Int) -> Element {
             @inline(__always)
             mutating get {
@@ -106,10 +109,11 @@ extension PersistentList {
 
     /// Walks through two lists in parallel and skips the nodes that both lists share.
     ///
-    /// After an edit of one element, a walk over the whole list costs O(log count).
+    /// If one list is the other after an edit of one element, a walk over the whole list costs O(log count).
     ///
     /// - Parameters:
-    ///   - limit: the maximum number of elements to pass. Both lists must contain at least `limit` elements.
+    ///   - limit: the maximum number of elements to pass. Each list must contain at least `limit` elements from its
+    ///     start position on, in the walk's direction.
     ///   - accept: called where the lists do not share a node. `accept` receives both cursors, the number of elements
     ///     ahead and the number of elements passed so far. `accept` returns how many of the elements ahead it accepts.
     ///     If `accept` does not accept all elements ahead, the walk ends.
@@ -153,8 +157,8 @@ extension PersistentList {
         return passed
     }
 
-    /// Returns how many of the siblings next to two nodes are shared, and the number of elements below them, at most
-    /// `limit`.
+    /// Returns how many of the next siblings of two lists' nodes are shared by both lists, and the number of elements
+    /// below those siblings. Stops before the number would exceed `limit`.
     private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (
         count: Int, elements: Int
     ) {
@@ -175,7 +179,8 @@ extension PersistentList {
         return (count, elements)
     }
 
-    /// Calls a closure with the index of each element of a range and the element, in order. O(log count + range).
+    /// Calls a closure with each element of a range and the element's index in the list, in order. O(log count +
+    /// range).
     func forEach<Failure: Error>(in range: Range<Int>, _ body: (Int, Element) throws(Failure) -> Void) throws(Failure) {
         try forEachBuffer(in: range) { (index, elements) throws(Failure) in
             for offset in elements.indices { try body(index + offset, elements[offset]) }

@@ -5,7 +5,7 @@
 ///
 /// - Complexity: O(log count) to read, insert, remove or replace the element at an index. Iteration is O(count).
 public struct PersistentList<Element: Sendable>: Sendable {
-    /// The root of the tree, or `nil` if the list is empty. No node is empty.
+    /// The root of the list's tree, or `nil` if the list is empty. No node of the tree is empty.
     var root: Node?
 
     /// Creates an empty list.
@@ -34,7 +34,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         root = Self.root(over: level)
     }
 
-    /// The number of elements. O(1).
+    /// The list's number of elements. O(1).
     public var count: Int { root?.count ?? 0 }
 
     /// Returns whether both lists are empty or share one tree, and so have the same elements. O(1). If false, the
@@ -76,13 +76,13 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// Returns the first index at which a condition holds, or `count`. If the condition holds for an element, it must
-    /// hold for all later elements. O(log count).
+    /// Returns the first index whose element satisfies a condition, or `count`. If an element satisfies it, all later
+    /// elements must also satisfy it. O(log count).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         guard var node = root else { return 0 }
         var before = 0
         while case .inner(let inner) = node {
-            // Find the last child that begins before the first index at which the condition holds.
+            // Find the last child that begins before the first element that satisfies the condition.
             var low = 0, high = inner.children.count - 1
             while low < high {
                 let middle = (low + high + 1) / 2
@@ -140,7 +140,7 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
     ///
     /// - Complexity: O(log count).
     public subscript(index: Int) -> Element {
-        // Yields the element instead of copying it, because a copy would retain each reference in it.
+        // Yield the element instead of returning a copy, because a copy would retain each reference in the element.
         _read {
             let (chunk, offset) = chunk(at: index)
             yield chunk[offset]

@@ -1,22 +1,22 @@
-/// An index from rows' ids to their ranks. A `RankIndex` is a value: changing one entry of a shared index copies a
-/// chunk of about fifty entries and the nodes above the chunk.
+/// An index from the ids of a section's rows to their ranks, the numbers that order the rows. A `RankIndex` is a value.
+/// Changing one entry of a shared index copies a chunk of about fifty entries and the nodes above the chunk.
 ///
-/// An entry has 16 bytes: half a hash and a rank. Only the rows contain the ids themselves, and the caller compares the
-/// ids.
+/// An entry has 16 bytes: half of the id's hash, and the rank. Only the rows contain the ids themselves, and the caller
+/// compares the ids.
 struct RankIndex: Sendable {
     private struct Entry {
         var hash: UInt32
         var rank: Int
     }
 
-    /// The entries, ascending by hash.
+    /// The index's entries, ascending by hash.
     private var entries = PersistentList<Entry>()
 
     var count: Int { entries.count }
 
     init() {}
 
-    /// Creates an index of rows.
+    /// Creates an index of a section's rows.
     ///
     /// - Parameters:
     ///   - rows: the hash of each row's id, and the row's rank.
@@ -40,7 +40,8 @@ struct RankIndex: Sendable {
 
     private static func half(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
-    /// Calls `find` with each rank that has the hash. Returns the first result of `find` that is not `nil`.
+    /// Calls `find` with the rank of each entry whose half hash matches `hash`. Returns the first result of `find` that
+    /// is not `nil`.
     func first<Result>(of hash: UInt64, _ find: (_ rank: Int) -> Result?) -> Result? {
         let half = Self.half(hash)
         var position = entries.firstPosition { $0.hash >= half }
@@ -62,7 +63,7 @@ struct RankIndex: Sendable {
         if let position = position(of: hash, rank: rank) { entries.remove(at: position) }
     }
 
-    /// Removes many entries at once.
+    /// Removes the entries of many rows at once.
     mutating func remove(_ rows: [(hash: UInt64, rank: Int)]) {
         let positions = rows.compactMap { position(of: $0.hash, rank: $0.rank) }.sorted()
         entries.replace(positions.map { ($0..<$0 + 1, []) })
@@ -77,7 +78,7 @@ struct RankIndex: Sendable {
             })
     }
 
-    /// Changes an entry's rank.
+    /// Changes the rank in a row's entry. Does nothing if no entry has the hash and the old rank.
     mutating func change(_ hash: UInt64, rank: Int, to new: Int) {
         if let position = position(of: hash, rank: rank) { entries[position].rank = new }
     }

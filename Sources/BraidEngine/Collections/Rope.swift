@@ -1,13 +1,13 @@
 /// A piece of a rope: one element, or a run of several elements that can be cut in two.
 protocol RopePiece {
-    /// The number of elements, at least 1.
+    /// The number of elements in the piece, at least 1.
     var count: Int { get }
-    /// Returns the first `offset` elements and the rest. `offset` is in `1..<count`.
+    /// Returns the piece cut in two: its first `offset` elements and the rest. `offset` is in `1..<count`.
     func cut(at offset: Int) -> (Self, Self)
 }
 
 /// A list of pieces that is edited by element index. An edit costs expected O(log pieces), however many elements each
-/// piece represents.
+/// piece contains.
 ///
 /// The rope is a treap with implicit keys. The priorities start from a random seed in each process, so that no chosen
 /// edits can unbalance the treap. The results do not depend on the priorities. Source: Seidel and Aragon, "Randomized
@@ -15,7 +15,7 @@ protocol RopePiece {
 struct Rope<Piece: RopePiece> {
     private struct Node {
         var piece: Piece
-        /// The number of elements in the node and below it.
+        /// The number of elements in the node's piece and in all pieces below the node.
         var total: Int
         var priority: UInt32
         var left = -1
@@ -30,16 +30,16 @@ struct Rope<Piece: RopePiece> {
 
     init(_ piece: Piece) { root = add(piece) }
 
-    /// The number of elements, not of pieces.
+    /// The number of elements in the rope, as opposed to the number of pieces.
     var count: Int { total(root) }
 
-    /// Inserts a piece. `index` is in `0...count`.
+    /// Inserts a piece before the element at an index in `0...count`.
     mutating func insert(_ piece: Piece, at index: Int) {
         let (left, right) = split(root, at: index)
         root = joined(joined(left, add(piece)), right)
     }
 
-    /// Removes and returns the element at an index. Returns `nil` and changes nothing if the index is out of bounds.
+    /// Removes one element and returns it as a piece. Returns `nil` and changes nothing if the index is out of bounds.
     @discardableResult
     mutating func remove(at index: Int) -> Piece? {
         guard index >= 0, index < count else { return nil }
@@ -49,8 +49,8 @@ struct Rope<Piece: RopePiece> {
         return nodes[middle].piece
     }
 
-    /// Changes the element at an index, which must remain a single element. Returns false and changes nothing if the
-    /// index is out of bounds.
+    /// Lets a closure change the element at an index. The element must remain a single element. Returns false and
+    /// changes nothing if the index is out of bounds.
     @discardableResult
     mutating func change<Failure: Error>(at index: Int, _ body: (inout Piece) throws(Failure) -> Void) throws(Failure)
         -> Bool
@@ -80,7 +80,7 @@ struct Rope<Piece: RopePiece> {
         return nil
     }
 
-    /// Returns all pieces, in order. O(pieces).
+    /// Returns all pieces of the rope, in order. O(pieces).
     func inOrder() -> [Piece] {
         var pieces: [Piece] = [], open: [Int] = []
         var node = root
@@ -111,17 +111,17 @@ struct Rope<Piece: RopePiece> {
         nodes[node].total = total(nodes[node].left) + nodes[node].piece.count + total(nodes[node].right)
     }
 
-    /// Splits a subtree into the first `index` elements and the rest.
+    /// Splits a subtree of the treap into its first `index` elements and the rest.
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
         var cutOff: Piece?
         let (left, right) = split(node, at: index, &cutOff)
-        // Joining from the root puts the new node at the depth that its random priority requires. If the new node were
-        // put where the piece was cut, it could end up below a node of lower priority.
+        // Joining from the root puts the cut-off piece's new node at the depth that its random priority requires. If
+        // the new node were put where the piece was cut, it could end up below a node of lower priority.
         return (left, cutOff.map { joined(add($0), right) } ?? right)
     }
 
-    /// Splits a subtree. If `index` lies inside a piece, `cutOff` receives the second part of that piece, which belongs
-    /// before `right`.
+    /// Splits a subtree of the treap. If `index` lies inside a piece, `cutOff` receives the second part of that piece,
+    /// which belongs before `right`.
     private mutating func split(_ node: Int, at index: Int, _ cutOff: inout Piece?) -> (left: Int, right: Int) {
         if node < 0 { return (-1, -1) }
         let before = total(nodes[node].left), count = nodes[node].piece.count

@@ -1,18 +1,18 @@
 /// A hash table from ids to the positions of entries, with open addressing and linear probing, at most half full.
 ///
-/// A slot contains 32 bits of the hash and the entry's position plus one, also in 32 bits. Probing therefore reads a
-/// row only if the hashes agree. The caller verifies candidates with `==`.
+/// A slot contains 32 bits of an id's hash and the entry's position plus one, also in 32 bits. Probing therefore reads
+/// a row only if those hash bits agree. The caller verifies candidates with `==`.
 ///
-/// The hash has a random seed in each process, so nobody can choose ids that collide. The hash's lowest bit is not
-/// used: `RowMarks` stores another flag in the bit.
+/// The hash has a random seed in each process, so nobody can choose ids that collide. The table ignores the hash's
+/// lowest bit, in which `RowMarks` stores a flag.
 struct RowTable {
     private var slots: ContiguousArray<UInt64> = []
     private var mask = 0
 
-    /// Creates a table without entries, into which nothing can be inserted.
+    /// Creates an empty hash table without slots, into which nothing can be inserted.
     init() {}
 
-    /// Creates a table for at most `capacity` entries.
+    /// Creates a hash table for at most `capacity` entries.
     init(capacity: Int) {
         precondition(capacity < 1 << 31, "RowTable: a table cannot contain more than 2,147,483,647 rows")
         guard capacity > 0 else { return }
@@ -22,7 +22,8 @@ struct RowTable {
         mask = size - 1
     }
 
-    /// Returns the position for which `isSame` holds, among the entries with a hash. `nil` if no entry matches.
+    /// Returns the position of the entry that has this hash and for which `isSame` returns true. `nil` if no entry
+    /// matches.
     @inline(__always)
     func find(_ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         if slots.isEmpty { return nil }
@@ -39,7 +40,8 @@ struct RowTable {
         }
     }
 
-    /// Returns the position for which `isSame` holds. If no entry matches, inserts `position` and returns `nil`.
+    /// Returns the position of the entry that has this hash and for which `isSame` returns true. If no entry matches,
+    /// inserts `position` and returns `nil`.
     @inline(__always)
     mutating func findOrInsert(_ position: Int, _ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         let mask = mask

@@ -1,5 +1,5 @@
 extension RandomAccessCollection where Self: RangeReplaceableCollection & MutableCollection, Index == Int {
-    /// Sorts the elements by ascending keys. The sort is stable. O(n) if the elements are in order already, as in most
+    /// Sorts the elements by ascending keys. The sort is stable. O(n) if the elements are already in order, as in most
     /// lists of a diff. The sort is also O(n) if the elements form a few ascending or descending runs, and for large
     /// lists with small keys.
     mutating func sortAscending(by key: (Element) -> UInt64) {
@@ -29,8 +29,8 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
 }
 
 extension ContiguousArray<UInt64> {
-    /// Sorts by the given bits, with a radix sort from the lowest digit. Source: Knuth, "The Art of Computer
-    /// Programming", volume 3, section 5.2.5.
+    /// Sorts the words by a range of their bits, with a radix sort from the lowest digit. Source: Knuth, "The Art of
+    /// Computer Programming", volume 3, section 5.2.5.
     fileprivate mutating func radixSort(_ bits: Range<Int>) {
         var sorted = self
         for shift in stride(from: bits.lowerBound, to: bits.upperBound, by: 8) {
@@ -48,8 +48,8 @@ extension ContiguousArray<UInt64> {
 }
 
 extension ContiguousArray {
-    /// Returns the first position at which a condition holds, or `count`. If the condition holds for an element, it
-    /// must hold for all later elements. O(log n).
+    /// Returns the first position whose element satisfies a condition, or `count`. If an element satisfies it, all
+    /// later elements must also satisfy it. O(log n).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         var low = 0, length = count
         while length > 0 {

@@ -1,16 +1,16 @@
 extension Binder {
-    /// The binder of sessions that are opened without a table description.
+    /// The binder of sessions that are opened without a table description, as data sources.
     ///
-    /// Sections are dynamic. A row's cell is the one registered for its model's type, or the type's name. A row's id is
-    /// its model's `/id`, if the model has one.
+    /// Sections are dynamic. A row's cell is the cell registered for its model's type, or the type's name if none is
+    /// registered. A row's id is its model's `/id`, if the model has one.
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
         return sections(showing: .cellByModelType(RegisteredCells(), typeNamesCell: true), of: type)
     }()
 
-    /// The binder of ``DataSourceController``'s table. The table's models are numbers that represent the program's
-    /// values, so nothing in the rows depends on a model.
+    /// The binder of every ``DataSourceController``'s table. The table's models are numbers that represent the
+    /// program's values, so nothing in the displayed rows depends on a model's content.
     static let values = sections(showing: Computed(constant: .string("")), of: ModelType(id: nil))
 
     private static func sections(showing cell: Computed<RowInput>, of type: ModelType) -> Binder {
@@ -19,11 +19,12 @@ extension Binder {
         return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
     }
 
-    /// Returns the stored table of a session that is opened with sections, as DataSourceController's initializers are.
+    /// Returns the stored table of a new session that is opened with sections, as the initializers of
+    /// DataSourceController do.
     ///
     /// - Parameters:
     ///   - sections: the sections with their rows, in order.
-    ///   - cells: the cells that are registered for model types.
+    ///   - cells: the names of the cells that are registered for model types.
     /// - Throws: ``Refusal`` if a model or an id is invalid.
     public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal)
         -> TableModel
@@ -35,7 +36,8 @@ extension Binder {
 }
 
 extension Snapshot {
-    /// Returns the model of a row, or its view model if it has no model. DataSourceController's `modelObject(at:)`.
+    /// Returns a row's model, or its view model if the row shows no model. Corresponds to DataSourceController's
+    /// `modelObject(at:)`.
     ///
     /// - Parameter path: the row's index path in this snapshot.
     /// - Throws: ``Refusal`` with `rowNotFound`.
@@ -48,8 +50,8 @@ extension Snapshot {
         return row.model ?? row.json["viewModel"] ?? .null
     }
 
-    /// Returns a section's header and footer, in the form in which commands set them. DataSourceController's
-    /// `data(for:)`.
+    /// Returns a section's header and footer, in the form in which commands set them. Corresponds to
+    /// DataSourceController's `data(for:)`.
     ///
     /// - Parameter index: the section's index in this snapshot.
     /// - Throws: ``Refusal`` with `rowNotFound`.
@@ -58,7 +60,7 @@ extension Snapshot {
         return (Self.title(section.header), Self.title(section.footer))
     }
 
-    /// Returns a title without its heights: a string, null, or `{"view": name, "viewModel"?: …}`.
+    /// Returns a displayed header or footer without its heights: a string, null, or `{"view": name, "viewModel"?: …}`.
     private static func title(_ shown: JSONText) -> JSONText {
         if let title = shown["title"] { return title }
         guard let members = shown.members() else { return .null }

@@ -17,7 +17,7 @@ extension DataSourceController: RowManager {
         perform(.updateRowsOfSection(new, at: section), notify: notify, replacing: numbers(in: [section]), with: new)
     }
 
-    /// Replaces rows; see ``RowManager/update(rows:notify:)``.
+    /// Replaces the rows at several index paths; see ``RowManager/update(rows:notify:)``.
     public func update(rows: [RowPath: Any], notify: Bool) {
         let ascending = rows.sorted { $0.key < $1.key }
         let paths = ascending.map(\.key), new = ascending.map { number(for: $0.value) }
@@ -40,7 +40,7 @@ extension DataSourceController: SectionManager {
         perform(.addSection(content, at: index), notify: notify, with: content.rows, data: [place: section.sectionData])
     }
 
-    /// Replaces a section's data; see ``SectionManager/update(sectionData:at:notify:)``.
+    /// Replaces a section's header and footer; see ``SectionManager/update(sectionData:at:notify:)``.
     public func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool) {
         let titles = content(of: Section(sectionData: sectionData, rows: []))
         perform(

@@ -1,4 +1,5 @@
-/// Sections of rows of any type, changed by index path: the library DataSourceController, on the server's engine.
+/// A data source: sections of rows of any Swift type, which a program changes by index path. It provides the API of the
+/// library DataSourceController on the server's engine.
 ///
 /// ```swift
 /// let source = DataSourceController(rows: ["tea", "coffee"], delegate: self)
@@ -7,33 +8,33 @@
 /// source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
 /// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "")
 /// ```
-/// Counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, whether or not a call has notified.
-/// ``snapshot`` and ``lastUpdate`` show what notifying calls have published. `DataSourceController` is not `Sendable`:
-/// use a controller on the actor or in the task that created it.
+/// The row and section counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, even if no call has
+/// notified the delegate of them yet. ``snapshot`` and ``lastUpdate`` show only what calls with `notify` true have
+/// published. `DataSourceController` is not `Sendable`: use a controller on the actor or in the task that created it.
 ///
-/// Every call is a ``DataSourceCommand``: bounds, notifications and updates follow the same rules as in the HTTP API.
-/// Source: DataSourceController, https://github.com/peredaniel/DataSourceController
+/// Every change is carried out as a ``DataSourceCommand``: bounds, notifications and updates follow the same rules as
+/// in the HTTP API.
 public final class DataSourceController {
-    /// A section's data and its rows.
+    /// A section: its data, that is, header and footer, and its rows.
     public struct Section {
-        /// The header and footer. `nil` for none.
+        /// The section's header and footer. `nil` if the section has neither.
         public var sectionData: (any SectionDataModelType)?
-        /// The models, in order.
+        /// The models of the section's rows, in order.
         public var rows: [Any]
 
-        /// Creates a section.
+        /// Creates a section from its data and the models of its rows.
         public init(sectionData: (any SectionDataModelType)? = nil, rows: [Any]) {
             self.sectionData = sectionData
             self.rows = rows
         }
     }
 
-    /// The delegate, which receives the notifications. The controller does not retain it.
+    /// The object that the controller notifies of changes. The controller does not retain its delegate.
     public weak var delegate: (any DataSourceControllerDelegate)?
-    /// The table after the last notifying call.
+    /// The table after the last notifying call, that is, a call with `notify` true.
     public private(set) var snapshot: Snapshot
-    /// The update to ``snapshot`` from the snapshot of the notifying call before, for a view's batch updates. `nil`
-    /// before the first call.
+    /// The update that leads to ``snapshot`` from the snapshot after the previous notifying call. A view applies it as
+    /// batch updates. `nil` before the first notifying call.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -43,7 +44,7 @@ public final class DataSourceController {
     private var sectionData: [SectionID: any SectionDataModelType] = [:]
     private var dataControllers: [ObjectIdentifier: any CellDataController.Type] = [:]
 
-    /// Creates a controller with sections. The delegate is not notified of the creation.
+    /// Creates a controller with the given sections. The delegate is not notified of the creation.
     public init(sections: [Section] = [], delegate: (any DataSourceControllerDelegate)? = nil) {
         snapshot = Snapshot()
         update(allSections: sections)
@@ -76,23 +77,23 @@ extension DataSourceController {
     /// The number of stored sections.
     public var sectionCount: Int { stored.sections.count }
 
-    /// Returns the number of a section's stored rows. 0 if the section does not exist.
+    /// Returns the number of stored rows in a section. 0 if the section does not exist.
     public func rowCount(for section: Int) -> Int {
         stored.sections.indices.contains(section) ? stored.sections[section].rows.count : 0
     }
 
-    /// Returns the stored model at an index path. `nil` if the row does not exist.
+    /// Returns the model of the stored row at an index path. `nil` if the row does not exist.
     public func modelObject(at indexPath: RowPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
 
-    /// Returns a section's data: its header and footer. `nil` if the section does not exist or has no data.
+    /// Returns the data of a stored section: its header and footer. `nil` if the section does not exist or has no data.
     public func data(for section: Int) -> (any SectionDataModelType)? {
         stored.sections.indices.contains(section) ? sectionData[stored.sections[section].id] : nil
     }
 
-    /// The delegate's empty state while no rows are stored. `nil` while rows are stored.
+    /// What the delegate's `emptyState(for:)` returns, while no rows are stored. `nil` while rows are stored.
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
-    /// Returns the number that represents the row's model in the engine's table.
+    /// Returns the number that represents the row's model in the engine's table. `nil` if the row does not exist.
     func number(at path: RowPath) -> JSONText? { try? stored.modelObject(at: path) }
 
     func numbers(at paths: [RowPath]) -> [JSONText] { paths.compactMap { number(at: $0) } }
@@ -106,7 +107,8 @@ extension DataSourceController {
 
 // Cells.
 extension DataSourceController {
-    /// Registers a type of data controllers for a model type. A later registration replaces an earlier one.
+    /// Registers which type of data controller prepares models of a Swift type. A later registration for the type
+    /// replaces an earlier one.
     public func register(dataController: any CellDataController.Type, for modelType: Any.Type) {
         dataControllers[ObjectIdentifier(modelType)] = dataController
     }
@@ -123,7 +125,7 @@ extension DataSourceController {
 
 // Changes.
 extension DataSourceController {
-    /// Returns a new number for a row of a call.
+    /// Stores the model of a row that a call adds, and returns the new number that represents the model.
     func number(for row: Any) -> JSONText { values.add(row) }
 
     func forget(_ numbers: [JSONText]) {
@@ -131,14 +133,14 @@ extension DataSourceController {
         values.commit()
     }
 
-    /// Carries out a call and notifies the delegate.
+    /// Carries out one call of the program, and notifies the delegate if the call is a notifying one.
     ///
     /// - Parameters:
-    ///   - old: the numbers that the call removes from the table. If the call is applied, the removed numbers are
-    ///     forgotten.
-    ///   - new: the numbers that the call adds to the table. If the call is not applied, the added numbers are
-    ///     forgotten.
-    ///   - data: the data of sections, by the sections' indexes after the call.
+    ///   - old: the numbers that the call removes from the table. If the call is applied, they are retired, and the
+    ///     next call forgets them.
+    ///   - new: the numbers that the call adds to the table. If the call is not applied, they are retired, and the next
+    ///     call forgets them.
+    ///   - data: the new headers and footers of sections, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],
         data: [Int: (any SectionDataModelType)?] = [:]
@@ -148,12 +150,12 @@ extension DataSourceController {
             outcome = try binder.applying(
                 .dataSource(call, notify: notify), to: table, shown: snapshot, unpublished: unpublished, now: "")
         } catch {
-            // No call can be refused, because rows that are numbers have neither ids nor schemas.
+            // The engine refuses no call of a data source, because rows that are numbers have neither ids nor schemas.
             return assertionFailure("The data source refused a call: \(error)")
         }
         let isApplied = outcome.kind == .applied
         (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
-        // Every notification comes with an update, even if the update is empty.
+        // A notification always sets `lastUpdate`, even if the update is empty.
         if isApplied || outcome.notification != nil, unpublished == nil { lastUpdate = outcome.update }
         forget(isApplied ? old : new)
         keep(data, isIgnored: outcome.isIgnored)

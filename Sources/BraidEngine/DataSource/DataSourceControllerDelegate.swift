@@ -1,53 +1,55 @@
-/// An object that a ``DataSourceController`` notifies after a notifying call. Indexes count in the rows after the call.
+/// An object that a ``DataSourceController`` notifies after a call with `notify` true. Indexes and index paths refer to
+/// the rows after the call.
 public protocol DataSourceControllerDelegate: AnyObject {
-    /// Notifies that anything may have changed.
+    /// Notifies the delegate that any section or row may have changed.
     func dataSourceWasMutated(_ dataSource: DataSourceController)
-    /// Notifies that the section at an index changed.
+    /// Notifies the delegate that the section at an index changed.
     func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int)
-    /// Notifies that the rows at these index paths changed, in the order of the call. The list can be empty.
+    /// Notifies the delegate that the rows at these index paths changed, in the order of the call. The list can be
+    /// empty.
     func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath])
-    /// Returns what to show while the data source has no rows. In the library DataSourceController:
+    /// Returns what to show while the data source has no rows. The library DataSourceController calls this method
     /// `backgroundEmptyView(for:)`.
     func emptyState(for dataSource: DataSourceController) -> Any?
 }
 
 extension DataSourceControllerDelegate {
-    /// Does nothing, by default.
+    /// The default implementation, which ignores a notification that any section or row may have changed.
     public func dataSourceWasMutated(_ dataSource: DataSourceController) {}
-    /// Does nothing, by default.
+    /// The default implementation, which ignores a notification that a section changed.
     public func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int) {}
-    /// Does nothing, by default.
+    /// The default implementation, which ignores a notification that rows changed.
     public func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath]) {}
-    /// Returns `nil`, by default.
+    /// The default implementation, which returns `nil`: nothing special is shown while the data source has no rows.
     public func emptyState(for dataSource: DataSourceController) -> Any? { nil }
 }
 
-/// The header and footer of a section.
+/// The data of a section: the titles of its header and footer.
 public protocol SectionDataModelType {
-    /// The header's title. `nil` for none.
+    /// The title of the section's header. `nil` if the section has no header.
     var header: String? { get }
-    /// The footer's title. `nil` for none.
+    /// The title of the section's footer. `nil` if the section has no footer.
     var footer: String? { get }
 }
 
-/// The header and footer of a section as a value.
+/// A struct with the titles of a section's header and footer.
 public struct SectionDataModel: SectionDataModelType {
-    /// The header's title. `nil` for none.
+    /// The title of the section's header. `nil` if the section has no header.
     public var header: String?
-    /// The footer's title. `nil` for none.
+    /// The title of the section's footer. `nil` if the section has no footer.
     public var footer: String?
 
-    /// Creates a section's data.
+    /// Creates a section's data from the titles of its header and footer.
     public init(header: String? = nil, footer: String? = nil) {
         self.header = header
         self.footer = footer
     }
 }
 
-/// An object between a model and the cell that shows it.
+/// An object that prepares a model for the cell that shows the model.
 public protocol CellDataController {
     /// The name of the cell that shows the model.
     var reuseIdentifier: String { get }
-    /// Returns a data controller for a model.
+    /// Returns a data controller that contains what the cell of a model shows.
     static func populate(with model: Any) -> any CellDataController
 }

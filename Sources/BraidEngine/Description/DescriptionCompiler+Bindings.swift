@@ -1,4 +1,4 @@
-// Compiles one binding of a table description: its scope, and the links of its chain. Each link is read by itself.
+// Compiles one binding of a table description: its scope, and each of the binding's members by itself.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -117,7 +117,7 @@ extension DescriptionCompiler {
             for (event, steps) in reader.map(events, at: pointer, what: "the events of a cell") {
                 let place = pointer.appending(event)
                 if let declaration = cells[UTF8Key(cell)], declaration.events[UTF8Key(event)] == nil {
-                    // Messages list at most 16 events, because each fault on the cell repeats the list.
+                    // The message lists at most 16 events of the cell, because each fault on the cell repeats the list.
                     let declared =
                         declaration.events.count > 16
                         ? "\(declaration.events.count) others"
@@ -157,7 +157,8 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
-    /// Returns whether the scope names sections, but not `section`.
+    /// Returns whether the scope is a list of sections that does not contain `section`. Any other scope excludes no
+    /// section.
     func excludes(_ section: SectionID) -> Bool {
         if case .sections(let ids) = self { !ids.contains(section) } else { false }
     }

@@ -1,4 +1,4 @@
-// Compiles a binding's cells and the source of the binding's rows.
+// Compiles the members of a description's binding that say which cells show its rows and where the rows come from.
 extension DescriptionCompiler {
     mutating func bindCells(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let pointer = chain.binding.pointer
@@ -60,7 +60,8 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// Reads `cell` or `cellProvider`. `pointer` is the binding's pointer.
+    /// Reads a binding's `cell` or `cellProvider`, which decides the cell of each row. `pointer` is the binding's
+    /// pointer.
     private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<
         RowInput
     >? {
@@ -110,8 +111,8 @@ extension DescriptionCompiler {
         return cell
     }
 
-    /// Reads the source of a section's rows: `modelsFrom`, `numberOfCells`, or the stored models, all or only those
-    /// that are `shown`.
+    /// Reads where a section's rows come from: `modelsFrom`, `numberOfCells`, or the stored models. With `shown`, only
+    /// some stored models become rows.
     private func source(_ object: JSONObject, _ binding: Binding, _ reader: inout DescriptionReader) -> RowSource {
         let pointer = binding.pointer
         var source = RowSource.stored
@@ -145,7 +146,8 @@ extension DescriptionCompiler {
         return source
     }
 
-    /// Checks what is known of derived models before a template is rendered.
+    /// Checks the `modelsFrom` template as far as possible without rendering it: the kind of its result, and the
+    /// section ids that it names.
     private func checkDerived(
         _ source: JSONValue, _ template: JSONeTemplate, _ binding: Binding, _ reader: inout DescriptionReader
     ) {
@@ -226,7 +228,8 @@ extension DescriptionCompiler {
 }
 
 extension Computed where Input == RowInput {
-    /// Creates a rule that renders the truth of an expression for a row, as a JSON boolean.
+    /// Creates a rule that evaluates an expression for a row. The result is a JSON boolean: whether the expression's
+    /// value is truthy.
     init(holding expression: Expression) {
         let reads = Reads(names: expression.freeNames)
         self.init(reads: reads) { input, evaluation in

@@ -1,8 +1,9 @@
-// Checks that need all bindings of the description.
+// Checks of a table description that need all of its bindings.
 extension DescriptionCompiler {
-    /// Checks that rows move only between sections of one model type, and only into sections whose rows are stored.
+    /// Checks every `moving` with a list of sections. Rows may move only between sections of one model type, and only
+    /// into sections whose rows are stored.
     func checkMoves(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
-        // The model types of each scope. Many bindings can share a scope that names no section.
+        // The model types of the sections in each scope. Many bindings can share a scope that names no section.
         var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
         for binding in bindings.bindings {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }
@@ -20,7 +21,7 @@ extension DescriptionCompiler {
                     continue
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
-                // The message names only one conflicting section.
+                // The fault's message names only one of the conflicting sections.
                 let other = sources.first {
                     binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false
                 }
@@ -33,7 +34,8 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Checks that no binding without cells binds editing or moving only to sections whose rows are derived.
+    /// Checks bindings that bind no cells. Such a binding may not bind `editing`, `insert` or `moving` if all its
+    /// sections have derived rows.
     func checkPolicies(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         for binding in bindings.bindings where binding.cells == nil && reader.faultCount < DescriptionReader.faultLimit
         {
@@ -52,7 +54,8 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Warns about actions on the handler's own row if the row is derived, because no action can change a derived row.
+    /// Warns about a handler's actions on its own row if that row is derived, because no action can change a derived
+    /// row.
     func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
         for binding in bindings.bindings where reader.warnings.count < DescriptionReader.faultLimit {
@@ -68,7 +71,8 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Checks that `assumingModelType` names the model type that the section's cells are bound to.
+    /// Checks that a binding's `assumingModelType` names the model type to which another binding binds the sections'
+    /// cells.
     func checkAssumedTypes(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         for binding in bindings.bindings {
             guard let name = binding.assumedType else { continue }

@@ -1,9 +1,10 @@
-// Compiles a binding's titles, dimensions, editing and moving. DescriptionCompiler+Cells compiles its cells.
+// Compiles a description binding's titles, dimensions, editing and moving. DescriptionCompiler+Cells compiles its
+// cells.
 extension DescriptionCompiler {
     typealias Chain = BindingChain<SectionID, Never, JSONText>
 
-    /// Reads the titles of a binding. `member` is `header` or `footer`. A `nil` section means all sections of the
-    /// scope.
+    /// Reads the headers or footers of a binding. `member` is `header` or `footer`. In the result, a `nil` section
+    /// means all sections of the scope.
     func titles(
         _ object: JSONObject, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader
     ) -> [(section: SectionID?, title: Computed<SectionInput>)] {

@@ -1,6 +1,7 @@
-/// Compiles a description's JSON by writing binding chains, in one pass in the order of the document.
+/// Compiles a table description's JSON to a `Binder` by calling binding chains, in one pass in the order of the
+/// document.
 ///
-/// The compiler does not stop at a fault: the reader collects all faults.
+/// The compiler does not stop at the first fault in the description. Its `DescriptionReader` collects all faults.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String
@@ -9,7 +10,7 @@ struct DescriptionCompiler {
         var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     }
 
-    /// The sections of the table, in declared order. `nil` if sections are dynamic.
+    /// The ids of the table's sections, in declared order. `nil` if sections are dynamic.
     var sections: [SectionID]?
     var modelTypes: [UTF8Key: ModelType] = [:]
     var cells: [UTF8Key: CellDeclaration] = [:]

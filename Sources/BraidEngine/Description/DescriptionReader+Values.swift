@@ -1,13 +1,13 @@
-// Readers of values that several members of a description share: titles, dimensions, handlers.
+// Readers for values that occur in several members of a table description, such as titles, dimensions and handlers.
 extension DescriptionReader {
-    /// Reads a JSON Type Definition (RFC 8927).
+    /// Reads a JSON Type Definition (RFC 8927), and adds a fault to the description for each mistake in it.
     mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> JTDSchema? {
         let (schema, faults) = JTDSchema.compile(value)
         for found in faults { fault(pointer.appending(found.pointer), found.code, found.message) }
         return schema
     }
 
-    /// Reads a title: a template that renders a string or null, or `{"view": name, "viewModel": template}`.
+    /// Reads a header or footer: a template that renders a string or null, or `{"view": name, "viewModel": template}`.
     mutating func title(_ value: JSONValue, at pointer: JSONPointer) -> Computed<SectionInput>? {
         let rule = "a title must be a string, null, a template, or {\"view\": name, \"viewModel\": template}"
         var value = value, isView = false
@@ -47,7 +47,7 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a dimension: a number of at least 0, `"automatic"`, or a template that renders a number or `"automatic"`.
+    /// Reads a height: a number of at least 0, `"automatic"`, or a template that renders a number or `"automatic"`.
     mutating func dimension<Input>(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [],
         context: @escaping @Sendable (Input, Evaluation, Reads) -> JSONeContext
@@ -79,9 +79,9 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a handler.
+    /// Reads a handler of a table description: an array of steps.
     ///
-    /// - Parameter name: a name that the handler's steps may read in addition to the names of a row.
+    /// - Parameter name: a name that the handler's steps may read in addition to the names of a row, such as `event`.
     mutating func handler(_ value: JSONValue, at pointer: JSONPointer, over name: String? = nil) -> Handler {
         handlerNames = Self.rowNames + (name.map { [$0] } ?? [])
         defer { handlerNames = [] }
@@ -188,8 +188,8 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a template that must render a value of one kind. The kind is checked as far as it is known before
-    /// rendering.
+    /// Reads a template that must render a value of one JSON kind. If the template can never render that kind, adds a
+    /// fault.
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> JSONeTemplate?
     {
         guard let template = template(value, at: pointer) else { return nil }
@@ -202,8 +202,8 @@ extension DescriptionReader {
         return template
     }
 
-    /// Reads a template that renders an object from section ids to values. Members that the template names literally
-    /// are checked.
+    /// Reads a template that renders an object from section ids to values. Members with a literal section id are
+    /// checked without rendering.
     private mutating func bySection<Checked>(
         _ value: JSONValue, at pointer: JSONPointer, _ check: (inout Self, JSONValue, JSONPointer) -> Checked?
     ) -> JSONeTemplate? {
@@ -216,7 +216,8 @@ extension DescriptionReader {
         return template
     }
 
-    /// Reads a template that renders an array of section ids. Ids that the template contains literally are checked.
+    /// Reads a template that renders an array of section ids. Literal ids in the template are checked without
+    /// rendering.
     private mutating func displayed(_ value: JSONValue, at pointer: JSONPointer) -> JSONeTemplate? {
         guard let template = template(value, at: pointer, giving: .array) else { return nil }
         guard case .array(let elements) = value else { return template }
@@ -246,7 +247,8 @@ extension DescriptionReader {
                 fault(place, .wrongType, "`section` must be a section's id, or a template that gives one")
             }
         case "row":
-            // A string is not an index: `"${row}"` renders a string.
+            // A string is not a row index. The template `"${row}"` renders a string, such as "3", and is therefore a
+            // fault.
             if !template.canGive(.number) || constant.map({ ($0.intValue ?? -1) < 0 }) ?? false {
                 fault(
                     place, constant.map { .rejecting($0, accepting: .number) } ?? .wrongType,
@@ -268,7 +270,8 @@ extension DescriptionReader {
         return template
     }
 
-    /// Reads the target of an action, or returns `nil` if the action names no target.
+    /// Reads which row a handler's action changes. `nil` if the action names no row and so changes the handler's own
+    /// row.
     private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
         if object["id"] != nil {
             if object["row"] != nil { fault(pointer, .conflict, "a target has either `id` or `row`") }
@@ -298,7 +301,7 @@ extension Computed {
     }
 }
 
-// A template that fails at run time refuses the command, so that nothing changes.
+// If a template fails while a command runs, the command is refused, so that nothing changes.
 extension JSONeTemplate {
     func rendered(_ context: JSONeContext) throws(Refusal) -> JSONValue? {
         let whole = context.sharedBudget?.budget ?? JSONeBudget()

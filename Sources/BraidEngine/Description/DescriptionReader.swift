@@ -1,22 +1,24 @@
-/// Reads a description's JSON and collects every fault with its pointer, instead of stopping at the first fault.
+/// Reads a table description's JSON, and collects every fault with its pointer instead of stopping at the first fault.
 struct DescriptionReader {
-    /// The whole document. Models are sliced from the document in their original spelling.
+    /// The whole description. Models are cut from this text, so they keep the author's spelling of the JSON.
     let text: JSONText
-    /// The declared sections, once they are known. `nil` if sections are dynamic.
+    /// The declared sections, once the reader has read them. `nil` if sections are dynamic.
     var declared: Set<SectionID>?
-    /// The first hundred faults. Without the limit, a long name that every pointer repeats could make an answer of any
-    /// size.
+    /// The first hundred faults of the description. Without the limit, a long name that every pointer repeats could
+    /// make an answer of any size.
     private(set) var faults: [Refusal.Fault] = []
     private(set) var faultCount = 0
     static let faultLimit = 100
     /// The first hundred warnings about parts of the description that are allowed but probably mistakes.
     private(set) var warnings: [Refusal.Fault] = []
-    /// The names that templates of the current handler may read in addition to the names that all templates may read.
+    /// The names that the templates of the handler being read may use in addition to the names that all templates may
+    /// use.
     var handlerNames: [String] = []
-    /// The pointers of actions that change their handler's row.
+    /// The pointers of handlers' actions that name no row and so change the row of their handler.
     var actionsOnOwnRow: [JSONPointer] = []
 
-    /// Each binding's text. Without these texts, finding a binding would scan the document from its start each time.
+    /// The text of each binding in the description. Without these texts, finding a binding would scan the document from
+    /// its start each time.
     private let bindings: [JSONText]
 
     init(_ text: JSONText) {
@@ -29,7 +31,8 @@ struct DescriptionReader {
         if faults.count < Self.faultLimit { faults.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// Reads an object. Unknown members are faults, except `$schema` and `$comment`, which every object may contain.
+    /// Reads a JSON object of the description. Unknown members are faults, except `$schema` and `$comment`, which every
+    /// object may contain.
     mutating func object(_ value: JSONValue, at pointer: JSONPointer, members known: [String], what: String)
         -> JSONObject?
     {
@@ -45,7 +48,7 @@ struct DescriptionReader {
         return object
     }
 
-    /// Reads an object whose member names the author chooses.
+    /// Reads a JSON object whose member names the author of the description chooses, such as cell names.
     mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)]
     {
         guard let value else { return [] }
@@ -56,7 +59,8 @@ struct DescriptionReader {
         return object.members.filter { !Self.isRemark($0.name) }
     }
 
-    /// Returns whether a member is `$schema` or `$comment`, which every object of the format may contain.
+    /// Returns whether a member's name is `$schema` or `$comment`, which every object of a table description may
+    /// contain.
     static func isRemark(_ name: String) -> Bool { name == "$schema" || name == "$comment" }
 
     mutating func string(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> String? {
@@ -68,7 +72,8 @@ struct DescriptionReader {
         return string
     }
 
-    /// Reads an array of strings. Elements that are not strings, and repeated ones, are faults and are left out.
+    /// Reads an array of strings. Elements that are not strings, and repeated strings, are faults and are left out of
+    /// the result.
     ///
     /// - Returns: the strings with their indices in the array.
     mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [(index: Int, text: String)]? {
@@ -102,7 +107,7 @@ struct DescriptionReader {
         return nil
     }
 
-    /// Reads a template.
+    /// Reads a JSON-e template of the description.
     ///
     /// - Parameter names: the names that the template may read in addition to the names that all templates may read.
     mutating func template(_ value: JSONValue, at pointer: JSONPointer, over names: [String] = []) -> JSONeTemplate? {
@@ -132,13 +137,13 @@ struct DescriptionReader {
         }
     }
 
-    /// The names that every template may read.
+    /// The names of values that every template may read.
     private static let commonNames = ["state", "models", "section", "count", "now"]
-    /// The additional names that templates for a row may read.
+    /// The names of values that templates for a row may read in addition to the common names.
     static let rowNames = ["model", "row"]
 
-    /// Warns about names that nothing provides. An unknown name is not a fault, because rendering fails only if it
-    /// reaches the name.
+    /// Warns about names that a template reads but that have no value. An unknown name is not a fault, because
+    /// rendering fails only if it reaches the name.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let known = Self.commonNames + names + handlerNames
         for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
@@ -153,15 +158,15 @@ struct DescriptionReader {
         return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// Adds a warning. The warning replaces the same warning at an enclosing pointer, because the parts of a value are
-    /// read again on their own.
+    /// Adds a warning. The warning replaces an equal warning at an enclosing pointer, because the reader reads the
+    /// parts of some values a second time.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// Checks that a section can exist: it is declared, or sections are dynamic. Adds a fault if the section cannot
-    /// exist.
+    /// Checks that the table can have a section: the section is declared, or sections are dynamic. Otherwise adds a
+    /// fault.
     @discardableResult
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }
@@ -169,7 +174,7 @@ struct DescriptionReader {
         return false
     }
 
-    /// Returns the text of a value exactly as it is in the document.
+    /// Returns the text of the value at a pointer, exactly as it is in the description.
     func slice(_ pointer: JSONPointer) -> JSONText {
         if pointer.tokens.count > 1, pointer.tokens[0] == "bindings", let index = JSONPointer.index(pointer.tokens[1]),
             bindings.indices.contains(index)
@@ -179,7 +184,8 @@ struct DescriptionReader {
         return text[pointer] ?? .null
     }
 
-    /// Returns whether two names of at least four bytes differ in at most one byte: inserted, removed or replaced.
+    /// Returns whether two names are so similar that one may be a typing mistake. They have at least four bytes, and
+    /// differ in at most one byte: inserted, removed or replaced.
     private func isNear(_ left: String, _ right: String) -> Bool {
         let left = Array(left.utf8), right = Array(right.utf8)
         guard abs(left.count - right.count) <= 1, left.count > 3 else { return false }

@@ -1,10 +1,10 @@
-/// One step of a handler: an action, or a choice between two lists of steps.
+/// One step of a description's handler: an action, or a choice between two lists of steps.
 indirect enum HandlerStep: Sendable {
     case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
     case action(HandlerAction)
 }
 
-/// An action of a handler. The action's fields are templates over the names that the handler may read.
+/// An action in a description's handler. The action's fields are templates over the names that the handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget)
@@ -19,19 +19,20 @@ enum HandlerAction: Sendable {
     case reject(JSONeTemplate)
 }
 
-/// The stored row that an action changes.
+/// The stored row that a handler's action changes: named by its id, or by its section and index.
 enum ActionTarget: Sendable {
     case id(JSONeTemplate, section: JSONeTemplate?)
     case place(section: JSONeTemplate, row: JSONeTemplate)
 }
 
-/// Runs a handler's steps on a table.
+/// Runs the steps of a description's handler on a table.
 struct StepRunner {
     let call: HandlerCall
     let context: HandlerContext
-    /// The values that expressions read, replaced after each action, so that expressions read the current table.
+    /// The values that the handler's expressions read. They are replaced after each action, so that expressions read
+    /// the current table.
     private var evaluation: Evaluation
-    /// The place to which the handler itself has moved its row.
+    /// The place to which one of the handler's own actions has moved the handler's row.
     private var movedTo: (section: SectionID, row: Int)?
 
     init(call: HandlerCall, table: TableModel, context: HandlerContext) {
@@ -73,7 +74,8 @@ struct StepRunner {
     /// table.
     private func current(_ editor: TableEditor) -> (section: SectionID, row: Int, model: JSONText)? {
         guard let key = call.key else { return nil }
-        // The handler's row is in the handler's section, or in a section to which the row was moved.
+        // The handler's row is in the handler's section, or in a section to which the command or an action moved the
+        // row.
         var places = [(call.section, call.row)]
         if case .movedTo(let section, let row)? = call.reason { places.append((section, row)) }
         if let movedTo { places.append(movedTo) }
@@ -222,8 +224,8 @@ struct StepRunner {
 
 // Fields.
 extension StepRunner {
-    /// Converts an action's refusal into a failure of the handler, because the request's row and body are not the
-    /// cause.
+    /// Converts the refusal of a handler's action into a failure of the handler, because the client's request did not
+    /// cause it.
     private func refused(_ refusal: Refusal) -> Refusal {
         switch refusal.code {
         case .ambiguousRow, .badRequest, .modelTypeMismatch, .rowNotFound, .sectionNotFound:
@@ -252,8 +254,8 @@ extension StepRunner {
         try bounded(JSONText(try value(template, names, what)))
     }
 
-    /// Throws if JSON nests too deeply. Handlers that build on each other's results could nest JSON without limit. A
-    /// client's request has a limit of depth.
+    /// Throws if a handler's result nests deeper than 128 levels. Handlers that build on earlier results could
+    /// otherwise nest JSON without limit. A client's request has its own depth limit.
     private func bounded(_ json: JSONText) throws -> JSONText {
         guard json.depth <= 128 else { throw fault("it made JSON that nests deeper than 128 levels") }
         return json
@@ -294,7 +296,7 @@ extension StepRunner {
 }
 
 extension HandlerReason {
-    /// The reason as expressions read it: `"editing"` or `{"moved": {…}}`.
+    /// The reason for an insert or delete, as a handler's expressions read it: `"editing"` or `{"moved": {…}}`.
     var json: JSONValue {
         func moved(_ name: String, _ section: SectionID, _ row: Int) -> JSONValue {
             .object(

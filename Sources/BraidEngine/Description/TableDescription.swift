@@ -2,22 +2,22 @@
 ///
 /// Source: docs/table-description.md.
 public struct TableDescription: Sendable {
-    /// The table's name from the document.
+    /// The table description's name, from the document.
     public let name: String
-    /// The document's original text.
+    /// The table description's JSON text, exactly as it was given.
     public let text: JSONText
-    /// The binder that the document was compiled to.
+    /// The binder that this table description was compiled to.
     public let binder: Binder
-    /// The initial state of a session, a JSON object.
+    /// The state of a new session of this table: a JSON object.
     public let state: JSONText
-    /// The initial models of each section, in declared order or in order of first appearance, with their pointers in
-    /// the document.
+    /// The models that the document gives each section, in declared order or in order of first appearance. Each
+    /// section's models have their pointer in the document.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     /// Warnings about parts of the document that are allowed but probably mistakes, for example names that nothing
     /// provides. Each warning has its pointer.
     public let warnings: [Refusal.Fault]
 
-    /// Checks and compiles a table description.
+    /// Checks a table description and compiles it to a binder.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` and the pointers of the first hundred faults.
     public init(_ text: JSONText) throws(Refusal) {
@@ -44,7 +44,8 @@ public struct TableDescription: Sendable {
         }
     }
 
-    /// The faults of the description's own models that would prevent a session from opening.
+    /// The faults of the description's own models that would prevent a session from opening, such as invalid or
+    /// repeated ids.
     private var modelFaults: [Refusal.Fault] {
         var faults: [Refusal.Fault] = []
         for (section, models, pointer) in initialModels {
@@ -84,15 +85,16 @@ public struct TableDescription: Sendable {
             }
     }
 
-    /// The rule of ``isName(_:)`` as a clause for messages.
+    /// The rule of ``isName(_:)`` as part of a sentence in error messages.
     public static let nameRule =
         "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
 
-    /// Returns the stored table of a new session.
+    /// Returns the stored table of a new session of this description.
     ///
     /// - Parameters:
-    ///   - given: models that replace the description's models, section by section.
-    ///   - givenState: a merge patch on the description's state (RFC 7396).
+    ///   - given: models that replace the description's models. A section without an entry keeps the description's
+    ///     models.
+    ///   - givenState: a merge patch that is applied to the description's state (RFC 7396).
     /// - Throws: ``Refusal`` if a section does not exist or a model is invalid.
     /// - Complexity: O(models).
     public func openingTable(
@@ -111,7 +113,8 @@ public struct TableDescription: Sendable {
         return editor.table
     }
 
-    /// Returns a fault if no session can be opened with the description's own models and state, otherwise `nil`.
+    /// Checks whether a session can be opened with the description's own models and state. Returns a fault if not,
+    /// otherwise `nil`.
     ///
     /// - Parameters:
     ///   - limits: the limits of the session's table.

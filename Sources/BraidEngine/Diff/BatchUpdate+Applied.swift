@@ -1,9 +1,9 @@
-/// The reason why an update cannot be applied: a table view would crash, or the update breaks a rule of the wire
-/// format.
+/// The reason why an update cannot be applied to a snapshot. A table view would crash, or the update breaks a rule of
+/// the wire format.
 public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
+    /// The index of the update's faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
-    /// A clause for a developer: what is wrong.
+    /// What is wrong with the update, as part of a sentence for a developer.
     public var detail: String
 
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
@@ -13,16 +13,16 @@ extension BatchUpdate {
     /// A stage of an update, with the sections before and after the stage: what a view needs for one
     /// `performBatchUpdates`.
     public struct Step: Sendable {
-        /// The stage's operations.
+        /// The operations of this stage.
         public let stage: Stage
         /// The displayed sections before the stage.
         public let before: [Section]
-        /// The displayed sections after the stage. A table view's data source shows the sections `after` inside the
-        /// batch.
+        /// The displayed sections after the stage. A table view's data source returns these sections while the view
+        /// performs the stage.
         public let after: [Section]
     }
 
-    /// Returns the update's stages, each with the sections before and after it.
+    /// Returns the update's stages, each with the displayed sections before and after the stage.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
     /// - Throws: ``UpdateFault`` if the snapshot is of another revision, and for the faults of ``applied(to:)`` except
@@ -46,7 +46,8 @@ extension BatchUpdate {
         return steps
     }
 
-    /// Returns the snapshot after this update. The method is the reference for how clients apply updates.
+    /// Returns the snapshot that results from applying this update. The method is the reference for how clients apply
+    /// updates.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
     /// - Throws: ``UpdateFault`` where a table view would crash and where a rule of the wire format is broken:
@@ -69,11 +70,12 @@ extension BatchUpdate {
     }
 }
 
-/// Checks all rules for one stage and applies it.
+/// Checks one stage of an update against all rules, and applies the stage.
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
-    /// What the stage does to each section before it, and where each section after the stage comes from.
+    /// What the stage does to each section that exists before it. `origins` says where each section after the stage
+    /// comes from.
     private var fates: [Fate]
     private var origins: [Origin]
 
@@ -134,7 +136,7 @@ private struct StageApplication {
         origins = places.compactMap { $0 }
     }
 
-    /// Returns the sections after the stage.
+    /// Returns the sections as they are after the stage.
     func sections() throws(UpdateFault) -> [Section] {
         var rows: [Int: ContiguousArray<Row?>] = [:]
         try takeRows(from: &rows)
@@ -173,9 +175,8 @@ private struct StageApplication {
         return after
     }
 
-    /// Applies deletes, moves, reloads and updates at the rows' old positions. For each affected section, `rows` then
-    /// contains the remaining rows with their new content, at their indexes before the stage. `rows` contains `nil` at
-    /// the indexes of rows that leave.
+    /// Takes out deleted and moved rows, and replaces the content of reloaded and updated rows. For each affected
+    /// section, `rows` then contains its rows at their indexes before the stage, with `nil` for each row that leaves.
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {
@@ -217,7 +218,7 @@ private struct StageApplication {
         }
     }
 
-    /// Returns the arriving rows by section and row after the stage.
+    /// Returns the rows that the stage inserts or moves, by their section's and their own index after the stage.
     private func arrivals() throws(UpdateFault) -> [Int: [Int: Row]] {
         var arrivals: [Int: [Int: Row]] = [:]
         func arrive(_ row: Row, _ path: RowPath) throws(UpdateFault) {
@@ -243,8 +244,8 @@ private struct StageApplication {
         return arrivals
     }
 
-    /// Returns a section's rows after the stage: arrivals at their indexes, and the remaining rows in order around
-    /// them.
+    /// Returns a section's rows after the stage. Inserted and moved rows are at their given indexes. The other rows
+    /// keep their order around them.
     private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault)
         -> PersistentList<Row>
     {

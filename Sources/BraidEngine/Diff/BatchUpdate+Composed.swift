@@ -1,5 +1,6 @@
 extension BatchUpdate {
-    /// Returns this update and the next one as one update, by the rules of ``composing(_:)``.
+    /// Returns one update that has the effect of this update followed by the next one. See ``composing(_:)`` for the
+    /// rules.
     public func composed(with next: BatchUpdate) throws(UpdateFault) -> BatchUpdate { try .composing([self, next]) }
 
     /// Folds consecutive updates into one update, which leads from the first one's ``from`` to the last one's ``to``.
@@ -10,18 +11,19 @@ extension BatchUpdate {
     /// one, with a visual reload if any of these changes had one. ``state`` and ``empty`` are the last ones that were
     /// set. If only one update has stages, those stages stay as they are.
     ///
-    /// Updates do not contain everything, so the result differs from the diff of the two snapshots in these cases:
-    /// - A deleted row's id is unknown unless an earlier update changed the row's content. If the id is known and the
-    ///   row is inserted again, it is the same row. If the id is unknown, the result contains a delete and an insert.
-    ///   The same rule applies to sections.
-    /// - The first content of a row or title is unknown. A row or title that was changed and changed back is still an
-    ///   update.
+    /// Updates do not contain the whole table, so the result differs from the diff of the first and last snapshots in
+    /// these cases:
+    /// - The id of a deleted row is unknown unless an earlier update changed the row's content. If the id is known and
+    ///   a row with this id is inserted again, it is the same row. If the id is unknown, the result contains a delete
+    ///   and an insert. The same rule applies to sections.
+    /// - The content that a row or title had at first is unknown. If it was changed and then changed back, the result
+    ///   still contains an update of the row or title.
     /// - The content of a row that was only moved is unknown. A row with unknown content moves into an inserted section
     ///   after the insert, and out of a deleted section before the delete.
     /// - If a row with unknown content moves into or out of a reloaded section, the result deletes and inserts the
     ///   section instead.
     ///
-    /// - Parameter updates: the updates, in order. Each update begins at the revision at which the update before it
+    /// - Parameter updates: the updates, in order. Each update must begin at the revision at which the previous update
     ///   ends.
     /// - Throws: ``UpdateFault`` if there are no updates, if they are not consecutive, or if they contradict each other
     ///   whatever the table: a negative index, an index used twice, a row that becomes another row. Indexes beyond the

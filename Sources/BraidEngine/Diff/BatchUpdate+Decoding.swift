@@ -1,14 +1,14 @@
 extension BatchUpdate {
-    /// Decodes an update from its wire form with `stages`. Unknown members are faults.
+    /// Decodes an update from the JSON form that has `stages`. Members that the form does not define are faults.
     ///
-    /// If ``json`` wrote the input, encoding the update again returns the same bytes. Indexes are only checked for
-    /// their sign. Use ``applied(to:)`` to check whether the update fits a table.
+    /// If ``json`` produced the input, encoding the update again returns the same bytes. An index is only checked not
+    /// to be negative. Use ``applied(to:)`` to check whether the update fits a table.
     ///
     /// - Parameters:
     ///   - json: the update's object.
-    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    ///   - pointer: the pointer to the update's object in a larger document. The faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointers of the first hundred faults.
-    /// - Complexity: O(bytes).
+    /// - Complexity: O(bytes of the JSON).
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let update = reader.update(json, pointer)
@@ -129,7 +129,8 @@ extension SnapshotReader {
         elements(json, pointer).enumerated().map { read(&self, $1, pointer.appending($0)) }
     }
 
-    /// Calls a closure for each member, like `members`. Missing required members are faults.
+    /// Calls a closure for each member of an object, like `members`, and also adds a fault for each missing required
+    /// member.
     private mutating func object(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ required: [String], _ optional: [String] = [],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void

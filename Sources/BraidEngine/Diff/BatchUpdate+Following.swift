@@ -1,5 +1,5 @@
 extension BatchUpdate {
-    /// Returns the index path that a displayed row has after this update.
+    /// Returns the index path that a displayed row has after this update has been applied.
     ///
     /// - Parameter path: the row's index path before the update. If the table had no such row, the result is
     ///   meaningless.
@@ -11,16 +11,18 @@ extension BatchUpdate {
         return path.flatMap { $0.section >= 0 && $0.row >= 0 ? $0 : nil }
     }
 
-    /// Returns the index path before this update of the row that is at `path` after the update. The inverse of
-    /// ``following(_:)``. `nil` if the update inserts the row. O(n log n).
+    /// Returns the index path that a row had before this update. `path` is the row's index path after the update. `nil`
+    /// if the update inserts the row, or inserts or reloads its section. O(n log n) for n operations. The inverse of
+    /// ``following(_:)``.
     func preceding(_ path: RowPath) -> RowPath? {
         stages.reversed().reduce(path) { path, stage in path.flatMap { stage.preceding($0) } }
     }
 
-    /// Returns the index that a displayed section has after this update.
+    /// Returns the index that a displayed section has after this update has been applied.
     ///
     /// - Parameter index: the section's index before the update.
-    /// - Returns: `nil` if the update deletes the section, even if it inserts a section with the same id.
+    /// - Returns: the section's index after the update. `nil` if the update deletes the section, even if it inserts a
+    ///   section with the same id.
     /// - Complexity: O(n log n) for n operations.
     public func followingSection(_ index: Int) -> Int? {
         var index: Int? = index
@@ -28,8 +30,8 @@ extension BatchUpdate {
         return index.flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// Returns the index paths, after the update, of the rows with an id that the update inserts, alone or with their
-    /// section. O(operations, and rows of inserted and reloaded sections).
+    /// Returns the index paths, after the update, of the rows with a given id that the update inserts. It inserts them
+    /// alone, or with an inserted or reloaded section. O(operations, and rows of inserted and reloaded sections).
     func arrivals(of id: RowID) -> [RowPath] {
         var paths: [RowPath] = []
         for stage in stages { paths = paths.compactMap { stage.following($0) } + stage.arrivals(of: id) }
@@ -38,8 +40,8 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Returns a row's index path after the stage. `nil` if the stage deletes the row, or deletes or reloads its
-    /// section.
+    /// Returns the index path after the stage of a row that was at `path` before it. `nil` if the stage deletes the
+    /// row, or deletes or reloads its section.
     fileprivate func following(_ path: RowPath) -> RowPath? {
         guard path.row >= 0, path.row < RowPieces.endless, let section = following(section: path.section),
             !reloadSections.contains(where: { $0.at == path.section })
@@ -52,8 +54,8 @@ extension BatchUpdate.Stage {
         return RowPath(section: section, row: row)
     }
 
-    /// Returns a row's index path before the stage. `nil` if the stage inserts the row, or inserts or reloads its
-    /// section.
+    /// Returns the index path before the stage of a row that is at `path` after it. `nil` if the stage inserts the row,
+    /// or inserts or reloads its section.
     fileprivate func preceding(_ path: RowPath) -> RowPath? {
         guard let section = preceding(section: path.section), !reloadSections.contains(where: { $0.at == section })
         else { return nil }
@@ -65,7 +67,8 @@ extension BatchUpdate.Stage {
             section: section, row: Self.following(path.row, leaving: arriving.map(\.row), arriving: leaving.map(\.row)))
     }
 
-    /// Returns a section's index before the stage. `nil` if the stage inserts the section.
+    /// Returns the index before the stage of the section that is at an index after it. `nil` if the stage inserts the
+    /// section.
     private func preceding(section: Int) -> Int? {
         guard !insertSections.contains(where: { $0.at == section }) else { return nil }
         if let move = moveSections.first(where: { $0.to == section }) { return move.from }
@@ -74,7 +77,8 @@ extension BatchUpdate.Stage {
             arriving: deleteSections + moveSections.map(\.from))
     }
 
-    /// Returns a section's index after the stage. `nil` if the stage deletes the section.
+    /// Returns the index after the stage of the section that was at an index before it. `nil` if the stage deletes the
+    /// section.
     fileprivate func following(section: Int) -> Int? {
         guard section >= 0, section < RowPieces.endless, !deleteSections.contains(section) else { return nil }
         if let move = moveSections.first(where: { $0.from == section }) { return move.to }
@@ -83,15 +87,16 @@ extension BatchUpdate.Stage {
             arriving: insertSections.map(\.at) + moveSections.map(\.to))
     }
 
-    /// Returns the new index of an element that stays in a list. `leaving` are indexes before the stage, `arriving`
-    /// indexes after it.
+    /// Returns the new index of an element that stays in a list while others leave and arrive. `leaving` contains
+    /// indexes before the stage, `arriving` indexes after it.
     private static func following(_ index: Int, leaving: [Int], arriving: [Int]) -> Int {
         var place = index - Set(leaving).count { $0 >= 0 && $0 < index }
         for arrival in arriving.sorted() where arrival <= place { place += 1 }
         return place
     }
 
-    /// Returns the index paths, after the stage, of the rows with an id that are inserted alone or with a section.
+    /// Returns the index paths, after the stage, of the rows with a given id that the stage inserts. It inserts them
+    /// alone, or with an inserted or reloaded section.
     fileprivate func arrivals(of id: RowID) -> [RowPath] {
         var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
         for (at, section) in insertSections {

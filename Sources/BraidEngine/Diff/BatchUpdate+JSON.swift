@@ -1,14 +1,14 @@
-// The update's wire format. Members are in the contract's order, and empty lists are omitted.
+// The JSON format of updates. Members are in the order that the HTTP contract defines, and empty lists are omitted.
 extension BatchUpdate {
-    /// The update's wire form: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. Empty lists are left
-    /// out.
+    /// The update as JSON: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. A stage's empty lists are
+    /// omitted.
     public var json: JSONText {
         json("stages") { writer in
             for stage in stages { stage.write(to: &writer) }
         }
     }
 
-    /// The update's sequential wire form, with `operations` in place of `stages`; see ``sequential()``.
+    /// The update as JSON with `operations`, to be applied one by one, in place of `stages`; see ``sequential()``.
     public var sequentialJSON: JSONText {
         json("operations") { writer in
             for operation in sequential() { operation.write(to: &writer) }
@@ -54,7 +54,7 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Writes the stage without its empty lists.
+    /// Writes the stage as a JSON object without the lists that are empty.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.list("deleteSections", deleteSections) { $0.value($1) }
@@ -72,7 +72,8 @@ extension BatchUpdate.Stage {
 }
 
 extension TableOperation {
-    /// Writes an object with one member that is named after the operation, such as `{"deleteRow": [0,3]}`.
+    /// Writes the operation as a JSON object with one member that is named after the operation, such as `{"deleteRow":
+    /// [0,3]}`.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         switch self {
@@ -111,7 +112,7 @@ extension TableOperation {
     }
 }
 
-// Encoding of the parts of operations.
+// Encoding of the parts of an update's operations.
 extension JSONWriter {
     fileprivate mutating func list<Element>(
         _ name: StaticString, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void
@@ -123,7 +124,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes `[section, row]`.
+    /// Writes an index path as the JSON array `[section, row]`.
     mutating func value(_ path: RowPath) {
         beginArray()
         value(path.section)

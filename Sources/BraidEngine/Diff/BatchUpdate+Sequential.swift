@@ -1,23 +1,25 @@
-/// One operation of an update for clients that change one thing at a time (RecyclerView, NSTableView, the DOM).
+/// One operation of an update, for clients that change one row or section at a time (RecyclerView, NSTableView, the
+/// DOM).
 ///
-/// Indexes count in the table as the operations before this one left it. The `to` of a move counts after the row or
-/// section has been taken out.
+/// An operation's indexes refer to the table as the operations before it left it. The `to` of a move is an index in the
+/// list without the moved row or section.
 public enum TableOperation: Sendable {
     /// Deletes the section at an index, with its rows.
     case deleteSection(Int)
-    /// Inserts a section, with its rows, before the section at an index.
+    /// Inserts a section, with its rows, so that it gets the given index.
     case insertSection(at: Int, Section)
-    /// Moves a section, with its rows. `to` counts without the section.
+    /// Moves a section, with its rows. `to` is an index in the list without the moved section.
     case moveSection(from: Int, to: Int)
-    /// Replaces a section with new content. The old rows and the new rows are not matched.
+    /// Replaces a section's whole content, including its rows. The old rows and the new rows are not matched.
     case reloadSection(at: Int, Section)
-    /// Changes a section's header, footer or `movesTo`, without its rows.
+    /// Changes a section's header, footer or `movesTo`. The section's rows stay as they are.
     case updateSection(BatchUpdate.SectionUpdate)
     /// Deletes the row at an index path.
     case deleteRow(RowPath)
-    /// Inserts a row at an index path.
+    /// Inserts a row so that it gets the given index path.
     case insertRow(at: RowPath, Row)
-    /// Moves a row. `to` counts without the row. The row is set if its content changed without a visual reload.
+    /// Moves a row. `to` is an index path in the table without the moved row. The `Row` is the new content, or `nil`
+    /// unless the content changed without a visual reload.
     case moveRow(from: RowPath, to: RowPath, Row?)
     /// Replaces the content of a row, with a visual reload of its cell.
     case reloadRow(at: RowPath, Row)
@@ -26,7 +28,8 @@ public enum TableOperation: Sendable {
 }
 
 extension BatchUpdate {
-    /// Returns the update's change as operations, one after another: as many operations as the stages contain.
+    /// Returns the update as single operations to apply one after another. There are as many operations as in all
+    /// stages together.
     ///
     /// The result is meaningless if ``applied(to:)`` would refuse the update.
     ///
@@ -37,10 +40,10 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Returns the stage's operations in an order in which indexes are easy to adapt. Reloads and updates of content
-    /// come first, while every index is still the index before the stage. Operations on rows follow: deletes from the
-    /// last to the first, moves, and inserts from the first to the last. Operations on sections come last, in the same
-    /// order: deletes, moves, inserts.
+    /// Returns the stage's operations in an order that keeps their indexes easy to compute. Reloads and updates of
+    /// content come first, while every index is still the index before the stage. Operations on rows follow: deletes
+    /// from the last to the first, moves, and inserts from the first to the last. Operations on sections come last, in
+    /// the same order: deletes, moves, inserts.
     fileprivate func sequential() -> [TableOperation] {
         var operations: [TableOperation] = []
         operations += reloadSections.map { .reloadSection(at: $0.at, $0.section) }
@@ -68,8 +71,8 @@ extension BatchUpdate.Stage {
 
     private func arrangeRows(_ operations: inout [TableOperation]) {
         guard !deleteRows.isEmpty || !insertRows.isEmpty || !moveRows.isEmpty else { return }
-        // Sections are arranged after rows. Rows therefore arrive in staying sections, which still have their old
-        // indexes.
+        // Sections are moved, inserted and deleted after the rows. Rows therefore arrive in staying sections, which
+        // still have their old indexes.
         let origins = OriginsOfSections(self)
         var leaving: [Int: [Int]] = [:], arriving: [Int: [Int]] = [:]
         for path in deleteRows { leaving[path.section, default: []].append(path.row) }
@@ -100,7 +103,7 @@ extension BatchUpdate.Stage {
     }
 }
 
-/// Maps the index of a staying section after a stage to its index before the stage.
+/// Maps the index that a staying section has after a stage to its index before the stage.
 private struct OriginsOfSections {
     private let leaving: [Int]
     private let arriving: [Int]
@@ -110,14 +113,14 @@ private struct OriginsOfSections {
         arriving = (stage.insertSections.map(\.at) + stage.moveSections.map(\.to)).sorted()
     }
 
-    /// Returns the section's index before the stage. O(log sections).
+    /// Returns the index before the stage of a staying section. O(log sections).
     subscript(after: Int) -> Int {
         let rank = after &- arriving.countBelow(after)
         return rank &+ leaving.countOfThoseBefore(stayer: rank)
     }
 }
 
-/// Indexes in one list while elements leave it and arrive in it one at a time.
+/// Computes indexes in a list while its elements leave and arrive one at a time.
 ///
 /// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
 /// order of all elements that are ever in the list. A mover's index minus its rank is the number of staying elements
@@ -129,8 +132,8 @@ private struct MovingPlaces {
     private let slots: MoverSlots
     private var presence: [Int]
 
-    /// Creates the list. `leaving` are indexes before any element has left. `arriving` are indexes after all elements
-    /// have arrived.
+    /// Creates the computation. `leaving` contains indexes before any element has left. `arriving` contains indexes
+    /// after all elements have arrived.
     init(leaving: [Int], arriving: [Int]) {
         self.leaving = leaving.sorted()
         self.arriving = arriving.sorted()
@@ -139,7 +142,8 @@ private struct MovingPlaces {
         for slot in slots.leaving { change(slot, by: 1) }
     }
 
-    /// Removes the element that was at `index` before any element left. Returns its present index.
+    /// Removes the element that was at `index` before any element left. Returns the element's index at the time of its
+    /// removal.
     mutating func leave(_ index: Int) -> Int {
         let rank = leaving.countBelow(index)
         let slot = slots.leaving[rank]

@@ -1,16 +1,17 @@
 extension BatchUpdate {
-    /// Computes the same update as ``init(from:to:)``, with notes of the touched rows to make the computation cheaper.
+    /// Computes the same update as ``init(from:to:)``. Notes of the rows that a command touched make the computation
+    /// cheaper.
     ///
     /// Notes cannot make the update wrong. Parts that the snapshots do not share are compared, so a changed row without
-    /// a note is found, too. If ids do not fit the notes, the section is diffed in full. A missing note only costs
-    /// time. Ids must be unique within their sections.
+    /// a note is found, too. If a section's ids do not fit the notes, the section is diffed in full. A missing note
+    /// only costs time. Ids must be unique within their sections.
     ///
     /// - Complexity: O(sections), and O(k log k + k log rows) for k touched rows.
     public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
         try self.init(from: old, to: new, touched: touched, staying: { _ in nil })
     }
 
-    /// Computes the update for callers that know which rows without ids are the same before and after.
+    /// Computes the update for callers that know which rows without ids are the same rows in both snapshots.
     ///
     /// - Parameter staying: returns the rows that stay in a section without ids, as ascending stretches of displayed
     ///   rows. If `staying` returns `nil`, the section's rows are compared by their indexes.
@@ -22,8 +23,8 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches the rows that were not touched and leaves the rest to `matching`. If the rows do not fit the notes,
-    /// returns false and changes nothing.
+    /// Matches a section's rows that the command did not touch, and leaves the others to `matching`. If the rows do not
+    /// fit the notes, returns false and leaves `found` unchanged.
     func follow(
         _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) -> Bool {

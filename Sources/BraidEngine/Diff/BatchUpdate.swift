@@ -1,23 +1,24 @@
-/// The change between two revisions, as stages of UITableView-style operations.
+/// The change of a session's table between two revisions, as stages of UITableView-style operations.
 ///
-/// **Index spaces** of a stage: deletes, reloads, updates and the `from` of moves count in the table *before* the
-/// stage; inserts and the `to` of moves count *after* it.
-/// Source: the wire contract, "Update"; `UITableView.performBatchUpdates`.
+/// **Index spaces** of a stage: the indexes of deletes, reloads and updates and the `from` of moves refer to the table
+/// *before* the stage. The indexes of inserts and the `to` of moves refer to the table *after* it. Source: the wire
+/// contract, "Update"; `UITableView.performBatchUpdates`.
 public struct BatchUpdate: Sendable {
-    /// The revision that the update starts from.
+    /// The revision of the table to which the update is applied.
     public var from: Int
-    /// The revision that the update leads to.
+    /// The revision of the table after the update.
     public var to: Int
-    /// The stages, applied one after the other. Empty if no row or section changed.
+    /// The update's stages, to be applied one after the other. Empty if no row or section changed.
     public var stages: [Stage]
-    /// The number of displayed rows after the update.
+    /// The number of displayed rows in all sections after the update.
     public var totalRowCount: Int
-    /// The state after the update. `nil` if it did not change.
+    /// The session's state after the update. `nil` if the state did not change.
     public var state: JSONText?
-    /// The empty state after the update, `null` if none is shown any more. `nil` if it did not change.
+    /// What a client shows for an empty table after the update: the snapshot's `empty`. JSON `null` if it is no longer
+    /// shown, `nil` if it did not change.
     public var empty: JSONText?
 
-    /// Creates an update from its parts. `applied(to:)` checks it.
+    /// Creates an update from its parts, without checking them. `applied(to:)` checks them.
     public init(
         from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSONText? = nil, empty: JSONText? = nil
     ) {
@@ -29,30 +30,34 @@ public struct BatchUpdate: Sendable {
         self.empty = empty
     }
 
-    /// Whether nothing changed that a client shows.
+    /// Whether the update changes nothing that a client shows: it has no stages, and neither `state` nor `empty`
+    /// changed.
     public var isEmpty: Bool { stages.isEmpty && state == nil && empty == nil }
 
-    /// The operations of one `performBatchUpdates`. Indexes count from 0 among the displayed sections and rows.
+    /// The operations that a view performs in one `performBatchUpdates`. Indexes count from 0 among the displayed
+    /// sections and rows.
     public struct Stage: Sendable {
-        /// The indexes of deleted sections, before the stage. Deleting a section also deletes its rows.
+        /// The indexes, before the stage, of the sections to delete. Deleting a section also deletes its rows.
         public var deleteSections: [Int] = []
-        /// The inserted sections with their rows, and their indexes after the stage.
+        /// The sections to insert, with their rows and their indexes after the stage.
         public var insertSections: [(at: Int, section: Section)] = []
-        /// The moved sections, with their rows: `from` before the stage, `to` after it.
+        /// The sections to move, with their rows: `from` is the index before the stage, `to` the index after it.
         public var moveSections: [(from: Int, to: Int)] = []
-        /// The sections whose whole content is replaced, with their indexes before the stage.
+        /// The sections whose whole content, including rows, is replaced, with their indexes before the stage.
         public var reloadSections: [(at: Int, section: Section)] = []
-        /// The sections whose header, footer or `movesTo` changed.
+        /// The sections whose header, footer or `movesTo` changed, but that are not reloaded.
         public var updateSections: [SectionUpdate] = []
-        /// The index paths of deleted rows, before the stage.
+        /// The index paths, before the stage, of the rows to delete.
         public var deleteRows: [RowPath] = []
-        /// The inserted rows and their index paths after the stage.
+        /// The rows to insert, with their index paths after the stage.
         public var insertRows: [PlacedRow] = []
-        /// The moved rows, within their section or to another one.
+        /// The rows to move, within their section or to another section.
         public var moveRows: [MovedRow] = []
-        /// The rows whose content changed, with a visual reload. The rows' index paths count before the stage.
+        /// The rows whose content changed and whose cells are visually reloaded. The rows' index paths are those before
+        /// the stage.
         public var reloadRows: [PlacedRow] = []
-        /// The rows whose content changed, without a visual reload. The rows' index paths count before the stage.
+        /// The rows whose content changed but whose cells are not visually reloaded. The rows' index paths are those
+        /// before the stage.
         public var updateRows: [PlacedRow] = []
 
         /// Creates a stage without operations.
@@ -66,30 +71,31 @@ public struct BatchUpdate: Sendable {
         }
     }
 
-    /// A row and its index path. The list that contains it defines whether the path counts before or after the stage.
+    /// A row and its index path. The list that contains the value defines whether the path is one before or after the
+    /// stage.
     public struct PlacedRow: Sendable {
-        /// The row's index path.
+        /// The row's index path, before the stage for a reload or update, and after it for an insert.
         public var at: RowPath
         /// The row's content after the stage.
         public var row: Row
 
-        /// Creates a placed row.
+        /// Creates a row with its index path.
         public init(at: RowPath, row: Row) {
             self.at = at
             self.row = row
         }
     }
 
-    /// A row that moves, within its section or to another one.
+    /// A row that a stage moves, within its section or to another section.
     public struct MovedRow: Sendable {
-        /// The row's index path before the stage.
+        /// The moved row's index path before the stage.
         public var from: RowPath
-        /// The row's index path after the stage.
+        /// The moved row's index path after the stage.
         public var to: RowPath
-        /// The row's new content, if it changed and the change needs no visual reload. `nil` otherwise.
+        /// The moved row's new content, if the content changed without a visual reload. `nil` otherwise.
         public var row: Row?
 
-        /// Creates a moved row.
+        /// Creates the move of a row, with the row's new content if it changed.
         public init(from: RowPath, to: RowPath, row: Row? = nil) {
             self.from = from
             self.to = to
@@ -97,18 +103,19 @@ public struct BatchUpdate: Sendable {
         }
     }
 
-    /// The changed facts of a section whose rows stay. `nil` means unchanged, JSON `null` means removed.
+    /// The changed header, footer and `movesTo` of a section whose rows stay. `nil` means unchanged, JSON `null` means
+    /// removed.
     public struct SectionUpdate: Sendable {
         /// The section's index before the stage.
         public var at: Int
-        /// The new header.
+        /// The section's new header. `nil` if unchanged, JSON `null` if the section has none any more.
         public var header: JSONText?
-        /// The new footer.
+        /// The section's new footer. `nil` if unchanged, JSON `null` if the section has none any more.
         public var footer: JSONText?
-        /// The new targets of moves. JSON `null` if rows may no longer move.
+        /// Where the section's rows may now move. `nil` if unchanged, JSON `null` if the rows may no longer move.
         public var movesTo: JSONText?
 
-        /// Creates a section's update.
+        /// Creates an update of a section's header, footer or `movesTo`.
         public init(at: Int, header: JSONText? = nil, footer: JSONText? = nil, movesTo: JSONText? = nil) {
             self.at = at
             self.header = header

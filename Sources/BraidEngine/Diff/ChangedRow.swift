@@ -1,9 +1,9 @@
-/// A row that is in both snapshots with different JSON.
+/// A row that is in both compared snapshots, with different JSON.
 struct ChangedRow {
     let oldPlace: UInt64
     let newPlace: UInt64
     private let reference: RowView
-    /// Whether the cell shows something else and the client should reload it.
+    /// Whether the row's cell shows something else, so that the client should visually reload the cell.
     var needsReload: Bool
 
     @inline(__always) var old: RowPath { RowPath(place: oldPlace) }
@@ -17,7 +17,7 @@ struct ChangedRow {
         self.needsReload = needsReload
     }
 
-    /// Creates a change, or returns `nil` if nothing changed.
+    /// Creates the change of a row from its old and new content, or returns `nil` if they are equal.
     @inline(__always)
     init?(_ before: RowView, _ after: RowView, old: RowPath, new: RowPath) {
         if before.isSame(as: after) { return nil }
@@ -28,11 +28,11 @@ struct ChangedRow {
     }
 }
 
-/// An unowned view of a row. The row's snapshot, or the updates that are folded, must keep the row alive during the
-/// diff. Counting references to rows would take longer than comparing them. The memory layout is that of `Row`.
+/// An unowned reference to a row. The row's snapshot, or the updates that are folded, must keep the row alive during
+/// the diff. Counting references to rows would take longer than comparing them. The memory layout is that of `Row`.
 struct RowView {
     let marks: RowMarks
-    /// The bits of the row's reference to its content. The reference is not counted.
+    /// The bits of the row's reference to its content. The view does not count as a reference to the content.
     private let content: UInt
 
     @inline(__always)
@@ -49,14 +49,14 @@ struct RowView {
     @inline(__always)
     func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
 
-    /// Returns whether two views are of the same row, whatever the row shows. False for rows without ids.
+    /// Returns whether two views refer to rows with the same id, whatever the rows show. False for rows without ids.
     @inline(__always)
     func hasSameID(as other: RowView) -> Bool {
         marks.idHash == other.marks.idHash && marks.idHash != 0
             && (isSame(as: other) || withRow { mine in other.withRow { mine.content.hasSameID(as: $0.content) } })
     }
 
-    /// Returns whether the cell shows the same in both rows. Properties such as `movable` may differ.
+    /// Returns whether a cell would show the same for both rows. Properties such as `movable` may differ.
     @inline(__always)
     func looksSame(as other: RowView) -> Bool {
         marks.shown.content == other.marks.shown.content
@@ -65,7 +65,7 @@ struct RowView {
 }
 
 extension UnsafeBufferPointer<Row> {
-    /// Calls a closure with the rows, without counting references to them.
+    /// Calls a closure with unowned views of the rows, so that no references to the rows are counted.
     @inline(__always)
     func withReferences<Result>(_ body: (UnsafeBufferPointer<RowView>) -> Result) -> Result {
         withMemoryRebound(to: RowView.self, body)

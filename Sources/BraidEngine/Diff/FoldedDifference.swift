@@ -1,21 +1,21 @@
-/// The difference between the table before the first update and the table after the last one, computed from a folded
-/// table.
+/// The difference between the table before the first of several updates and the table after the last one. It is
+/// computed from a folded table, that is, from the updates alone.
 ///
 /// Adjacent sections that no update touched count as one section in the folded difference. `stages` converts the
-/// indexes back. O(n log n) for n pieces and rows of inserted sections.
+/// indexes to real ones. O(n log n) for n pieces and rows of inserted sections.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
-    /// The sections after the last update.
+    /// The table's sections after the last update, in order.
     private let order: [FoldedTable.SectionPiece]
-    /// For each section before the first update, in folded indexes, the number of sections that it represents.
+    /// For each folded section before the first update, the number of real sections that it represents.
     private var counts: [Int] = []
-    /// For each section in `FoldedTable.named`, the folded index before the first update, or -1 if the section was
-    /// inserted.
+    /// For each section in `FoldedTable.named`, its folded index before the first update. -1 if an update inserted the
+    /// section.
     private var oldPlaces: [Int]
-    /// For each section in `FoldedTable.named`, the rows after the last update. Empty if the section was deleted.
+    /// For each section in `FoldedTable.named`, its rows after the last update. Empty if an update deleted the section.
     private var rows: [[FoldedTable.RowPiece]]
-    /// Whether a reloaded section is deleted and inserted instead. The replacement is necessary if a row whose content
-    /// is unknown moves into or out of the section.
+    /// For each section in `FoldedTable.named`, whether it is deleted and inserted instead of reloaded. This is
+    /// necessary if a row whose content is unknown moves into or out of the section.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 
@@ -30,7 +30,7 @@ struct FoldedDifference: ~Copyable {
         compareSections()
     }
 
-    /// Returns the fewest stages that the rules allow, with real section indexes.
+    /// Returns the difference as the fewest stages that the rules of updates allow, with real section indexes.
     consuming func stages() -> [BatchUpdate.Stage] {
         var counts = counts
         return difference.stages().map { $0.countingOut(&counts) }
@@ -104,8 +104,8 @@ struct FoldedDifference: ~Copyable {
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
-    /// Returns an inserted or reloaded section with the rows whose content is known. Rows with unknown content move
-    /// into the section.
+    /// Returns an inserted or reloaded section with those of its rows whose content is known. Adds a move into the
+    /// section for each row with unknown content.
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
@@ -166,7 +166,7 @@ struct FoldedDifference: ~Copyable {
 private struct Comparison {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The rows that move out of a compared section into an inserted or reloaded one.
+    /// The old index paths of the rows that move out of a compared section into an inserted or reloaded one.
     var leaving: Set<RowPath> = []
 
     mutating func match(_ old: RowPath, _ new: RowPath, count: Int) {
@@ -181,16 +181,16 @@ private struct Comparison {
     }
 }
 
-/// A row from before the first update that was deleted and inserted again.
+/// A row from before the first update that an update deleted and a later one inserted again.
 private struct ReturnedRow {
     var origin: FoldedTable.Origin
     var needsReload: Bool
 }
 
 extension FoldedDifference {
-    /// Returns the inserted rows, by index path, that have the id of a deleted row. A row of the same section is
-    /// preferred. For a row of another section, the id must be left over exactly once on both sides, as in the diff of
-    /// snapshots.
+    /// Returns the inserted rows, by index path, that have the id of a deleted row. A deleted row of the same section
+    /// is preferred. A row of another section is matched only if the id is left over exactly once on both sides, as in
+    /// the diff of snapshots.
     private func returnedRows() -> [RowPath: ReturnedRow] {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {

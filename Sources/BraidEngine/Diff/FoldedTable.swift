@@ -1,25 +1,25 @@
 /// A table that is only known through updates. Rows and sections from before the first update are known by their
 /// indexes. Inserted rows and sections are known by their content.
 ///
-/// A list of unknown length is treated as endless, so no index of an update is beyond its end. An operation costs
-/// O(log operations).
+/// A list of unknown length is treated as endless, so no index of an update is beyond its end. Applying an operation
+/// costs O(log operations).
 struct FoldedTable {
-    /// A section that an operation mentioned or inserted.
+    /// A section that an update's operation mentioned or inserted.
     struct Named {
-        /// The index before the first update. `nil` if an update inserted the section.
+        /// The section's index before the first update. `nil` if an update inserted the section.
         let place: Int?
-        /// The section without its rows, if an update inserted or reloaded it. `nil` otherwise.
+        /// The section's content except its rows, if an update inserted or reloaded the section. `nil` otherwise.
         var known: Section?
-        /// The changed facts, if `known` is `nil`.
+        /// The section's changed header, footer and `movesTo`, while `known` is `nil`.
         var update = BatchUpdate.SectionUpdate(at: -1)
         var isGone = false
         var rows: Rope<RowPiece>
     }
 
     enum SectionPiece: RopePiece {
-        /// Adjacent sections that no update touched. `place` is the first one's index before the first update.
+        /// Adjacent sections that no update touched. `place` is the index of the first of them before the first update.
         case untouched(place: Int, count: Int)
-        /// An index in `named`.
+        /// A single section that an update touched, by its index in `named`.
         case named(Int)
 
         var count: Int {
@@ -44,10 +44,10 @@ struct FoldedTable {
     enum RowPiece: RopePiece {
         /// Rows that were adjacent before the first update and whose content is unknown.
         case before(Origin, count: Int)
-        /// A row from before the first update, with its present content.
+        /// A row from before the first update, with its content after the updates so far.
         case changed(Origin, Row, needsReload: Bool)
         case came(Row)
-        /// Some of the rows that were inserted with a section.
+        /// Some of the rows that were inserted together with a section, or that a reload gave the section.
         case brought(PersistentList<Row>, start: Int, count: Int)
 
         var count: Int {
@@ -71,7 +71,7 @@ struct FoldedTable {
             }
         }
 
-        /// The content of a single row, or of a piece's first row. `nil` if no update contained it.
+        /// The content of a single row, or of a piece's first row. `nil` if no update contained the row's content.
         var content: Row? {
             switch self {
             case .before: nil
@@ -80,7 +80,7 @@ struct FoldedTable {
             }
         }
 
-        /// Sets the content of a single row.
+        /// Replaces the content of a piece that is a single row.
         mutating func change(to row: Row, needsReload: Bool) {
             switch self {
             case .before(let origin, _): self = .changed(origin, row, needsReload: needsReload)
@@ -93,11 +93,11 @@ struct FoldedTable {
 
     private(set) var named: [Named] = []
     private(set) var order = Rope(SectionPiece.untouched(place: 0, count: RowPieces.endless))
-    /// The deleted rows from before the first update whose content was known.
+    /// The rows from before the first update that were deleted after an update had made their content known.
     private(set) var deleted: [(origin: Origin, row: Row, needsReload: Bool)] = []
 
-    /// Applies one stage. Throws if the stage contradicts the known facts of the table: an index that is negative, used
-    /// twice, or beyond the end of a list of known length, or a row that becomes another row.
+    /// Applies one stage of an update. Throws if the stage contradicts what is known of the table. For example, an
+    /// index is negative, used twice or beyond the end of a list of known length, or a row becomes another row.
     mutating func apply(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
         try changeContent(stage)
         let arrivals = try takeRows(stage)
@@ -135,7 +135,8 @@ struct FoldedTable {
         if !isThere { throw UpdateFault(detail: "there is no row \(path) to be changed") }
     }
 
-    /// Removes rows from the last to the first. Returns the rows that move or are inserted, ascending by their targets.
+    /// Removes the stage's deleted and moved rows, from the last to the first. Returns the rows that the stage moves or
+    /// inserts, ascending by their targets.
     private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(UpdateFault) -> [(path: RowPath, piece: RowPiece)]
     {
         var arrivals: [(path: RowPath, piece: RowPiece)] = stage.insertRows.map { ($0.at, .came($0.row)) }
@@ -193,7 +194,8 @@ struct FoldedTable {
         }
     }
 
-    /// Returns the position in `named` of the section that is at an index now. Adds the section if necessary.
+    /// Returns the position in `named` of the section that is at an index after the operations so far. Adds the section
+    /// to `named` if necessary.
     private mutating func section(_ place: Int) throws(UpdateFault) -> Int {
         switch order.piece(at: place) {
         case .named(let index): return index
@@ -223,7 +225,7 @@ extension FoldedTable.Named {
         know(section)
     }
 
-    /// Sets all facts that an update's copy of the section contains.
+    /// Sets everything about the section that an update's copy of it contains, including its rows.
     fileprivate mutating func know(_ section: Section) {
         rows = section.rows.isEmpty ? Rope() : Rope(.brought(section.rows, start: 0, count: section.rows.count))
         known = section
@@ -243,7 +245,7 @@ extension FoldedTable.Named {
 }
 
 extension FoldedTable.RowPiece {
-    /// Sets a row's content. Throws if the row is known to be another row.
+    /// Replaces a row's content. Throws if the row is known to have another id.
     fileprivate mutating func change(to row: Row, needsReload: Bool, at path: RowPath) throws(UpdateFault) {
         if let content, content.id != row.id {
             throw UpdateFault(detail: "the row \(path), \(content.json), is changed to another row, \(row.json)")

@@ -1,10 +1,11 @@
-/// Rows that are side by side both before and after. The starts are indexes in the old and in the new snapshot.
+/// A run of rows that are neighbours, in the same order, in both snapshots. It contains its start in the old snapshot
+/// and its start in the new one.
 struct MatchedRun {
-    /// The place of the first row before and after, see `RowPath.place`.
+    /// The index path of the run's first row in the old and in the new snapshot, as one number; see `RowPath.place`.
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
-    /// Whether the rows move, which is only known after all runs are found.
+    /// Whether the update moves the run's rows. This is only known after all runs are found.
     var isMoved = false
 
     @inline(__always)
@@ -22,14 +23,14 @@ struct MatchedRun {
     @inline(__always) var newStart: Int { RowPath(place: newPlace).row }
     @inline(__always) var newEnd: Int { newStart + count }
 
-    /// Returns whether another run's rows follow directly after this run's rows, both in the old and in the new
-    /// snapshot.
+    /// Returns whether another run's rows directly follow this run's rows, both in the old and in the new snapshot.
     @inline(__always)
     func isFollowed(by run: MatchedRun) -> Bool {
         newPlace + UInt64(count) == run.newPlace && oldPlace + UInt64(count) == run.oldPlace
     }
 
-    /// Joins runs that follow each other on both sides. The runs must be in order of their new places.
+    /// Joins runs that directly follow each other in both snapshots. The runs must be in order of their places in the
+    /// new snapshot.
     static func join(_ runs: inout ContiguousArray<MatchedRun>) {
         var last = 0
         for position in runs.indices.dropFirst() {
@@ -43,13 +44,14 @@ struct MatchedRun {
         if last + 1 < runs.count { runs.removeLast(runs.count - last - 1) }
     }
 
-    /// Extends the run by the next row in the old and in the new snapshot.
+    /// Extends the run by the next row, which must follow it in both snapshots.
     @inline(__always)
     mutating func extend() { rowCount += 1 }
 }
 
 extension RowPath {
-    /// The index path as one number. The numbers have the same order as the index paths.
+    /// The index path as one number, with the section in the upper 32 bits and the row in the lower 32. The numbers
+    /// have the same order as the index paths.
     @inline(__always)
     var place: UInt64 { UInt64(truncatingIfNeeded: section) << 32 | UInt64(truncatingIfNeeded: row) }
 
@@ -57,24 +59,26 @@ extension RowPath {
     init(place: UInt64) { self.init(section: Int(place >> 32), row: Int(place & 0xFFFF_FFFF)) }
 }
 
-/// The rows that are known to be the same before and after, and the rows among them whose content changed.
+/// The rows that a diff has found in both snapshots, and those of them whose content changed.
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The number of leading runs that were found side by side. The later runs were matched by id.
+    /// The number of runs, at the start of `runs`, that were found by comparing the snapshots side by side. The later
+    /// runs were matched by id.
     var stayingCount = 0
-    /// For each new section, its index in the old table.
+    /// For each section of the new snapshot, its index in the old snapshot.
     let oldSections: [Int]
 
     init(oldSections: [Int]) {
         self.oldSections = oldSections
-        // A first capacity avoids several reallocations for the first few elements.
+        // An initial capacity avoids several reallocations for the first few runs.
         runs.reserveCapacity(8)
     }
 
     var staying: ArraySlice<MatchedRun> { runs[..<stayingCount] }
 
-    /// Adds two entries that are the same row. Consecutive calls with neighbouring rows extend one run.
+    /// Records that two entries, one of each snapshot, are the same row. Consecutive calls with neighbouring rows
+    /// extend one run.
     @inline(__always)
     mutating func add(_ before: RowEntry, _ after: RowEntry) {
         let old = RowPath(section: oldSections[Int(before.section)], row: before.index)

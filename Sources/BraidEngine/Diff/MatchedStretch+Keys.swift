@@ -1,6 +1,6 @@
 // Rows without ids are identified by their keys in the stored table.
 extension MatchedStretch {
-    /// Returns the longest sequence of rows that are in both lists in the same order.
+    /// Returns a longest sequence of stored rows that are in both lists in the same order, as stretches of neighbours.
     ///
     /// - Complexity: O(n log n) for the n rows between the first and the last difference, plus O(log rows) to find the
     ///   first and the last difference.
@@ -31,7 +31,8 @@ extension MatchedStretch {
         return stretches
     }
 
-    /// Returns the longest sequence of keys that are in both lists in the same order. O(n log n).
+    /// Returns a longest sequence of row keys that are in both lists in the same order, as stretches of neighbours. O(n
+    /// log n).
     static func matching(_ old: [Int], _ new: [Int]) -> [MatchedStretch] {
         var oldPlaces: [Int: Int] = [:]
         for (place, key) in old.enumerated() { oldPlaces[key] = place }
@@ -50,7 +51,8 @@ extension MatchedStretch {
 }
 
 extension RowComparison {
-    /// Matches the rows of ascending stretches and finds the rows whose content changed.
+    /// Matches the rows of ascending stretches, which are known to be in both snapshots, and finds those whose content
+    /// changed.
     func follow(_ stretches: [MatchedStretch], _ found: inout MatchedRows) {
         for stretch in stretches {
             var passed = 0

@@ -1,4 +1,5 @@
-/// Rows that are side by side both before and after, by their indexes in two lists.
+/// A stretch of rows that are neighbours, in the same order, in two lists. `old` and `new` are the indexes of the first
+/// row.
 struct MatchedStretch {
     var old: Int
     var new: Int
@@ -6,10 +7,11 @@ struct MatchedStretch {
 }
 
 extension RowMatching {
-    /// The distance between anchors in the list of old entries.
+    /// The distance between anchors, the old entries among which new entries are looked up: every sixteenth entry is an
+    /// anchor.
     private static var anchorDistance: Int { 16 }
 
-    /// Finds long stretches of entries that are side by side before and after.
+    /// Finds long stretches of entries that are neighbours, in the same order, before and after.
     ///
     /// The method looks up new entries among a few old entries, the anchors, and extends each match in both directions.
     /// The search gives up if it finds little, as in a shuffled list. The remaining entries are matched one by one.
@@ -24,7 +26,7 @@ extension RowMatching {
         }
         var isMatched = ContiguousArray(repeating: false, count: old.count - start.old)
         var stretches = ContiguousArray<MatchedStretch>()
-        // The new entries from `open` on are in no stretch.
+        // The new entries from the position `open` on belong to no stretch yet.
         var at = start.new, open = at
         var misses = 0
         let tolerance = max(64, (new.count - start.new) / 8)
@@ -55,8 +57,8 @@ extension RowMatching {
         return stretches
     }
 
-    /// Removes and returns long stretches of entries that are side by side before and after. Only looks at the entries
-    /// from two positions on, which must all be of one section. Throws `duplicateRowID`.
+    /// Removes long stretches of entries that are neighbours before and after, and returns the stretches. Only looks at
+    /// the entries from the two start positions on, which must all belong to one section. Throws `duplicateRowID`.
     mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal)
         -> ContiguousArray<MatchedStretch>
     {
@@ -70,7 +72,7 @@ extension RowMatching {
         return stretches
     }
 
-    /// Returns the entries without those in some ascending ranges.
+    /// Returns a copy of the entries without the entries in the given ascending ranges.
     private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>)
         -> ContiguousArray<RowEntry>
     {

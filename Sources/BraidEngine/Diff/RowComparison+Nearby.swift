@@ -1,9 +1,9 @@
 extension RowComparison {
-    /// The distance up to which `nearest` looks ahead for a row.
+    /// The maximum number of rows that `nearest` skips to find a matching row.
     private static var reach: Int { 8 }
 
-    /// Matches rows that are side by side in two ranges before and after, with little hashing. Leaves all other rows to
-    /// `matching`.
+    /// Matches rows that are neighbours in the old range and in the new range, with little hashing. Leaves all other
+    /// rows to `matching`.
     ///
     /// The method first matches rows that are in the same order and close to each other. If few rows are close, as in a
     /// shuffled list, the method looks for long stretches that moved.
@@ -33,14 +33,14 @@ extension RowComparison {
         }
     }
 
-    /// Matches rows that are in the same order, at most `reach` rows apart. Returns the indexes from which on no row
-    /// was matched.
+    /// Matches rows that are in the same order in both lists, with at most `reach` other rows before each. Returns the
+    /// indexes, in both lists, from which on no row was matched.
     private func matchNearby(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
     ) throws(Refusal) -> (old: Int, new: Int) {
         var at = (old: oldRange.lowerBound, new: newRange.lowerBound)
-        // The first rows that are neither in a run nor passed to `matching`.
+        // The indexes of the first rows that are neither in a run nor passed to `matching`.
         var open = at
         var misses = 0
         var oldAhead = PersistentList.Window(old), newAhead = PersistentList.Window(new)
@@ -70,8 +70,8 @@ extension RowComparison {
         return open
     }
 
-    /// Returns the smallest number of rows to skip, in one of the lists, after which the next rows are the same. `nil`
-    /// if no number within reach fits. The ranges must not be empty.
+    /// Returns the smallest number of rows to skip, in one of the two lists, so that the next rows are the same row.
+    /// `nil` if skipping up to `reach` rows does not help. The ranges must not be empty.
     private static func nearest(
         _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
         _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>

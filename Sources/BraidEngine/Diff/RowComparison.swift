@@ -1,9 +1,9 @@
-/// Compares two lists of rows side by side, from their starts or from their ends. Nodes that both lists share are
-/// skipped: after an edit of one row, comparing all rows costs O(log rows).
+/// Compares a section's old and new rows pair by pair, from the starts or from the ends of the lists. Tree nodes that
+/// both lists share are skipped: after an edit of one row, comparing all rows costs O(log rows).
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// Compared rows are known to be the same, unless their ids differ.
+        /// The caller knows that the compared rows are the same rows, unless their ids differ.
         case known
     }
 
@@ -13,8 +13,9 @@ struct RowComparison {
     let new: PersistentList<Row>
     var rule = Rule.sameID
 
-    /// Returns how many rows from `oldStart` and `newStart` on are the same, at most `limit`. Appends the same rows
-    /// whose content changed to `changes`. With the rule `samePlace`, stops at the first row that needs a reload.
+    /// Returns how many rows, from `oldStart` and `newStart` on, are the same rows in both lists, at most `limit`.
+    /// Appends those of them whose content changed to `changes`. With the rule `samePlace`, stops at the first row that
+    /// needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
         -> Int
     {
@@ -32,7 +33,8 @@ struct RowComparison {
         }
     }
 
-    /// Returns the number of same rows at the lists' ends, like `matchingPrefix` at their starts.
+    /// Returns how many rows at the ends of the two lists are the same rows. It works like `matchingPrefix`, which
+    /// compares the starts.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
@@ -73,8 +75,8 @@ struct RowComparison {
         _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
         _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
-        // Equal hashes count as equal ids, so that only the lists are read. If two ids ever had the same hash, the
-        // update would contain the whole new row.
+        // Equal hashes of ids count as equal ids, so that only the lists are read and not the ids. If two ids ever had
+        // the same hash, the update would contain the whole new row.
         if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0
         {
             return false
@@ -83,11 +85,12 @@ struct RowComparison {
             oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex),
             new: RowPath(section: newSection, row: newIndex))
         if let change {
-            // If many rows changed, mostly all rows changed. Growing the list fourfold copies the changes fewer times.
+            // If many rows changed, mostly all rows changed. Growing the list of changes fourfold copies it fewer
+            // times.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // One row that needs a reload is enough to reload the section. After a shift of the rows, every further row
-            // would be a change.
+            // In a section without ids, one row that needs a reload is enough to reload the section. After a shift of
+            // the rows, every further row would be a change.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true

@@ -1,7 +1,8 @@
 /// A row of one snapshot that has to be matched with a row of the other snapshot.
 struct RowEntry {
     private let row: RowView
-    /// The section's index in the new snapshot, for old rows too: sections are matched before their rows.
+    /// The index of the row's section in the new snapshot, even if the row is from the old one: sections are matched
+    /// before their rows.
     let section: Int32
     private var indexAndMark: UInt32
 
@@ -17,13 +18,13 @@ struct RowEntry {
 
     @inline(__always) var index: Int { Int(indexAndMark >> 1) }
 
-    /// Whether the same row was found in the other snapshot. A spare bit of the index stores the mark.
+    /// Whether this row was already found in the other snapshot. A spare bit of the index stores the mark.
     @inline(__always) var isMatched: Bool { indexAndMark & 1 != 0 }
 
     @inline(__always)
     mutating func markMatched() { indexAndMark |= 1 }
 
-    /// The row's id, which every entry has.
+    /// The row's id. Every row that has an entry has an id.
     var id: RowID { row.id ?? RowID("") }
 
     @inline(__always)
@@ -38,7 +39,7 @@ struct RowEntry {
     @inline(__always)
     func isTwin(of other: RowEntry) -> Bool { section == other.section && hasSameID(as: other) }
 
-    /// Adds a change if `before` and `after`, which are the same row, differ.
+    /// Appends a change to `changes` if the contents of `before` and `after`, which are the same row, differ.
     @inline(__always)
     static func compare(
         _ before: RowEntry, _ after: RowEntry, _ old: RowPath, _ new: RowPath,
@@ -49,7 +50,7 @@ struct RowEntry {
 }
 
 extension PersistentList<Row> {
-    /// Appends entries for the rows of a range. Throws if a row has no id.
+    /// Appends an entry for each row in a range of the list. Throws if a row has no id.
     func appendEntries(
         of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
     ) throws(Refusal) {

@@ -1,6 +1,6 @@
 extension RowMatching {
-    /// Checks that no entry has the id of a row that stayed in the same section. `match` has already compared the
-    /// entries with each other. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
+    /// Checks that no entry has the same id as a row that stayed in the entry's section. `match` has already compared
+    /// the entries with each other. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
     func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
         let stayed = found.staying.filter {
             !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked
@@ -10,7 +10,8 @@ extension RowMatching {
         for entry in self.old {
             isLookedAt[Int(entry.section)] = true
         }
-        // The matched new entries are among the old entries, so only the unmatched new entries are added.
+        // New entries with a match have the ids of old entries. The table therefore only needs the unmatched new
+        // entries.
         var left = RowTable(capacity: leftCount)
         for (position, entry) in self.new.enumerated() where !entry.isMatched {
             isLookedAt[Int(entry.section)] = true
@@ -33,7 +34,7 @@ extension RowMatching {
     }
 }
 
-// Faults of ids in a snapshot.
+// Refusals because of missing or repeated ids in a snapshot.
 extension Refusal {
     static func rowWithoutID(at index: Int, in section: SectionID) -> Refusal {
         Refusal(

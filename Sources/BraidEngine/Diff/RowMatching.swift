@@ -9,15 +9,16 @@
 struct RowMatching {
     var old: ContiguousArray<RowEntry> = []
     var new: ContiguousArray<RowEntry> = []
-    /// The positions in `old` by section and id. Empty for few entries, which are searched linearly.
+    /// A hash table of the positions in `old`, by section and id. Empty if there are few old entries, which are
+    /// searched linearly.
     private var oldTable = RowTable()
     /// The number of new entries that have no match in their own section.
     private(set) var leftCount = 0
 
-    /// The largest number of old entries that are searched linearly.
+    /// The largest number of old entries that are searched linearly instead of with a hash table.
     private static var few: Int { 8 }
 
-    /// Adds consecutive rows of the old snapshot. Throws if a row has no id.
+    /// Adds an entry for each row in a range of an old section. Throws if a row has no id.
     mutating func addOld(_ range: Range<Int>, of rows: PersistentList<Row>, in section: Int, _ id: SectionID)
         throws(Refusal)
     {
@@ -30,8 +31,8 @@ struct RowMatching {
         try rows.appendEntries(of: range, in: section, id, to: &new)
     }
 
-    /// Matches the entries and adds the pairs to `found`. The entries of each snapshot must be in the order of their
-    /// sections. Throws `duplicateRowID`.
+    /// Matches old and new entries by id, and adds the pairs to `found`. The entries of each snapshot must be in the
+    /// order of their sections. Throws `duplicateRowID`.
     mutating func match(in snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
         found.stayingCount = found.runs.count
         guard !new.isEmpty || !old.isEmpty else { return }
@@ -58,7 +59,8 @@ struct RowMatching {
         }
     }
 
-    /// Fills `oldTable`. Throws if two old entries of a section have the same id.
+    /// Checks the old entries, and fills the hash table `oldTable` if there are many. Throws if two old entries of a
+    /// section have the same id.
     private mutating func findTwins(_ snapshot: Snapshot) throws(Refusal) {
         if old.count > Self.few { oldTable = RowTable(capacity: old.count) }
         for position in old.indices {
@@ -95,7 +97,7 @@ struct RowMatching {
     }
 
     private func matchAcrossSections(_ snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
-        /// The entries of one id: the last new entry, and the old entry.
+        /// The unmatched entries of one id: the last new entry, and the old entry.
         struct Group {
             var lastNew: Int32
             var source: Int32 = -1

@@ -1,9 +1,9 @@
-// While stages are computed, adjacent sections to which nothing happens can count as one.
+// While stages are computed, adjacent sections that an update does not touch can count as one section.
 extension BatchUpdate.Stage {
-    /// Returns the stage with real section indexes.
+    /// Returns the stage with real section indexes instead of folded ones, in which several sections count as one.
     ///
-    /// - Parameter counts: for each section before the stage, the number of real sections that it represents. On
-    ///   return, `counts` contains the numbers for the sections after the stage.
+    /// - Parameter counts: for each folded section before the stage, the number of real sections that it represents. On
+    ///   return, `counts` contains the numbers for the folded sections after the stage.
     func countingOut(_ counts: inout [Int]) -> BatchUpdate.Stage {
         let sizes = counts, before = Self.starts(counts)
         arrange(&counts)

@@ -1,12 +1,12 @@
 extension Snapshot {
-    /// Decodes a snapshot from its wire form. Unknown members are faults.
+    /// Decodes a snapshot from its JSON form. Members that the form does not define are faults.
     ///
-    /// The rows' members are put into the order of the wire format, so that equal rows have equal bytes. The members
-    /// `session`, `table` and `epoch` are checked and dropped.
+    /// The members of each row are put into the order of the wire format, so that equal rows have equal bytes. The
+    /// snapshot's members `session`, `table` and `epoch` are checked and dropped.
     ///
     /// - Parameters:
     ///   - json: the snapshot's object.
-    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    ///   - pointer: the pointer to the snapshot's object in a larger document. The faults' pointers begin with it.
     /// - Throws: ``Refusal`` with the pointers of the first hundred faults. The refusal's code is `duplicateRowID` if
     ///   all faults are ids that a section contains twice, and `badRequest` otherwise.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
@@ -17,7 +17,7 @@ extension Snapshot {
     }
 }
 
-/// A reader of snapshots and their parts. The reader continues after a fault to collect all faults. The reader's
+/// A reader of the JSON of snapshots and their parts. The reader continues after a fault, to collect all faults. Its
 /// results are valid only if it found no fault.
 struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
@@ -25,8 +25,8 @@ struct SnapshotReader {
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    /// Returns the refusal for the faults that were found, or `nil` without faults. `what` names the document that was
-    /// read.
+    /// Returns a refusal with the faults that the reader found, or `nil` if it found none. `what` names the document
+    /// that was read.
     func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""
@@ -171,7 +171,7 @@ struct SnapshotReader {
 
 // Decoding of single values.
 extension SnapshotReader {
-    /// Calls a closure for each known member. Unknown members are faults.
+    /// Calls a closure for each known member of an object. Unknown members are faults.
     mutating func members(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
@@ -234,8 +234,8 @@ extension SnapshotReader {
         return json.detached
     }
 
-    /// Checks a title: `null`, `{"title", "height"?, "estimatedHeight"?}`, or the same with `view` and an optional
-    /// `viewModel` instead of `title`.
+    /// Checks a header or footer: `null`, `{"title", "height"?, "estimatedHeight"?}`, or the same with `view` and an
+    /// optional `viewModel` instead of `title`.
     mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         if json.isNull { return json.detached }
         let isView = json["view"] != nil

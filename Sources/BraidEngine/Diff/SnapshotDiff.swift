@@ -1,10 +1,10 @@
 extension BatchUpdate {
     /// Computes the update from one snapshot to another: the fewest row operations, in the fewest stages.
     ///
-    /// Sections are matched by id, then rows across all surviving sections: a row that changed its section is one move.
-    /// The rows of a deleted section are deleted with the section, and the rows of an inserted section are inserted
-    /// with the section. Chunks that both snapshots share are not read, and rows that are equal at a section's start
-    /// and end are not hashed.
+    /// Sections are matched by id. Then rows are matched by id across all sections that are in both snapshots, so a row
+    /// that changed its section is one move. The rows of a deleted section are deleted with the section, and the rows
+    /// of an inserted section are inserted with it. Chunks that both snapshots share are not read, and rows that are
+    /// equal at a section's start and end are not hashed.
     ///
     /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and
     ///   with `badRequest` if two sections have the same id.
@@ -20,10 +20,10 @@ extension BatchUpdate {
             empty: old.empty == new.empty ? nil : new.empty ?? .null)
     }
 
-    /// Computes the stages of an update.
+    /// Computes the stages of the update from one snapshot to another.
     ///
     /// - Parameters:
-    ///   - touched: notes of the touched rows, or `nil` if nothing is known about what changed.
+    ///   - touched: notes of the rows that a command touched, or `nil` if nothing is known about what changed.
     ///   - staying: returns the rows that stay in a section without ids, or `nil` if unknown.
     static func stages(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows?,
@@ -74,8 +74,8 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches the rows at the start and at the end of both lists, then stretches in between. Leaves the other rows to
-    /// `matching`.
+    /// Matches the rows at the start and at the end of a section's old and new rows, then stretches in between. Leaves
+    /// the other rows to `matching`.
     func matchRows(
         _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) {
@@ -100,7 +100,8 @@ extension RowComparison {
 }
 
 extension TableDifference {
-    /// Returns the fewest stages that the rules allow. Each list in a stage is in order of its indexes.
+    /// Returns the difference as the fewest stages that the rules of updates allow. Each list in a stage is in order of
+    /// its indexes.
     consuming func stages() -> [BatchUpdate.Stage] {
         let sectionsStay =
             deletedSections.isEmpty && insertedSections.isEmpty
@@ -108,8 +109,8 @@ extension TableDifference {
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
 
-    /// Returns the stages if no section is inserted, deleted or moved, which is a fast path for most updates. The
-    /// result equals that of `Staging`: one stage, or two if rows move and something is reloaded.
+    /// Returns the stages of an update that inserts, deletes and moves no section, which is a fast path for most
+    /// updates. The result equals that of `Staging`: one stage, or two if rows move and something is reloaded.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }

@@ -1,6 +1,6 @@
-/// Assigns each kind of task to a stage, with as few stages as the contract's rules allow.
+/// Assigns each kind of an update's operations to a stage, with as few stages as the contract's rules allow.
 ///
-/// Sections are inserted in the first stage, and all moving sections move in one stage. Three rules can force more
+/// Sections are inserted in the first stage, and all moving sections move in one stage. Three rules can require more
 /// stages:
 /// - Reloads never share a stage with moves.
 /// - Nothing happens inside a section in the stage that inserts, moves or deletes it.
@@ -8,7 +8,7 @@
 ///
 /// The plan tries one stage, then two. Three stages are always enough. Source: the wire contract, "Update".
 struct StagePlan {
-    /// The properties of a row operation that decide in which stages it is allowed.
+    /// The properties of a row's insert, delete or move that decide in which stages it is allowed.
     struct RowTask: OptionSet {
         let rawValue: Int
         static let inMovedSection = RowTask(rawValue: 1)
@@ -18,13 +18,13 @@ struct StagePlan {
         static let all = (0..<16).map { RowTask(rawValue: $0) }
     }
 
-    /// All tasks of an update, as far as the tasks matter for the stages.
+    /// A summary of all operations of an update, as far as they decide the stages.
     struct Tasks {
         var sectionsMove = false
-        /// Whether each combination of `RowTask` occurs, by `RowTask.rawValue`.
+        /// For each combination of `RowTask`, whether it occurs in the update. The index is `RowTask.rawValue`.
         var rows = Array(repeating: false, count: 16)
         var hasReloads = false
-        /// Whether sections that move contain reloads and updates.
+        /// Whether a section that moves also has reloads or updates, of its rows or of itself.
         var hasContentInMovedSections = false
 
         /// Whether a row moves out of a deleted section.
@@ -39,17 +39,17 @@ struct StagePlan {
     private(set) var deletedSections = 0
     private(set) var content = 0
     private var rows = Array(repeating: 0, count: 16)
-    /// The stage of all row operations, or `nil` if they are in several stages.
+    /// The stage that contains all row operations, or `nil` if they are in several stages.
     private(set) var stageOfAllRows: Int? = 0
 
     func stage(of task: RowTask) -> Int { rows[task.rawValue] }
 
-    /// Creates a plan with all tasks in one stage.
+    /// Creates a plan that puts all operations in one stage.
     init() {}
 
     init(for tasks: Tasks) {
         for stageCount in 1...2 {
-            // Reloads come as late as possible, and everything else as early as possible.
+            // Try reloads in the last stage first, and section moves in the first stage first.
             for reloads in (0..<stageCount).reversed() {
                 for moves in 0..<stageCount {
                     if let plan = StagePlan(tasks, stageCount: stageCount, movedSections: moves, reloads: reloads) {
@@ -65,7 +65,8 @@ struct StagePlan {
         (movedSections, deletedSections, content) = tasks.rowsMoveOutOfDeleted ? (2, 2, 0) : (0, 0, 2)
     }
 
-    /// Creates a plan for fixed stages. Returns `nil` if no stage allows one of the tasks.
+    /// Creates a plan with a given number of stages, and given stages for the section moves and for the reloads.
+    /// Returns `nil` if an operation is allowed in none of these stages.
     private init?(_ tasks: Tasks, stageCount: Int, movedSections: Int, reloads: Int) {
         if tasks.sectionsMove, tasks.hasReloads, movedSections == reloads { return nil }
         self.stageCount = stageCount

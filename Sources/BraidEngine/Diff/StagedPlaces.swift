@@ -1,6 +1,6 @@
-/// Indexes in one list while elements leave it and arrive in it in different stages. The list is the sections of a
-/// table or the rows of a section. "Old" indexes count before all stages, and "new" ones after all. An element that
-/// moves within the list leaves at its old index and arrives at its new one.
+/// Computes indexes in a list while its elements leave and arrive in different stages. The list is the sections of a
+/// table or the rows of a section. "Old" indexes are those before all stages, and "new" indexes those after all stages.
+/// An element that moves within the list leaves at its old index and arrives at its new one.
 ///
 /// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
 /// order of all elements that are ever in the list. A mover's index minus its rank is the number of staying elements
@@ -11,8 +11,8 @@ struct StagedPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
-    /// For each state, from before the first stage to after the last one: the number of movers in the list before each
-    /// slot.
+    /// For each state of the list, the number of movers in the list before each slot. The states go from before the
+    /// first stage to after the last one.
     private let present: [[Int]]
 
     init(leaving: [(index: Int, stage: Int)], arriving: [(index: Int, stage: Int)], stageCount: Int) {
@@ -34,14 +34,16 @@ struct StagedPlaces {
         }
     }
 
-    /// Returns the index before a stage of the element with an old index. The element must not have left yet.
+    /// Returns the index that an element has just before a stage. The element is given by its old index and must not
+    /// have left yet.
     func place(ofOld index: Int, before stage: Int) -> Int {
         let rank = leaving.countBelow(index)
         if rank < leaving.count, leaving[rank] == index { return index - rank + present[stage][slots.leaving[rank]] }
         return index - rank + present[stage][rank + arriving.countOfThoseBefore(stayer: index - rank)]
     }
 
-    /// Returns the index before a stage of the element with a new index. The element must have arrived already.
+    /// Returns the index that an element has just before a stage. The element is given by its new index and must have
+    /// arrived already.
     func place(ofNew index: Int, before stage: Int) -> Int {
         let rank = arriving.countBelow(index)
         if rank < arriving.count, arriving[rank] == index { return index - rank + present[stage][slots.arriving[rank]] }
@@ -49,12 +51,12 @@ struct StagedPlaces {
     }
 }
 
-/// The slots of leaving and arriving elements, in the order of all elements that are ever in the list.
+/// The positions (slots) of leaving and arriving elements, in the order of all elements that are ever in the list.
 struct MoverSlots {
     private(set) var leaving: [Int] = []
     private(set) var arriving: [Int] = []
 
-    /// Creates the slots.
+    /// Computes the slots of a list's leaving and arriving elements.
     ///
     /// - Parameters:
     ///   - leavers: ascending indexes before any element has left.
@@ -71,17 +73,18 @@ struct MoverSlots {
     }
 }
 
-/// The changes of one list over all stages. In most lists everything leaves and arrives in one stage.
+/// The leaving and arriving of a list's elements over all stages. In most lists everything leaves and arrives in one
+/// stage.
 enum StagedList {
     case inOneStage(Int)
     case spread(StagedPlaces)
 
-    /// Returns an element's index before a stage.
+    /// Returns the index that an element of the list has just before a stage.
     ///
     /// - Parameters:
-    ///   - old: the old index, or -1 if the element arrives from another list or is inserted.
-    ///   - new: the new index, or -1 if the element leaves the list.
-    ///   - stage: the stage in which the element moves within the list, or `nil`.
+    ///   - old: the element's old index, or -1 if the element arrives from another list or is inserted.
+    ///   - new: the element's new index, or -1 if the element leaves the list.
+    ///   - stage: the stage in which the element moves within the list, or `nil` if it does not move.
     func place(old: Int = -1, new: Int = -1, movingIn stage: Int? = nil, before state: Int) -> Int {
         switch self {
         case .inOneStage(let stage): return state <= stage ? old : new
@@ -103,8 +106,8 @@ extension Array where Element == Int {
         return low
     }
 
-    /// Returns how many movers of an ascending list are before the staying element with the number `stayer`, from 0.
-    /// The counted movers have at most `stayer` staying elements before them. O(log count).
+    /// Returns how many movers come before the staying element with the number `stayer`, from 0. The array contains the
+    /// movers' ascending indexes. The counted movers have at most `stayer` staying elements before them. O(log count).
     func countOfThoseBefore(stayer: Int) -> Int {
         var low = 0, high = count
         while low < high {

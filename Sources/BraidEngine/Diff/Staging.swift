@@ -1,4 +1,4 @@
-/// Arranges a difference in the fewest stages that the contract's rules allow.
+/// Arranges the difference of two tables in the fewest stages that the contract's rules allow.
 ///
 /// If no row moves into an inserted section or out of a deleted one, the sections are arranged in the first stage. In
 /// the table, "rows" are deletes, inserts and moves of rows, and "content" is reloads and updates. The stages are
@@ -15,22 +15,22 @@
 /// If a row does move into an inserted section or out of a deleted one, there are at most these stages: inserted
 /// sections and content; rows; deleted and moved sections.
 ///
-/// As few sections as possible move. Among equal choices, sections whose operations would force another stage stay in
-/// place. Source: the wire contract, "Update".
+/// As few sections as possible move. Among choices with equally few moves, sections whose operations would force
+/// another stage stay in place. Source: the wire contract, "Update".
 struct Staging: ~Copyable {
     private let difference: TableDifference
-    /// For each section by its new index, whether it moves.
+    /// For each section by its index in the new table, whether the section moves.
     private var sectionMoves: [Bool]
     private var plan = StagePlan()
     private var sectionList = StagedList.inOneStage(0)
-    /// The lists of rows by `listKey` of their sections. Empty if all rows are arranged in one stage.
+    /// The row lists of sections, by `listKey` of the section. Empty if all row operations are in one stage.
     private var rowLists: [Int: StagedList] = [:]
 
     init(_ whole: consuming TableDifference) {
         sectionMoves = Array(repeating: false, count: whole.oldPlaces.count)
         difference = whole
 
-        // What happens inside each section, by the section's new index.
+        // Which operations happen inside each section, by the section's index in the new table.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
         for move in difference.movedRows {
             let origin = difference.newPlaces[move.from.section]
@@ -69,8 +69,8 @@ struct Staging: ~Copyable {
         findPlaces()
     }
 
-    /// Returns the stages, without empty stages. Each list in a stage is in order of its indexes. O(n log n) for n
-    /// operations.
+    /// Returns the update's stages, without empty stages. Each list in a stage is in order of its indexes. O(n log n)
+    /// for n operations.
     func stages() -> [BatchUpdate.Stage] {
         var stages = Array(repeating: BatchUpdate.Stage(), count: plan.stageCount)
         arrangeSections(&stages)
@@ -94,8 +94,8 @@ struct Staging: ~Copyable {
 
     private func arrangeRows(_ stages: inout [BatchUpdate.Stage]) {
         if stages.count == 1 {
-            // Most updates have one stage. Before the only stage every index is old, and after the only stage every
-            // index is new.
+            // Most updates have one stage. All indexes before this only stage are old ones, and all indexes after it
+            // are new ones.
             stages[0].deleteRows = difference.deletedRows
             stages[0].insertRows = difference.insertedRows
             stages[0].moveRows = difference.movedRows
@@ -132,8 +132,9 @@ struct Staging: ~Copyable {
     }
 }
 
-/// The weight of leaving a section in place. The first criterion is the number of sections that the section represents.
-/// The second is whether moving the section would force a stage, the third whether something happens in the section.
+/// The value of leaving a section in place instead of moving it. The first criterion is the number of real sections
+/// that the section represents. The second is whether moving the section would force another stage, the third whether
+/// something happens in the section.
 private struct StayingSections: Comparable, AdditiveArithmetic {
     var count: Int
     var forcing: Int
@@ -158,7 +159,7 @@ private struct StayingSections: Comparable, AdditiveArithmetic {
     }
 }
 
-// The tasks and their stages.
+// The row operations and their stages.
 extension Staging {
     /// Returns the properties of a row's delete, insert or move that decide in which stages it is allowed.
     ///
@@ -217,14 +218,14 @@ extension Staging {
         }
     }
 
-    /// Returns the key of a section's list of rows: the section's new index, or a negative number for a deleted
-    /// section.
+    /// Returns the key of an old section's row list in `rowLists`: the section's new index, or a negative number for a
+    /// deleted section.
     private func listKey(ofOld section: Int) -> Int {
         difference.newPlaces[section] >= 0 ? difference.newPlaces[section] : ~section
     }
 }
 
-// Indexes before a stage.
+// Index paths and section indexes just before a stage.
 extension Staging {
     private func place(ofOld section: Int, before stage: Int) -> Int {
         let new = difference.newPlaces[section]
@@ -238,7 +239,7 @@ extension Staging {
             movingIn: sectionMoves[section] ? plan.movedSections : nil, before: stage)
     }
 
-    /// Returns the index path before a stage of a row that has not left its old place yet.
+    /// Returns the index path, just before a stage, of a row that has not left its old place yet.
     private func place(ofOld path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[listKey(ofOld: path.section)]
         return RowPath(
@@ -246,7 +247,7 @@ extension Staging {
             row: list?.place(old: path.row, before: stage) ?? path.row)
     }
 
-    /// Returns the index path before a stage of a row that has arrived at its new place.
+    /// Returns the index path, just before a stage, of a row that has arrived at its new place.
     private func place(ofNew path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[path.section]
         return RowPath(
@@ -254,7 +255,8 @@ extension Staging {
             row: list?.place(new: path.row, before: stage) ?? path.row)
     }
 
-    /// Returns the index path before a stage of a row that stays or moves. A move must be in another stage.
+    /// Returns the index path, just before a stage, of a row that stays or moves. If the row moves, its move must be in
+    /// another stage.
     private func place(of change: ChangedRow, before stage: Int) -> RowPath {
         let moves = plan.stage(of: task(change.old, change.new))
         guard difference.newPlaces[change.old.section] == change.new.section else {

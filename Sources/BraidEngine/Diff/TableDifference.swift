@@ -1,33 +1,34 @@
-/// The differences between two tables, each once and not yet in stages.
+/// The differences between two tables, each listed once and not yet arranged in stages.
 ///
-/// Names say whether an index counts in the old table or in the new one. The type is not copyable, because an
-/// accidental copy of its lists would take noticeable time for small tables.
+/// Names with "old" or "new" say whether an index belongs to the old table or to the new one. The type is not copyable,
+/// because an accidental copy of its lists would take noticeable time for small tables.
 struct TableDifference: ~Copyable {
-    /// A section that is in both tables.
+    /// A section that is in both compared tables.
     struct Pair {
         var old: Int
         var new: Int
         /// Whether the section's rows are compared one by one. False if the section is reloaded with all its rows.
         var comparesRows: Bool
-        /// Whether both snapshots share the section's rows, so that no rows have to be compared.
+        /// Whether both snapshots share the storage of the section's rows, so that no rows have to be compared.
         var rowsAreShared = false
-        /// Whether the section's facts are unchanged as well.
+        /// Whether the snapshots share the section entirely, so that its header, footer and `movesTo` are unchanged as
+        /// well.
         var isShared = false
-        /// The numbers of rows before and after, for sections whose rows are matched in runs. 0 for all other sections.
+        /// The section's number of rows before and after, if its rows are matched in runs. 0 for all other sections.
         var oldCount = 0
         var newCount = 0
-        /// The number of sections that the pair represents. Adjacent sections to which nothing happens can count as
+        /// The number of real sections that the pair represents. Adjacent sections that no update touches can count as
         /// one.
         var sectionCount = 1
     }
 
-    /// The sections in both tables, in new order.
+    /// The sections that are in both tables, in the order of the new table.
     var pairs: [Pair] = []
     var deletedSections: [Int] = []
     var insertedSections: [(at: Int, section: Section)] = []
-    /// The sections whose whole content is replaced.
+    /// The sections whose whole content, including rows, is replaced.
     var reloadedSections: [(pair: Pair, section: Section)] = []
-    /// The sections whose facts changed. `at` is set when the stage is known.
+    /// The sections whose header, footer or `movesTo` changed. `at` is set later, when the stage is known.
     var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
 
     var deletedRows: [RowPath] = []
@@ -36,15 +37,15 @@ struct TableDifference: ~Copyable {
     var reloadedRows: ContiguousArray<ChangedRow> = []
     var updatedRows: [ChangedRow] = []
 
-    /// For each new section its old index, and for each old section its new index. -1 for a section that is in one
-    /// table only.
+    /// For each section of the new table its index in the old table, and the other way round. -1 for a section that is
+    /// in one table only.
     var oldPlaces: [Int] = []
     var newPlaces: [Int] = []
-    /// The leading sections that keep their indexes: `end` is their number, and `places` are the ascending indexes of
-    /// the leading sections that may differ.
+    /// The sections at the start of the table that keep their indexes. `end` is their number. `places` contains,
+    /// ascending, the indexes of those of them that may differ.
     private let differing: (places: [Int], end: Int)
 
-    /// Creates a difference in which only the sections are matched.
+    /// Creates a difference in which the sections are matched but no rows are compared yet.
     init(oldPlaces: [Int], newPlaces: [Int], differing: (places: [Int], end: Int) = ([], 0)) {
         self.oldPlaces = oldPlaces
         self.newPlaces = newPlaces
@@ -52,10 +53,11 @@ struct TableDifference: ~Copyable {
         deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
     }
 
-    /// Matches the sections of two snapshots. Throws if two sections have the same id, which is not checked everywhere
-    /// if they are known to be `unique`. Expected O(sections), with little work for sections that both snapshots share.
+    /// Matches the sections of two snapshots by id. Throws if two sections of a snapshot have the same id. If the ids
+    /// are known to be `unique`, not all of them are checked. Expected O(sections), with little work for sections that
+    /// both snapshots share.
     static func matchingSections(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) -> TableDifference {
-        // Most updates do not change the list of sections, so first compare it from the start.
+        // Most updates do not change the list of sections, so first compare the two lists from the start.
         var differing: [Int] = []
         let rest = PersistentList.walk(
             old.sections, 0, new.sections, 0, limit: min(old.sections.count, new.sections.count), .forward
@@ -93,8 +95,8 @@ struct TableDifference: ~Copyable {
         return difference
     }
 
-    /// Compares the sections' facts other than rows. When the method returns, `comparesRows` is final, except for
-    /// sections without ids, whose rows have to be compared first.
+    /// Pairs up the sections that are in both snapshots. When the method returns, `comparesRows` is final, except for
+    /// sections without row ids, whose rows have to be compared first.
     mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
         pairs.reserveCapacity(oldPlaces.count)
         var next = 0
@@ -107,7 +109,7 @@ struct TableDifference: ~Copyable {
                 }
                 next += 1
             }
-            // Access by index: most sections did not change, and copying them would be most of the work.
+            // Access the sections by index: most sections did not change, and copying them would be most of the work.
             let comparesRows = old.sections[oldPlace].isDiffable == new.sections[newPlace].isDiffable
             pairs.append(
                 Pair(
@@ -118,7 +120,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Collects the changed titles and move targets of sections that are not reloaded.
+    /// Collects the changed headers, footers and move targets of the sections that are not reloaded.
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
         for pair in pairs where pair.comparesRows && !pair.isShared {
             let before = old.sections[pair.old], after = new.sections[pair.new]
@@ -136,8 +138,8 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Compares the rows of a section without ids by their indexes. Rows are inserted and deleted at the section's end.
-    /// The section is reloaded if a row needs a reload.
+    /// Compares the rows of a section without row ids by their indexes. Rows are inserted and deleted at the section's
+    /// end. If a row needs a visual reload, the whole section is reloaded instead.
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(
@@ -159,15 +161,15 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Turns matched rows into the fewest deletes, inserts and moves.
+    /// Turns the matched rows of all sections into the fewest deletes, inserts and moves.
     ///
-    /// A row between matched rows was deleted or inserted. A row moves if it changed its section or is not part of its
-    /// section's heaviest increasing subsequence.
+    /// An old row between matched rows was deleted, and a new row between them was inserted. A matched row moves if it
+    /// changed its section or is not part of its section's heaviest increasing subsequence.
     ///
     /// - Parameters:
     ///   - runs: the matched rows, each row at most once. The method sorts the list.
     ///   - changes: the matched rows whose content changed. The method sorts the list.
-    ///   - insert: appends the rows in a range of a section as inserted rows.
+    ///   - insert: a closure that appends the rows in a range of a section to the inserted rows.
     /// - Complexity: O(runs log runs + operations).
     mutating func compareRows(
         _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
@@ -176,7 +178,7 @@ struct TableDifference: ~Copyable {
         runs.sortAscending { $0.newPlace }
         MatchedRun.join(&runs)
         changes.sortAscending { $0.newPlace }
-        // The changes that need no reload. A move of the row can contain such a change.
+        // The changes of rows that need no visual reload. A move of the row can contain such a change.
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
         var nextRun = 0, nextChange = 0
@@ -215,7 +217,8 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Adds the moves of a run's rows. A move contains the row's content if the content changed and needs no reload.
+    /// Adds a move for each row of a run. A move contains the row's new content if the content changed and needs no
+    /// visual reload.
     private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
         for offset in 0..<run.count {
             let to = RowPath(section: run.newSection, row: run.newStart + offset)
@@ -232,7 +235,7 @@ struct TableDifference: ~Copyable {
         for row in rows { deletedRows.append(RowPath(section: section, row: row)) }
     }
 
-    /// Marks the runs of a section that move, so that as few rows as possible move.
+    /// Marks which of a section's runs move, so that as few rows as possible move.
     private static func findMoves(_ runs: inout ContiguousArray<MatchedRun>, _ range: Range<Int>, of pair: Pair) {
         var last = -1, increases = true
         for run in runs[range] where increases {
@@ -257,8 +260,8 @@ struct TableDifference: ~Copyable {
                 of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {
-            // Short runs are faster row by row. The longest subsequence contains all rows of a run or none: if one row
-            // fits, all fit.
+            // Short runs are faster to process row by row. The longest subsequence contains all rows of a run or none:
+            // if one row fits, all fit.
             var rows: [Int] = [], sources: [Int] = []
             rows.reserveCapacity(rowCount)
             sources.reserveCapacity(rowCount)

@@ -1,34 +1,35 @@
-/// The result of a command: the new table, what a store has to write, and what clients receive.
+/// The result of executing a command: the new table, what a store has to write, and what clients receive.
 public struct Outcome: Sendable {
-    /// What a command did.
+    /// Whether a command was applied, had nothing to change, or was ignored.
     public enum Kind: Sendable, Equatable {
         /// The command made a new revision.
         case applied
         /// The command had nothing to change, and makes no new revision.
         case unchanged
-        /// The contract ignores the command instead of refusing it, and the command makes no new revision. The reason
-        /// is a sentence.
+        /// The HTTP contract tells the server to ignore this command instead of refusing it. The command makes no new
+        /// revision. The reason is a sentence for the client.
         case ignored(reason: String)
     }
 
-    /// What the command did.
+    /// Whether the command was applied, had nothing to change, or was ignored.
     public var kind: Kind
     /// The stored table after the command.
     public var table: TableModel
-    /// The snapshot that clients see after the command. The snapshot shows ``table``, unless a change is unpublished.
+    /// The snapshot that clients see after the command. It shows ``table``, except while a stored change is
+    /// unpublished.
     public var snapshot: Snapshot
-    /// The stored change that clients do not see yet. `nil` if everything is published.
+    /// The stored changes that clients do not see yet. `nil` if clients see all changes.
     public var unpublished: Unpublished?
-    /// What a store has to write.
+    /// What a store has to write to get from the table before the command to ``table``.
     public var change: TableChange
-    /// What a store has to write to return to the table before the command.
+    /// What a store has to write to get back from ``table`` to the table before the command.
     public var undo: TableChange
-    /// The update from the snapshot before the command to ``snapshot``. The update has no stages if nothing displayed
-    /// changed.
+    /// The update from the snapshot that clients saw before the command to ``snapshot``. The update has no stages if
+    /// nothing displayed changed.
     public var update: BatchUpdate
-    /// The taps and cell events that the command contained, in order.
+    /// The taps and cell events in the command, in order, which the session's controllers receive.
     public var rowEvents: [RowEvent] = []
-    /// The notification for the data source's delegate. `nil` if the delegate receives no notification.
+    /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
 
     /// Whether ``kind`` is `ignored`.
@@ -36,17 +37,17 @@ public struct Outcome: Sendable {
 }
 
 extension Binder {
-    /// Executes a command: checks the policy, runs the handlers, checks the invariants, and computes the new snapshot
-    /// and update.
+    /// Executes a command on a table: checks the policy, runs the handlers, checks the invariants, and computes the new
+    /// snapshot and update.
     ///
-    /// All arguments are values, so a command that throws changes nothing.
+    /// All arguments are values, so a command that throws an error changes nothing.
     ///
     /// - Parameters:
-    ///   - command: the command. The command's index paths count in `shown`.
+    ///   - command: the command. Its index paths refer to `shown`.
     ///   - table: the stored table before the command.
-    ///   - shown: the snapshot that clients see: the snapshot of `table`, or the published snapshot while a change is
-    ///     unpublished.
-    ///   - unpublished: the stored change that clients do not see yet, if any.
+    ///   - shown: the snapshot that clients see. It is the snapshot of `table` or, while a change is unpublished, the
+    ///     last published one.
+    ///   - unpublished: the stored changes that clients do not see yet, if any.
     ///   - now: the time in RFC 3339, which templates and handlers read.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
     /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
@@ -57,10 +58,10 @@ extension Binder {
         try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, refreshes: false)
     }
 
-    /// Executes a command.
+    /// Executes a command of a server's session or of a Swift program.
     ///
-    /// - Parameter refreshes: whether handlers may have changed what is displayed without changing the table, as a
-    ///   program's closures can.
+    /// - Parameter refreshes: whether handlers may have changed what is displayed without changing the table. A Swift
+    ///   program's closures can do this.
     func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
         refreshes: Bool
@@ -84,11 +85,11 @@ extension Binder {
     }
 }
 
-// Operations that a program's binder has in addition to commands.
+// Operations on the table of a Swift program's binder that are not commands.
 extension Binder {
-    /// Returns the initial table, with the models that the program keeps.
+    /// Returns the stored table of a new program's binder, with the models that the program keeps.
     ///
-    /// - Parameter displayed: the displayed sections. `nil` displays all sections or, under automatic display, the
+    /// - Parameter displayed: the sections to display. `nil` displays all sections or, under automatic display, the
     ///   sections that have something to show.
     func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
@@ -118,7 +119,8 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Checks the sections that a program wants to display. A dynamic section may have no models yet.
+    /// Checks that each section that a program wants to display exists, and is named once. A dynamic section is created
+    /// if it has no models yet.
     fileprivate mutating func admit(toDisplay ids: [SectionID]) throws(Refusal) {
         guard Set(ids).count == ids.count else {
             throw Refusal(
@@ -132,16 +134,16 @@ extension CommandInProgress {
 }
 
 extension Refusal {
-    /// Returns the refusal with a pointer to the refused command of the transaction.
+    /// Returns the refusal with a pointer to the command of the transaction that was refused.
     fileprivate func placed(in command: Command, at index: Int) -> Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
         case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending("models"))
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
-            // Other pointers refer to a template's result, or to a body that the transaction may contain with or
-            // without its resource's name. Pointers into a template's result or a body would be wrong in the answer to
-            // a transaction.
+            // A refusal's other pointers refer to a template's result or to a command's body. A transaction may contain
+            // the body with or without its resource's name. Such a pointer would be wrong in the answer to a
+            // transaction.
             var refusal = self
             refusal.faults =
                 faults.isEmpty
@@ -162,7 +164,7 @@ extension Refusal {
 }
 
 extension Snapshot {
-    /// Returns a displayed section.
+    /// Returns the displayed section that a reference names.
     ///
     /// - Throws: ``Refusal`` with `rowNotFound` if the section is not displayed.
     func section(_ reference: SectionReference) throws(Refusal) -> Section {

@@ -1,18 +1,18 @@
 extension Binder {
-    /// Returns the estimated cost of a command, in rows that the engine renders and compares, at about two microseconds
-    /// each.
+    /// Returns the estimated cost of a command, as a number of rows that the engine renders and compares. Each row
+    /// takes about two microseconds.
     ///
-    /// The estimate ignores what handlers do and how expensive a template is.
+    /// The estimate does not include what handlers do and how expensive a template is.
     ///
     /// - Parameters:
-    ///   - command: the command.
-    ///   - rowCount: the number of rows of the table.
+    ///   - command: the command whose cost is estimated.
+    ///   - rowCount: the number of rows of the table before the command.
     /// - Complexity: O(models in the command).
     public func estimatedCost(of command: Command, rowCount: Int) -> Int {
         switch command {
         case .delete, .insert, .move, .tap, .event:
-            // Rows that read their index, their section's count, other models or the time are rendered again with any
-            // change.
+            // Rows whose expressions read their index, their section's count, other models or the time are rendered
+            // again after any change.
             reads.isDisjoint(with: [.row, .count, .models, .now]) ? 1 : rowCount
         case .setModels(let sections, let partial):
             sections.reduce(partial ? 0 : rowCount) { $0 + 1 + $1.models.count }
@@ -42,7 +42,7 @@ extension DataSourceCommand {
         }
     }
 
-    /// Whether the data source call replaces, removes or renders again many of the existing rows.
+    /// Whether the data source call replaces, removes or re-renders many of the existing rows.
     fileprivate var concernsAllRows: Bool {
         switch self {
         case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,

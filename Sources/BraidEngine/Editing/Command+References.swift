@@ -1,8 +1,8 @@
 extension Command {
-    /// Returns this command with other references in the place of its references to rows. A move also names a target,
-    /// so the caller replaces the references of a move.
+    /// Returns this command with its row references replaced. A move is returned unchanged: it also names a target, so
+    /// the caller replaces the references of a move.
     ///
-    /// - Parameter replacement: returns the new reference for a reference of the command. `orEnd` is true if the
+    /// - Parameter replacement: returns the new reference for a row reference of the command. `orEnd` is true if the
     ///   reference may name the place behind the section's last row.
     func replacingRows<Failure: Error>(
         _ replacement: (_ row: RowReference, _ orEnd: Bool) throws(Failure) -> RowReference
@@ -23,9 +23,10 @@ extension Command {
         }
     }
 
-    /// Returns a JSON form of this command, in which the command's references replace the references in `original`.
+    /// Returns the JSON form of this command: `original`, but with this command's row and section references.
     ///
-    /// The journal stores the result for a command that was rebased, so that the journal contains what was executed.
+    /// The journal stores the result for a command that was rebased, so that the journal contains the command that was
+    /// executed.
     ///
     /// - Parameter original: the JSON form of the command before its references were rebased.
     public func rewriting(_ original: JSONText) -> JSONText {
@@ -107,7 +108,8 @@ extension RowReference {
 }
 
 extension JSONText {
-    /// Returns the JSON with another value at the end of a path of member names, all of which must exist.
+    /// Returns a JSON object in which another value replaces the value at a path of member names. All members of the
+    /// path must exist.
     fileprivate func replacing(_ path: [String], by value: JSONText) -> JSONText {
         guard let name = path.first, let members = members() else { return value }
         var writer = JSONWriter(capacity: count + value.count)

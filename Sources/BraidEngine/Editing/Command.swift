@@ -1,69 +1,70 @@
 /// A section as a client names it: by its id, or by its index among the displayed sections.
 public enum SectionReference: Sendable, Equatable {
-    /// The displayed section with this id.
+    /// The displayed section with this section id.
     case id(SectionID)
     /// The section at this index among the displayed sections, from 0.
     case displayed(Int)
 }
 
-/// A displayed row as a client names it: by its place or by its id.
+/// A displayed row as a client names it: by its section and index, or by its id.
 public enum RowReference: Sendable, Equatable {
-    /// The row at an index among the section's displayed rows, from 0.
+    /// The row at an index among its section's displayed rows, from 0.
     case at(SectionReference, row: Int)
-    /// The row with an id. The section is required if several displayed sections contain the id.
+    /// The row with a row id. The section is required if several displayed sections contain a row with the id.
     case id(RowID, in: SectionReference?)
 }
 
-/// A command for a session. A command is executed as a whole or refused. A command that changes something makes a
-/// revision.
+/// A command that changes a session or reports something to it. A command is executed as a whole or refused. A command
+/// that changes something makes a new revision.
 public indirect enum Command: Sendable {
-    /// Deletes a row. The section's editing policy must allow it.
+    /// Deletes a row. The editing policy must give the row the style `delete`.
     case delete(RowReference)
-    /// Inserts a new row before the named row. With a `nil` model, the binding's `insert.template` creates the model.
+    /// Inserts a new row before the named row. With a `nil` model, the template `insert.template` of the section's
+    /// binding creates the model.
     ///
     /// To append a row, the reference may name the section's row count as the row's index. Appending requires an
     /// editing policy that allows inserts for every row.
     case insert(RowReference, model: JSONText?)
-    /// Moves a row. The target index counts after the row has been taken out, which is UITableView's rule.
+    /// Moves a row. The target index is an index in the list without the moved row, as in UITableView.
     case move(RowReference, to: SectionReference, row: Int)
-    /// Replaces the models of sections. Other sections keep their models. Dynamic sections that are not named become
-    /// empty, unless `partial` is true.
+    /// Replaces all models of the named sections. Declared sections that are not named keep their models. Dynamic
+    /// sections that are not named become empty, unless `partial` is true.
     case setModels([(section: SectionID, models: [JSONText])], partial: Bool)
     /// Sets the headers of sections: a title, a view or JSON `null` for none.
     case setHeaders([(section: SectionID, title: JSONText)])
     /// Sets the footers of sections: a title, a view or JSON `null` for none.
     case setFooters([(section: SectionID, title: JSONText)])
-    /// Displays exactly these sections, in this order.
+    /// Displays exactly these sections of the table, in this order.
     case setDisplayedSections([SectionID])
     /// Merges a patch into the session's state (RFC 7396).
     case patchState(JSONText)
-    /// Taps a row, and runs the row's `onTapped` handlers.
+    /// Reports a tap on a row, and runs the tap handlers that are bound to the row.
     case tap(RowReference)
-    /// Sends a custom cell event of a row, with its name and parameters. The event's handlers run, and controllers
-    /// receive the event.
+    /// Reports an event that a row's cell emitted, with the event's name and parameters. The event's handlers run, and
+    /// the session's controllers receive the event.
     case event(RowReference, name: String, parameters: JSONText)
-    /// Reports rows that a client has on its screen, for the `onPrefetch` handlers.
+    /// Reports which rows a client has on its screen. `onPrefetch` handlers run for rows near their section's end.
     case displayedRows([RowReference])
-    /// Calls the data source. Without `notify` the change is stored, but clients see it only after a later command
-    /// publishes it.
+    /// Makes a data source call. If `notify` is false, the change is stored, but clients see it only after a later
+    /// command publishes it.
     case dataSource(DataSourceCommand, notify: Bool)
-    /// Returns to the table that the session was opened with.
+    /// Resets the session to the table that it was opened with.
     case reset(to: TableModel)
     /// Executes commands in order, as one revision with one update. A transaction must not contain a transaction.
     case transaction([Command])
 }
 
-// The JSON form of a command: an object with one member.
+// The JSON form of a session's command: an object with one member.
 //
 // The member has the name of the resource that accepts the command, and the resource's body as its value: `{"edits":
 // {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`. Transactions and the journal contain commands in this form.
 extension Command {
-    /// Creates the command that the body of an HTTP resource asks for.
+    /// Creates the command that a request to an HTTP resource asks for.
     ///
     /// - Parameters:
-    ///   - resource: the last segment of the resource's path: the name of a ``CommandKind``.
+    ///   - resource: the last segment of the resource's path, such as `edits`: the name of a ``CommandKind``.
     ///   - body: the request's body.
-    ///   - partial: for `models`, whether sections that the body does not name keep their models.
+    ///   - partial: for `models`, whether dynamic sections that the body does not name keep their models.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(resource: String, body: JSONText, partial: Bool = false) throws(Refusal) {
         try self.init(resource: resource, body: body, partial: partial, at: .root)
@@ -83,12 +84,13 @@ extension Command {
 
     /// Creates a command from its JSON form, as in transactions and in the journal.
     ///
-    /// The form is an object with one member: a resource's name, with the body of that resource. `models` may be
-    /// accompanied by `partial`. The bodies of `edits` and `moves` may be given without the name.
+    /// The form is an object with one member: the name of the command's HTTP resource, with the body of a request to
+    /// that resource. `models` may be accompanied by `partial`. The bodies of `edits` and `moves` may be given without
+    /// the name.
     ///
     /// - Parameters:
     ///   - json: the command's object.
-    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    ///   - pointer: the pointer to the command's object in a larger document. The faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let members = json.members() else {

@@ -1,22 +1,22 @@
-// The data source's calls on rows.
+// Data source calls that change rows, as opposed to sections.
 extension CommandInProgress {
-    /// The part of a data source call's effect of which the delegate has to be notified.
+    /// What a data source call changed, as far as the delegate has to be notified of it.
     enum DataSourceEffect {
         case ignored(reason: String)
         case table
         case section(Int)
         case rows([RowPath])
-        /// All displayed rows of a section after the call.
+        /// All rows that a section displays after the call.
         case rowsOfSection(Int)
-        /// A registration of a cell, which sends no notification.
+        /// The registration of a cell for a model type, which sends no notification.
         case nothingToTell
     }
 
-    /// A data source call that was carried out and has to be shown.
+    /// A data source call that was carried out on the stored table but is not in the snapshot yet.
     struct DataSourceCall {
         var effect: DataSourceEffect
         var notify: Bool
-        /// The snapshot before the call.
+        /// The stored table's snapshot before the data source call.
         var shown: Snapshot
     }
 
@@ -24,8 +24,8 @@ extension CommandInProgress {
         DataSourceCall(effect: try carryOut(command), notify: notify, shown: shown)
     }
 
-    /// Decides what is published and notified, after the snapshot was updated. Returns the reason why the call was
-    /// ignored, or `nil`.
+    /// Decides, after the snapshot was updated, whether a data source call publishes its change and which notification
+    /// it sends. Returns the reason why the call was ignored, or `nil`.
     mutating func conclude(_ call: DataSourceCall) -> String? {
         switch call.effect {
         case .ignored(let reason): return reason
@@ -33,9 +33,10 @@ extension CommandInProgress {
         default:
             guard call.notify else { break }
             publishes = true
-            // A notifying call also publishes earlier unpublished changes, even if the call itself changed nothing.
+            // A call with `notify` true also publishes earlier unpublished changes, even if the call itself changed
+            // nothing.
             if unpublished != nil { isRevision = true }
-            // With automatic display, the change may have shown or hidden other sections.
+            // With automatic display, the call's change may have shown or hidden other sections.
             notification =
                 shown.sections.map(\.id) == call.shown.sections.map(\.id)
                 ? told(call.effect, since: call.shown) : .dataSource
@@ -49,7 +50,8 @@ extension CommandInProgress {
         case .table: .dataSource
         case .section(let section): .section(section)
         case .rows(let paths):
-            // The new model may hide a row. The hidden row's index path would refer to another row or to none.
+            // The new model may hide a row of the call. The hidden row's index path would refer to another row or to
+            // none.
             paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count }
                 ? .rows(paths) : .dataSource
         case .rowsOfSection(let section):
@@ -113,8 +115,8 @@ extension CommandInProgress {
         if let path = rows.first(where: { $0.at.section >= shown.sections.count })?.at {
             return noSection(path.section)
         }
-        // All rows are located before the first row changes, because a changed model may hide its row and shift later
-        // rows.
+        // All rows of the call are located before the first row changes, because a changed model may hide its row and
+        // shift later rows.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         for (number, (path, model)) in rows.enumerated() {
             try meter.checkTime(at: number)
@@ -122,7 +124,8 @@ extension CommandInProgress {
             let pointer = JSONPointer.root.appending("rows").appending(number).appending("model")
             places.append((path, section, index, try identified(model, in: section, at: pointer)))
         }
-        // Rows may exchange their ids, so all rows give up their old ids before the first row gets a new id.
+        // Rows may exchange their ids in one call, so all rows give up their old ids before the first row gets a new
+        // id.
         for (number, (_, section, index, row)) in places.enumerated()
         where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)
@@ -143,7 +146,7 @@ extension CommandInProgress {
     }
 }
 
-// Helpers that the data source's calls share.
+// Helper functions that several data source calls use.
 extension CommandInProgress {
     func noSection(_ index: Int) -> DataSourceEffect {
         .ignored(
@@ -158,7 +161,7 @@ extension CommandInProgress {
         )
     }
 
-    /// Returns where a displayed row is stored, or `nil` if no such row is displayed.
+    /// Returns the section and index at which a displayed row is stored, or `nil` if no such row is displayed.
     private func storedPlace(of path: RowPath) throws -> (section: SectionID, index: Int)? {
         guard shown.sections.indices.contains(path.section) else { return nil }
         let section = shown.sections[path.section]

@@ -1,4 +1,4 @@
-// The data source's calls on sections.
+// Data source calls that change sections, as opposed to single rows.
 extension CommandInProgress {
     mutating func addSection(_ content: SectionContent, at index: Int?) throws(Refusal) -> DataSourceEffect {
         let next = index.flatMap { shown.sections.indices.contains($0) ? shown.sections[$0].id : nil }
@@ -75,9 +75,9 @@ extension CommandInProgress {
 }
 
 extension CommandInProgress {
-    /// Creates a section that is displayed before another section, or at the end.
+    /// Creates an empty section that is displayed before another section, or at the end.
     ///
-    /// - Parameter id: the section's id. `nil` generates an id.
+    /// - Parameter id: the new section's id. `nil` generates an id.
     mutating func makeSection(_ id: SectionID?, before next: SectionID?) throws(Refusal) -> SectionID {
         let id = try insertSection(id, before: next)
         if var list = displayedList {
@@ -88,7 +88,7 @@ extension CommandInProgress {
         return id
     }
 
-    /// Creates a section as `makeSection` does, but does not change the list of displayed sections.
+    /// Creates an empty section as `makeSection` does, but does not change the list of displayed sections.
     private mutating func insertSection(
         _ id: SectionID?, before next: SectionID?, avoiding taken: Set<SectionID> = []
     ) throws(Refusal) -> SectionID {
@@ -109,14 +109,14 @@ extension CommandInProgress {
         if let list = displayedList { editor.setDisplayedSections(list.filter { !ids.contains($0) }) }
     }
 
-    /// The list of displayed sections, to which new sections must be added. `nil` if the display has no list of
-    /// sections.
+    /// The list of displayed sections that was set, to which new sections must be added. `nil` if no list was set or
+    /// the display is automatic.
     private var displayedList: [SectionID]? {
         guard binder.display.behavior == .manuallyManaged else { return nil }
         return editor.table.displayedSections ?? binder.display.displayed
     }
 
-    /// Replaces the content of a section. `pointer` is the content's position in its document.
+    /// Replaces a section's header, footer and rows. `pointer` is the position of the new content in its document.
     mutating func fill(_ id: SectionID, with content: SectionContent, at pointer: JSONPointer) throws(Refusal) {
         _ = try requireStored(id)
         try setHeader(content.header, of: id)

@@ -1,4 +1,4 @@
-// Editing and moving.
+// Deletes, inserts and moves of single rows, as clients request them.
 extension CommandInProgress {
     mutating func delete(_ reference: RowReference) throws {
         let place = try resolve(reference)
@@ -14,7 +14,7 @@ extension CommandInProgress {
         let place = try resolve(reference, orEnd: true)
         let (binding, stored, index) = try requireEditing(.insert, place)
         if binding.cells.isProvided {
-            // The program creates the model itself, so the handler receives no model.
+            // For models that a program keeps, the program creates the model itself, so the handler receives no model.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
             try readProvided(isEdit: true)
             return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
@@ -60,8 +60,8 @@ extension CommandInProgress {
         }
         if isWithin, place.row == targetRow { return }
 
-        // The target index counts stored rows, some of which may be hidden. The target index is the end, or the stored
-        // index of the row before which the moved row is placed.
+        // The target index refers to stored rows, some of which may be hidden. The target index is the end, or the
+        // stored index of the row before which the moved row is placed.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
             throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
@@ -103,7 +103,8 @@ extension CommandInProgress {
         try handler.run(call, &editor, HandlerContext(binder: binder, now: now, meter: meter))
     }
 
-    /// Checks that a handler left exactly one model more or fewer. Source: Braid's rule for `onDelete` and `onInsert`.
+    /// Checks that a section has the expected number of models after a handler ran, for example one model fewer after a
+    /// delete. Source: Braid's rule for `onDelete` and `onInsert`.
     func checkCount(of section: SectionID, is expected: Int, after handler: String) throws(Refusal) {
         let count = editor.table[section]?.rows.count ?? 0
         guard count == expected else {
@@ -114,8 +115,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the stored section, and the index in the section at which the edit applies. Throws if the editing policy
-    /// does not allow the edit.
+    /// Returns the stored section of a row to be edited, and the stored index at which the edit applies. Throws if the
+    /// editing policy does not allow the edit.
     func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
         binding: SectionBinding, stored: StoredSection, index: Int
     ) {
@@ -128,7 +129,7 @@ extension CommandInProgress {
                 section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
-            // The section's end has no row, so only a constant policy can allow an insert at the end.
+            // No row is at the section's end, so only a constant editing policy can allow an insert there.
             allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
         }
         guard allowed == style else {
@@ -140,7 +141,8 @@ extension CommandInProgress {
         return (binding, stored, index)
     }
 
-    /// Returns the binding of a section whose rows are stored. Throws `editingNotAllowed` for derived rows.
+    /// Returns a section's binding if the section's rows are stored. Throws `editingNotAllowed` if the rows are
+    /// derived.
     func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {
         let binding = try binder.requiredBinding(of: section)
         guard binding.cells.source.isStored else {
@@ -152,7 +154,8 @@ extension CommandInProgress {
         return binding
     }
 
-    /// Returns a model with its identity, as a section stores it. `pointer` is the model's position in the request.
+    /// Checks a model against the section's model type, and returns it with its row id. `pointer` is the model's
+    /// position in the request, for the faults.
     func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (
         id: RowID?, model: JSONText
     ) {
@@ -163,7 +166,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the index of the row among its section's stored rows. Throws if the policies do not allow the move.
+    /// Checks that the policies allow a move, and returns the moved row's index among its section's stored rows. Throws
+    /// if they do not allow it.
     func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding)
         throws -> Int
     {

@@ -1,4 +1,4 @@
-// Taps, cell events, prefetching.
+// Commands that report what happens on a client's screen: taps, cell events and displayed rows.
 extension CommandInProgress {
     mutating func tap(_ reference: RowReference) throws {
         let place = try resolve(reference)
@@ -24,8 +24,8 @@ extension CommandInProgress {
         try self.call(handler, call)
     }
 
-    /// Records an event for controllers. The command is a revision even if no row changes, so that no controller misses
-    /// the event.
+    /// Records a tap or cell event, which the session's controllers receive. The command makes a new revision even if
+    /// no row changes, so that no controller misses the event.
     private mutating func note(_ kind: RowEvent.Kind, at place: Place) {
         isRevision = true
         let section = displayedPlace(of: place.section.id) ?? 0
@@ -33,10 +33,11 @@ extension CommandInProgress {
             RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
     }
 
-    /// Runs `onPrefetch` for displayed rows near a section's end, once for each growth of the section.
+    /// Runs the `onPrefetch` handler of each section in which one of the reported rows is near the section's end. The
+    /// handler runs again only after the section has grown.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
-        // The handlers are chosen before the first handler runs, because a handler may change rows for which other
-        // handlers run.
+        // All handlers are chosen before the first one runs, because a handler may change rows for which other handlers
+        // run.
         var nearest: [(section: Section, row: Int, handler: Handler, call: HandlerCall)] = []
         var indexes: [SectionID: Int] = [:]
         for reference in references {

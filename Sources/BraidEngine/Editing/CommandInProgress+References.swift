@@ -1,12 +1,12 @@
-// The lookup of the rows and sections that commands name.
+// The lookup of the displayed rows and sections that a command's references name.
 extension CommandInProgress {
-    /// A displayed row. `row` is its index among the section's displayed rows.
+    /// A displayed row or the place after a section's last row. `row` is the index among the section's displayed rows.
     struct Place {
         var section: Section
         var row: Int
     }
 
-    /// Returns the displayed row to which a reference refers.
+    /// Returns the place of the displayed row that a reference names.
     ///
     /// - Parameter orEnd: whether the place after the section's last row is accepted.
     func resolve(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> Place {
@@ -43,7 +43,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the index of a section among the displayed sections.
+    /// Returns a section's index among the displayed sections, or `nil` if the section is not displayed.
     ///
     /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some sections are displayed
     ///   in stored order, else O(sections).
@@ -57,7 +57,7 @@ extension CommandInProgress {
         return shown.sections.firstIndex { $0.id == id }
     }
 
-    /// Returns the indexes of the displayed sections that may display a row with the id, in ascending order.
+    /// Returns the indexes of those displayed sections that may display a row with the given id, in ascending order.
     fileprivate func displayedPlaces(ofSectionsThatMayShow id: RowID) -> [Int] {
         let all = shown.sections.indices
         guard all.count > TableModel.fewSections, !binder.derivesOtherSections else { return Array(all) }
@@ -68,7 +68,7 @@ extension CommandInProgress {
         return Set(sections.compactMap { displayedPlace(of: $0) }).sorted()
     }
 
-    /// Returns a displayed section.
+    /// Returns the displayed section that a reference names.
     ///
     /// - Throws: ``Refusal`` with `rowNotFound` if the section is not displayed.
     func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
@@ -76,7 +76,8 @@ extension CommandInProgress {
         return try shown.section(reference)
     }
 
-    /// Returns the index of a row among the section's displayed rows.
+    /// Returns the index, among a section's displayed rows, of the first row with the given id, or `nil` if there is
+    /// none.
     ///
     /// - Complexity: O(log rows) if every stored row is displayed, else O(rows).
     fileprivate func displayedIndex(of id: RowID, in section: Section) -> Int? {
@@ -88,8 +89,8 @@ extension CommandInProgress {
         if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
     }
 
-    /// Returns the index of a displayed row among the stored rows. `nil` for an index after the last row, and for
-    /// derived rows.
+    /// Returns the index among its section's stored rows of a displayed row. `nil` for an index after the last row, and
+    /// for derived rows.
     func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) throws -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
@@ -97,14 +98,14 @@ extension CommandInProgress {
         case .derived, .counted: return nil
         case .shown(let shown):
             if let id = section.rows[row].id { return stored.index(of: id) }
-            // A row without an id is found by counting the displayed rows.
+            // A displayed row without an id is found by counting the displayed rows before it.
             let places = try storedPlaces(of: section.id, shown)
             return row < places.count ? places[row] : nil
         }
     }
 
-    /// Returns the index of a stored row among the displayed rows. `nil` if the row is hidden or the section's rows are
-    /// derived.
+    /// Returns the index among its section's displayed rows of a stored row. `nil` if the row is hidden or the
+    /// section's rows are derived.
     func displayedIndex(ofStored index: Int, in section: SectionID) throws -> Int? {
         switch binder.binding(of: section)?.cells.source {
         case .stored: index
@@ -115,8 +116,8 @@ extension CommandInProgress {
 
     /// Returns the stored indexes of the rows that a section displays.
     ///
-    /// The expression `shown` is evaluated with the time at which the rows were displayed, because with the current
-    /// time it could hide other rows.
+    /// The binding's expression `shown` is evaluated with the time at which the rows were displayed. With the current
+    /// time, it could hide other rows.
     private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
         try search.storedPlaces(of: section) {
             guard let stored = editor.table[section] else { return [] }
@@ -129,16 +130,17 @@ extension CommandInProgress {
     }
 }
 
-/// Looks for displayed rows by their ids in the sections that may display them.
+/// Finds displayed rows by their ids, in the sections that may display them, for one command.
 ///
-/// Some sections must be searched row by row. After many searches row by row, `RowSearch` builds an index of all
-/// displayed rows. With the index, *n* references to *n* rows take less than O(*n*²).
+/// Some sections must be searched row by row. After many such searches, `RowSearch` builds an index of all displayed
+/// rows. With the index, *n* references to *n* rows take less than O(*n*²).
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
     private var stored: [SectionID: [Int]] = [:]
 
-    /// Returns the stored indexes of the rows that a section displays. `find` runs once for each section.
+    /// Returns the stored indexes of the rows that a section displays. `find` computes them, and runs only once for
+    /// each section.
     func storedPlaces(of section: SectionID, _ find: () throws -> [Int]) rethrows -> [Int] {
         if let known = stored[section] { return known }
         let found = try find()
@@ -146,11 +148,13 @@ final class RowSearch {
         return found
     }
 
-    /// Returns the places of the rows with an id in one section, or in all sections if `section` is `nil`, in order.
+    /// Returns the index paths of the displayed rows with an id: in one section, or in all sections if `section` is
+    /// `nil`. The paths are in ascending order.
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
-        // Building the index costs about as much as examining each row sixteen times.
+        // Building the index of displayed rows costs about as much as examining each row sixteen times. Until then,
+        // single searches are cheaper.
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 looks += command.isWhollyShown(section) ? 0 : section.rows.count
@@ -190,6 +194,6 @@ final class RowSearch {
         return index
     }
 
-    /// Discards all results of earlier searches, because other rows are displayed now.
+    /// Discards all results of earlier searches, because the command has changed which rows are displayed.
     func reset() { (looks, index, stored) = (0, nil, [:]) }
 }

@@ -1,13 +1,13 @@
-// The rows without ids that a command leaves unchanged.
+// Finds the rows without ids that a command leaves unchanged.
 extension CommandInProgress {
-    /// Returns the displayed rows of a section without ids that represent the same stored row before and after the
-    /// command, as ranges.
+    /// Returns those rows of a section without row ids that represent the same stored row before and after the command.
+    /// The result is a list of ranges of displayed rows.
     ///
-    /// Changes that were stored with `notify: false` count as changes of single rows. The update therefore depends only
-    /// on the two tables and the command, and is the same after a restart and on every server.
+    /// Changes that were stored with `notify: false` count as changes of single rows. The section's update therefore
+    /// depends only on the two tables and the command, and is the same after a restart and on every server.
     ///
-    /// - Returns: `nil` if the command does not say what happened to single rows, because it replaced all models or
-    ///   another change rendered the rows again.
+    /// - Returns: the ranges, or `nil` if it is not known what happened to single rows. This is so if the command
+    ///   replaced all models, or if another change rendered the rows again.
     func stayingRows(in section: SectionID) -> [MatchedStretch]? {
         guard !editor.refilledSections.contains(section), unpublished != nil || editor.editedSections.contains(section)
         else { return nil }

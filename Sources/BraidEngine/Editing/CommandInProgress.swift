@@ -1,4 +1,4 @@
-/// The execution of one command or one transaction.
+/// The state of executing one command or one transaction.
 struct CommandInProgress {
     let binder: Binder
     let now: String
@@ -6,29 +6,31 @@ struct CommandInProgress {
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
-    /// The table and the snapshot after the last command of the transaction.
+    /// The table and its snapshot after the last executed command of the transaction, or before the first one.
     var shownTable: TableModel
     var shown: Snapshot
     /// The search for rows in the snapshot `shown`.
     let search = RowSearch()
-    /// Whether the command creates a revision even if nothing changed.
+    /// Whether the command makes a new revision even if it changed nothing, such as a tap.
     var isRevision = false
-    /// Whether the command creates a revision if the display changed, even if no model changed.
+    /// Whether the command makes a new revision if what is displayed changed, even if no model changed.
     var isRefresh = false
-    /// Whether the program's models were read since the last handler ran.
+    /// Whether the models that a Swift program keeps were read again after the last handler ran.
     private var hasReadProvided = false
     var rowEvents: [RowEvent] = []
-    /// The changes that were stored but not published before this command.
+    /// The stored changes that were not published before this command.
     let unpublished: Unpublished?
-    /// The table that clients see. `nil` if clients see the stored table.
+    /// The published table, which clients see. `nil` if clients see the stored table.
     let seen: SeenTable?
-    /// Whether the stored table is published in the end. Only data source calls without `notify` leave it unpublished.
+    /// Whether clients see the stored table after the command. Only data source calls without `notify` leave it
+    /// unpublished.
     var publishes = false
     var isTransaction = false
-    /// The notification for the data source's delegate.
+    /// The notification that the command sends to a data source's delegate.
     var notification: DataSourceNotification?
 
-    /// Starts a command. `shown` is the published snapshot, which shows `table` unless a change is unpublished.
+    /// Starts the execution of a command. `shown` is the published snapshot, which shows `table` unless a change is
+    /// unpublished.
     init(binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String) {
         self.binder = binder
         self.now = now
@@ -46,7 +48,8 @@ struct CommandInProgress {
 
     var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter) }
 
-    /// Executes one command and updates the snapshot. Returns the reason why the command was ignored, or `nil`.
+    /// Executes one command and renders the changed parts of the snapshot again. Returns the reason why the command was
+    /// ignored, or `nil`.
     mutating func perform(_ command: Command) throws -> String? {
         try meter.checkTime()
         var ignored: String?
@@ -76,7 +79,7 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// Reads the models that the program keeps again, because its handlers may have changed them.
+    /// Reads the models that a Swift program keeps again, because the program's handlers may have changed them.
     ///
     /// - Parameter isEdit: whether the command only inserted, deleted or moved one row.
     mutating func readProvided(isEdit: Bool = false) throws {
@@ -94,8 +97,8 @@ struct CommandInProgress {
         }
     }
 
-    /// Gives the table exactly the sections that the program names now, so that the display does not depend on earlier
-    /// commands.
+    /// Gives the table exactly the sections that the Swift program names now, so that the displayed sections do not
+    /// depend on earlier commands.
     ///
     /// Sections that chains bind by name come first, in the order of binding. All other sections follow in the order of
     /// their ids.
@@ -110,15 +113,15 @@ struct CommandInProgress {
         editor.arrangeSections(sections)
     }
 
-    /// Updates the snapshot to match the table.
+    /// Renders the snapshot again where the table has changed.
     mutating func show() throws {
         let step = editor.takeStep()
         // Rows and titles that read the time are rendered again for every revision, because loading the session from
         // the store renders them again, too.
         guard step.changedAnything || binder.readsNow else { return }
         search.reset()
-        // Counting all rows visits every section. The count is needed only if rows were added. Added rows have new
-        // keys.
+        // The template budget needs the number of rows, and counting them visits every section. The count is needed
+        // only if rows were added. Added rows have new keys.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
         shown = try binder.snapshot(
@@ -126,7 +129,7 @@ struct CommandInProgress {
             after: .init(table: shownTable, snapshot: shown, step: step), remade: &remade, evaluation)
         for (id, rowCount) in remade {
             editor.noteWhole(id)
-            // Rows that derive from the state or from other models were replaced.
+            // Derived rows count as replaced if they were made again, because the state or other models changed.
             if binder.binding(of: id)?.cells.source.isStored == false { try editor.noteFilled(id, rows: rowCount) }
         }
         shownTable = editor.table
@@ -177,8 +180,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Sets a header. `nil` restores the header that the description binds. JSON null shows no header, whatever the
-    /// description binds.
+    /// Sets a section's header. `nil` restores the header that the description binds. JSON null shows no header,
+    /// whatever the description binds.
     mutating func setHeader(_ title: JSONText?, of section: SectionID) throws(Refusal) {
         try editor.setHeader(stored(title, isBound: binder.binding(of: section)?.header != nil), of: section)
     }
@@ -191,7 +194,8 @@ extension CommandInProgress {
         title.flatMap { $0.isNull && !isBound ? nil : $0 }
     }
 
-    /// Restores every section, title and model of `opening`. Rows whose ids remain keep their identity.
+    /// Restores every section, title and model of the table that the session was opened with. Rows whose ids remain
+    /// keep their identity.
     mutating func reset(to opening: TableModel) throws(Refusal) {
         let ids = opening.sections.map(\.id)
         try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
@@ -207,15 +211,15 @@ extension CommandInProgress {
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)
         editor.setCells(opening.cells)
-        // Even if the stored table equals the opening table, clients may still see another table.
+        // Even if the stored table equals the opening table, clients may still see another, published table.
         if unpublished != nil { isRevision = true }
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {
         for id in ids { _ = try editor.position(of: id) }
         if let reason = binder.display.behavior.whyNotSet { return reason }
-        // For declared sections, displaying the same list again changes nothing. For dynamic sections, the stored list
-        // may contain more sections than are displayed.
+        // For declared sections, displaying the list that is displayed already changes nothing. For dynamic sections,
+        // the stored list may contain more sections than are displayed, so it is always replaced.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil
     }

@@ -1,35 +1,38 @@
-/// The properties that all commands of one resource have in common.
+/// The properties that all commands of one HTTP resource have in common.
 ///
-/// Each kind is declared once, in this file. The routes of the HTTP API, the roles, the JSON forms in transactions and
-/// in the journal, and the metrics follow from the declaration. To add a command, add its case to ``Command``, its kind
-/// with a decoder to this file, and its effect to `CommandInProgress.perform`. The compiler finds the other switches.
+/// Each kind of command is declared once, in this file. The routes of the HTTP API, the roles, the JSON forms in
+/// transactions and in the journal, and the metrics follow from the declaration. To add a command, add its case to
+/// ``Command``, its kind with a decoder to this file, and its effect to `CommandInProgress.perform`. The compiler finds
+/// the other switches.
 public struct CommandKind: Sendable {
-    /// How a command changes what its resource names. The raw value is the method of the HTTP request (RFC 9110, 9.3,
-    /// and RFC 5789).
+    /// How a command changes what its HTTP resource names. The raw value is the method of the HTTP request (RFC 9110,
+    /// 9.3, and RFC 5789).
     public enum Method: String, Sendable {
-        /// Carries out an action.
+        /// Carries out an action, such as a move.
         case post = "POST"
-        /// Replaces what the resource names.
+        /// Replaces what the resource names, such as a section's models.
         case put = "PUT"
-        /// Merges a patch into what the resource names.
+        /// Merges a patch into what the resource names, such as the state.
         case patch = "PATCH"
-        /// Removes what the resource names.
+        /// Removes what the resource names, such as a row.
         case delete = "DELETE"
     }
 
-    /// The name on the wire: the last segment of the resource's path, and the member that names the command in a
-    /// transaction and in the journal.
+    /// The command's name in the HTTP API: the last segment of its resource's path. The name also identifies the
+    /// command in a transaction and in the journal.
     public let name: String
-    /// The method of the resource. `nil` if the resource is a whole family (``DataSourceCommand/Call``).
+    /// The HTTP method of the command's resource. `nil` for data source calls, where each call has its own resource
+    /// (``DataSourceCommand/Call``).
     public let method: Method?
-    /// The least role that may send the command. A transaction also needs the roles of its commands.
+    /// The lowest role that may send the command. A transaction also needs the roles of its commands.
     public let role: Role
-    /// Whether a command may refer to an earlier revision. A command for an earlier revision is rebased.
+    /// Whether a client may send the command for an earlier revision. Such a command is rebased onto the current one.
     public let acceptsBase: Bool
-    /// Whether the command may be `partial`: parts of the table that a partial command does not name stay as they are.
+    /// Whether the command may be `partial`. Parts of the table that a partial command does not name stay as they are.
     public let acceptsPartial: Bool
 
-    /// Creates the command from the resource's body. `nil` if a body alone does not make the command.
+    /// Creates the command from the body of a request to its resource. `nil` if the body alone does not define the
+    /// command.
     let decode: Decoder?
 
     typealias Decoder =
@@ -47,7 +50,7 @@ public struct CommandKind: Sendable {
         self.decode = decode
     }
 
-    /// All kinds of commands, in the order of the documentation.
+    /// All kinds of commands, in the order in which the documentation lists them.
     public static let all = [
         edits, moves, models, headers, footers, displayedSections, state, taps, events, displayedRows, dataSource,
         transactions, reset,
@@ -55,7 +58,7 @@ public struct CommandKind: Sendable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Returns the kind with a name, if its commands have a JSON form.
+    /// Returns the kind of command with a name. `nil` if there is none or its commands have no JSON form.
     static func decodable(_ name: String) -> CommandKind? { byName[name].flatMap { $0.decode == nil ? nil : $0 } }
 
     static let edits = CommandKind(.post, "edits", for: .participant, acceptsBase: true) {
@@ -158,7 +161,7 @@ public struct CommandKind: Sendable {
         return .displayedRows(rows)
     }
 
-    /// The calls to the data source. Each call has a resource of its own (``DataSourceCommand/Call/resource``).
+    /// The data source calls. Each call has its own HTTP resource (``DataSourceCommand/Call/resource``).
     public static let dataSource = CommandKind(nil, "data-source", for: .controller, acceptsBase: true) {
         (body, _, pointer) throws(Refusal) in try Command(dataSource: body, at: pointer)
     }
@@ -177,7 +180,7 @@ public struct CommandKind: Sendable {
         return .transaction(commands)
     }
 
-    /// A reset has an empty body: it needs the table that the session was opened with.
+    /// A reset has no decoder: its body is empty, and it needs the table that the session was opened with.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
     private static func titles(_ body: JSONText, at pointer: JSONPointer) throws(Refusal) -> [(
@@ -197,7 +200,7 @@ extension CommandKind: Equatable {
 }
 
 extension Command {
-    /// The command's kind.
+    /// The kind of this command, which describes its HTTP resource and role.
     public var kind: CommandKind {
         switch self {
         case .delete, .insert: .edits
@@ -216,8 +219,8 @@ extension Command {
         }
     }
 
-    /// The least role that may send this command: the role of the command's kind. For a transaction, the highest role
-    /// that one of its commands needs.
+    /// The lowest role that may send this command: the role of the command's kind. For a transaction, it is the highest
+    /// role that one of its commands needs.
     public var role: Role {
         guard case .transaction(let commands) = self else { return kind.role }
         return commands.map(\.role).max() ?? kind.role

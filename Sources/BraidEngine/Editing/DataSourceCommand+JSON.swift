@@ -1,21 +1,21 @@
 // The JSON form of a data source call: `{"data-source": {call: arguments}}`. Transactions and the journal contain calls
 // in this form.
 //
-// The arguments are the body of the call's HTTP resource, with the indexes of the resource's path as `at`. Every call
-// except `registerCell` accepts `notify`.
+// The arguments are the body of the call's HTTP resource. The section and row indexes of the resource's path are added
+// as `at`. Every call except `registerCell` accepts `notify`.
 extension DataSourceCommand {
-    /// The name of a call. The raw value is the name on the wire.
+    /// The name of a data source call. The raw value is the name in JSON.
     public enum Call: String, CaseIterable, Sendable {
-        /// A call of the row manager.
+        /// A call of DataSourceController's row manager, which changes rows.
         case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
-        /// A call of the section manager.
+        /// A call of DataSourceController's section manager, which changes sections.
         case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
         /// The registration of a cell for a model type.
         case registerCell
 
-        /// The HTTP resource of the call: its method, and its path below the session's. The variable segments of the path
-        /// are arguments of the call: `{section}` is `at`, both indexes of `{section}/{row}` are `at` as an index path,
-        /// and `{modelType}` is `modelType`.
+        /// The HTTP resource of the call: its method, and its path below the session's path. The variable segments of
+        /// the path are arguments of the call: `{section}` is `at`, both indexes of `{section}/{row}` are `at` as an
+        /// index path, and `{modelType}` is `modelType`.
         public var resource: (method: CommandKind.Method, path: String) {
             switch self {
             case .addRow: (.post, "rows")
@@ -33,10 +33,10 @@ extension DataSourceCommand {
             }
         }
 
-        /// Whether the call may leave its change unpublished.
+        /// Whether the call accepts `notify`. With `notify` false, the call leaves its change unpublished.
         public var acceptsNotify: Bool { members.contains("notify") }
 
-        /// The arguments that the call accepts.
+        /// The names of the arguments that the data source call accepts.
         fileprivate var members: [String] {
             switch self {
             case .addRow, .updateRow: ["at", "model", "notify"]
@@ -55,13 +55,13 @@ extension DataSourceCommand {
 }
 
 extension Command {
-    /// Creates the command of a call from its arguments.
+    /// Creates the command for a data source call from the call's arguments.
     ///
     /// - Parameters:
-    ///   - call: the name of the call.
-    ///   - arguments: an object: the body of the call's HTTP resource, with the indexes of the resource's path as `at`.
-    ///     Every call except `registerCell` accepts `notify`, which is true by default.
-    ///   - pointer: the pointer to the object in a larger document, for the faults.
+    ///   - call: the name of the data source call.
+    ///   - arguments: the body of the call's HTTP resource, with the indexes of the resource's path as `at`. Every call
+    ///     except `registerCell` accepts `notify`, which is true by default.
+    ///   - pointer: the pointer to the arguments in a larger document. The faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(
         dataSource call: DataSourceCommand.Call, arguments: JSONText, at pointer: JSONPointer = .root
@@ -75,7 +75,7 @@ extension Command {
         self = .dataSource(try DataSourceCommand(call, object, at: pointer), notify: notify)
     }
 
-    /// Creates the command from the form `{call: arguments}`.
+    /// Creates the command for a data source call from the form `{call: arguments}`.
     init(dataSource json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let names = DataSourceCommand.Call.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         guard let members = json.members(), members.count == 1 else {
@@ -142,7 +142,7 @@ extension DataSourceCommand {
 }
 
 extension SectionContent {
-    /// Decodes a section from its wire form: `{"id"?, "header"?, "footer"?, "rows"}`.
+    /// Decodes a section from its JSON form: `{"id"?, "header"?, "footer"?, "rows"}`.
     ///
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
@@ -153,7 +153,7 @@ extension SectionContent {
         rows = try object.array("rows")
     }
 
-    /// Decodes an array of sections.
+    /// Decodes a JSON array of sections with their rows.
     ///
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public static func list(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) -> [SectionContent] {
@@ -179,7 +179,7 @@ extension BodyReader {
         return string
     }
 
-    /// Reads an index path, `[section, row]`.
+    /// Reads a member that is an index path, `[section, row]`.
     func indexPath(_ name: String) throws(Refusal) -> RowPath {
         let value = try required(name)
         let numbers = value.elements()?.map { $0.intValue ?? -1 } ?? []

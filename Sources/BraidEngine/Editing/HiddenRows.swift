@@ -1,7 +1,7 @@
-/// The sections and rows that an update hid, as the journal stores them.
+/// The sections and rows that an update removed from the display, as the journal stores them.
 ///
 /// The JSON form is `{"sections": [{"at": index, "id": …, "rows": [id or null]}], "rows": [{"at": [section, row],
-/// "id"?: …}]}`. Indexes count in the table before the update.
+/// "id"?: …}]}`. Indexes refer to the displayed table before the update.
 struct HiddenRows: Sendable {
     struct HiddenSection: Sendable {
         var index: Int
@@ -32,7 +32,8 @@ struct HiddenRows: Sendable {
         }
     }
 
-    /// Returns the id of the row that was displayed at a path, if the journal contains it.
+    /// Returns the id of the row that was displayed at a path before the update hid it. `nil` if the journal does not
+    /// contain the id.
     func id(at path: RowPath) -> RowID? {
         if let id = rows[path] { return id }
         guard let section = sections.first(where: { $0.index == path.section }), section.rows.indices.contains(path.row)
@@ -40,7 +41,7 @@ struct HiddenRows: Sendable {
         return section.rows[path.row]
     }
 
-    /// Returns the index paths at which rows with the id were displayed before the update hid them.
+    /// Returns the index paths at which rows with an id were displayed before the update hid them.
     ///
     /// - Complexity: O(rows).
     func places(of id: RowID) -> [RowPath] {
@@ -53,8 +54,8 @@ struct HiddenRows: Sendable {
 }
 
 extension BatchUpdate {
-    /// Returns the rows and sections that this update hides, so that ``RowHistory`` recognizes them when they are
-    /// displayed again.
+    /// Returns the rows and sections that this update removes from the display, so that ``RowHistory`` recognizes them
+    /// when they are displayed again.
     ///
     /// - Parameter before: the snapshot that the update is applied to.
     /// - Returns: a JSON object for the journal. `nil` if the update hides nothing.
@@ -62,8 +63,8 @@ extension BatchUpdate {
     public func hidden(in before: Snapshot) -> JSONText? {
         var sections: [Int] = []
         var rows: [(at: RowPath, id: RowID?)] = []
-        // The original index, before the update, of each section at the current stage. Rows do not change their section
-        // before they are deleted.
+        // For each section at the current stage, its index before the update. Rows do not change their section before
+        // they are deleted.
         var origins: [Int?] = Array(before.sections.indices)
         for stage in stages {
             func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
@@ -124,7 +125,8 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Maps known facts of the sections before the stage to the sections after it. `nil` for an inserted section.
+    /// Converts a list with one fact for each section before the stage to a list for the sections after it. The fact of
+    /// an inserted section is `nil`.
     fileprivate func sectionsAfter<Known>(_ before: [Known?]) -> [Known?] {
         let leaving = Set(deleteSections + moveSections.map(\.from))
         var staying = before.indices.lazy.filter { !leaving.contains($0) }.map { before[$0] }.makeIterator()
@@ -137,9 +139,10 @@ extension BatchUpdate.Stage {
         }
     }
 
-    /// Converts the section ids and row counts after the stage to those before it.
+    /// Converts the list of section ids and the list of row counts after the stage to those before it.
     ///
-    /// A deleted section has an unknown id and count (`nil` and 0). A reloaded section has an unknown count.
+    /// A section that the stage deletes gets the id `nil` and the count 0, because both are unknown. The count of a
+    /// reloaded section is unknown, too.
     func undo(in sections: inout [SectionID?], counts: inout [Int]) {
         func count(_ paths: some Sequence<RowPath>, _ difference: Int) {
             for path in paths where counts.indices.contains(path.section) { counts[path.section] += difference }
@@ -154,7 +157,8 @@ extension BatchUpdate.Stage {
         count(moveRows.lazy.map(\.from), 1)
     }
 
-    /// Maps known facts of the sections after the stage to the sections before it. `nil` for a deleted section.
+    /// Converts a list with one fact for each section after the stage to a list for the sections before it. The fact of
+    /// a deleted section is `nil`.
     private func sectionsBefore<Known>(_ after: [Known]) -> [Known?] {
         let arrivals = Set(insertSections.map(\.at) + moveSections.map(\.to))
         var staying = after.indices.lazy.filter { !arrivals.contains($0) }.map { after[$0] }.makeIterator()

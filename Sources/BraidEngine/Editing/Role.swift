@@ -1,10 +1,10 @@
-/// What a requester may do in a session. Each role may also do what the roles before it may.
+/// What the sender of a request may do in a session. Each role may also do everything that the earlier roles may do.
 public enum Role: String, Comparable, CaseIterable, Sendable {
-    /// Looks at a session and follows it.
+    /// A viewer may only read the session and receive its updates.
     case viewer
-    /// Edits and moves rows, and taps them, as far as the table's policies allow.
+    /// A participant may also edit, move and tap rows, as far as the table's policies allow.
     case participant
-    /// Owns the session's data, and may do everything.
+    /// A controller owns the session's data, and may send every command.
     case controller
 
     /// Returns whether the left role may do less than the right role.

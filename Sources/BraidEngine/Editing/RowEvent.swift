@@ -1,6 +1,6 @@
-/// A tap or a cell event, as the controllers of the session receive it.
+/// A tap on a row or an event of a row's cell, as the controllers of the session receive it.
 public struct RowEvent: Sendable {
-    /// What happened to the row.
+    /// Whether the row was tapped, or its cell sent an event.
     public enum Kind: Sendable {
         /// The row was tapped.
         case tap
@@ -10,12 +10,12 @@ public struct RowEvent: Sendable {
 
     /// The row's index path in the displayed table before the event's handler ran.
     public var at: RowPath
-    /// The row before the event's handler ran.
+    /// The displayed row as it was before the event's handler ran.
     public var row: Row
-    /// What happened to the row.
+    /// Whether the row was tapped, or its cell sent an event.
     public var kind: Kind
 
-    /// The event's wire form: `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot,
+    /// The event as JSON: `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot,
     /// members that the row does not have are absent.
     public var json: JSONText {
         var writer = JSONWriter(capacity: 64 + row.json.count)

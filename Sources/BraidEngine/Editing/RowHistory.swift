@@ -1,10 +1,10 @@
-/// The updates from an earlier revision to now. A `RowHistory` rebases commands of clients that have seen only the
-/// earlier revision.
+/// The updates of a session's table from an earlier revision to now. A `RowHistory` rebases commands of clients that
+/// have seen only the earlier revision.
 ///
-/// An index path is followed through the updates one after the other: through deletes, inserts, moves, and sections
-/// that are inserted, deleted and moved. The journal keeps the ids of rows that an update hides. If a hidden row is
-/// displayed again, it is found in its own section, or in another section if only one row can be meant. A row without
-/// an id is followed while it stays displayed with the same model.
+/// An index path from the earlier revision is followed through the updates one after the other. It is followed through
+/// deletes, inserts and moves of rows and of sections. The journal keeps the ids of rows that an update hides. If a
+/// hidden row is displayed again, it is found in its own section, or in another section if only one row can be meant. A
+/// row without an id is followed while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
@@ -24,14 +24,14 @@ public struct RowHistory: Sendable {
 
     /// Creates a history from the journal.
     ///
-    /// The initializer and ``rebased(_:)`` throw `commandTimeout` once the command has taken longer than `limits`
-    /// allow, counted from the start of the initializer.
+    /// The initializer and ``rebased(_:)`` throw `commandTimeout` if the command takes longer than `limits` allow. The
+    /// time counts from the start of the initializer.
     ///
     /// - Parameters:
-    ///   - updates: the updates since the earlier revision in order, each with the rows that it hid
+    ///   - updates: the updates since the earlier revision, in order. Each update comes with the rows that it hid
     ///     (``BatchUpdate/hidden(in:)``).
-    ///   - now: the snapshot that the last update led to.
-    ///   - limits: the limits of the command.
+    ///   - now: the current snapshot, to which the last update led.
+    ///   - limits: the limits of the command that is rebased.
     /// - Throws: ``Refusal`` if an update cannot be decoded.
     /// - Complexity: O(operations), and O(sections) for each update that changes the list of sections.
     public init(
@@ -58,13 +58,14 @@ public struct RowHistory: Sendable {
         countsThen = counts
     }
 
-    /// Rebases a command: returns the command with references to rows and sections as they are displayed now.
+    /// Rebases a command: returns the command with its references changed to where the rows and sections are displayed
+    /// now.
     ///
-    /// - Parameter command: a command whose index paths count at the earlier revision.
-    /// - Returns: the rebased command, and the index path of its row now.
-    /// - Throws: ``Refusal`` with `rowNotFound` if the earlier table had no such row or place. ``Refusal`` with
-    ///   `rowGone` if the row, the section or the target of a move cannot be found any more. ``Refusal`` with
-    ///   `ambiguousRow` if several sections had the id.
+    /// - Parameter command: a command whose index paths refer to the earlier revision.
+    /// - Returns: the rebased command, and the current index path of the row that it names.
+    /// - Throws: ``Refusal`` with `rowNotFound` if the table had no such row or place at the earlier revision.
+    ///   ``Refusal`` with `rowGone` if the row, the section or the target of a move cannot be found any more.
+    ///   ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .move(let row, let section, let index):
@@ -85,7 +86,7 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// Returns the index path at which the referenced row is displayed now.
+    /// Returns the index path at which the row that a reference names is displayed now.
     ///
     /// - Parameter orEnd: whether the place after the section's last row is accepted.
     private func rebased(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> RowPath {
@@ -97,7 +98,7 @@ public struct RowHistory: Sendable {
             guard let place = trace(path).place else { throw .gone(reference) }
             return place
         case .id(let id, let section):
-            // An id identifies the row without the history.
+            // A row's id identifies the row without the history.
             var found: [RowPath] = []
             let only = try section.map { section throws(Refusal) in try rebased(section) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
@@ -120,7 +121,7 @@ public struct RowHistory: Sendable {
             "There was no row \(row) at the base: the section \(name) had \(countsThen[section]) rows, counted from 0.")
     }
 
-    /// Returns the index of a section among the sections displayed at the earlier revision.
+    /// Returns the index that a section had among the displayed sections at the earlier revision.
     private func index(of section: SectionReference) throws(Refusal) -> Int {
         switch section {
         case .displayed(let index):
@@ -139,7 +140,7 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// Returns the index of a section among the sections displayed now.
+    /// Returns the index that a section, named as at the earlier revision, now has among the displayed sections.
     private func rebased(_ section: SectionReference) throws(Refusal) -> Int {
         try rebased(section: try index(of: section))
     }
@@ -154,31 +155,33 @@ public struct RowHistory: Sendable {
         return index
     }
 
-    /// Returns the place after the last row of a section, given the section's index at the earlier revision.
+    /// Returns the current place after the last row of a section, given the section's index at the earlier revision.
     private func end(of section: Int) throws(Refusal) -> RowPath {
         let index = try rebased(section: section)
         return RowPath(section: index, row: now.sections[index].rows.count)
     }
 }
 
-// Follows one row through the updates.
+// Follows one row through the updates from the earlier revision to now.
 extension RowHistory {
     /// The result of following a row through the updates of the history.
     private enum Fate {
         case displayed(at: RowPath)
         case gone
-        /// The row may still be displayed, but cannot be distinguished from other rows.
+        /// The row may still be displayed, but cannot be distinguished from other rows, because its id is unknown or
+        /// several rows have it.
         case unknown
 
         var place: RowPath? { if case .displayed(let place) = self { place } else { nil } }
     }
 
-    /// Follows the row that was displayed at `path` at the earlier revision.
+    /// Follows the row that was displayed at `path` at the earlier revision, and returns what became of it.
     private func trace(_ path: RowPath) -> Fate {
         var place: RowPath? = path, isUnknown = false
-        // The row's id and section while the row is hidden. `nil` when the row is displayed again in the same section.
+        // The followed row's id and section while the row is hidden. `nil` when the row is displayed again in the same
+        // section.
         var lost: (id: RowID, section: SectionID?)?
-        // The steps that hid the row, each with the row's place before the step.
+        // The updates that hid the followed row, each with the row's index path before the update.
         var losses: [(step: Int, at: RowPath)] = []
         for (number, step) in steps.enumerated() {
             if let path = place {
@@ -196,7 +199,7 @@ extension RowHistory {
             if let own = arrivals.first(where: { sections[$0.section] == section }) {
                 (place, lost) = (own, nil)
             } else if place == nil {
-                // In another section, the row is recognized only if its id can mean no other row.
+                // In another section, the followed row is recognized only if its id can mean no other row.
                 let hasRival = steps[...number].enumerated().contains { number, step in
                     step.hidden.places(of: id).contains { place in !losses.contains { $0 == (number, place) } }
                 }
@@ -207,8 +210,8 @@ extension RowHistory {
         return place.map { .displayed(at: $0) } ?? (isUnknown ? .unknown : .gone)
     }
 
-    /// Returns the places, at the earlier revision, of the row that is displayed at `path` now and has the id. The row
-    /// may have had several such places.
+    /// Returns the index paths, at the earlier revision, of the row that is displayed at `path` now and has the given
+    /// id. Several earlier rows with the id are possible.
     private func origins(of path: RowPath, _ id: RowID) -> [RowPath] {
         steps.reversed().reduce([path]) { places, step in
             var before = places.compactMap { step.update.preceding($0) }
@@ -220,16 +223,16 @@ extension RowHistory {
 
 // The target of a move.
 extension RowHistory {
-    /// Returns the place to which the row is moved. The client meant the place between two rows that it saw. The first
-    /// rule that applies decides:
+    /// Returns the current place to which a rebased move moves its row. The client meant the place between two rows
+    /// that it saw. The first rule that applies decides:
     /// 1. If the client meant the section's end, the row moves to the section's end.
-    /// 2. The row moves before the row that it was to precede.
+    /// 2. If the row that was to follow the moved row is still in the section, the moved row goes before it.
     /// 3. The row moves after the nearest row above the place that is still in the section.
     /// 4. If the client meant the section's beginning, the row moves to the section's beginning.
     /// 5. The row moves before the nearest row below the place that is still in the section.
     ///
     /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because no neighbouring row remains in the section. The
-    ///   method also throws `rowGone` if rows without ids have changed, because nobody knows which of those rows
+    ///   method also throws `rowGone` if rows without ids have changed, because it is unknown which of those rows
     ///   remain.
     private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal)
         -> RowPath
@@ -240,7 +243,8 @@ extension RowHistory {
         let end = try end(of: then)
         var place = end.row
         if row < last {
-            // `row` counts after the moved row has been taken out. The rows around the target count before.
+            // `row` is an index in the list without the moved row. The rows around the target have indexes in the list
+            // with it.
             let follower = source.map { row >= $0 ? row + 1 : row } ?? row
             let unknown = Refusal(
                 .rowGone,
@@ -270,8 +274,8 @@ extension RowHistory {
         return RowPath(section: end.section, row: at.section == end.section ? min(place, end.row - 1) : place)
     }
 
-    /// Returns the index of the first row in `rows` that is still in the section. `nil` if none of the first 16 rows is
-    /// still in it.
+    /// Returns the current index of the first row in `rows` that is still in the section. `nil` if none of the first 16
+    /// rows is still in it.
     private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
         throws(Refusal) -> Int?
     {
@@ -285,8 +289,8 @@ extension RowHistory {
         return nil
     }
 
-    /// Returns the moved row's index at the earlier revision if the row was displayed in the section of the target.
-    /// `nil` if it was not.
+    /// Returns the index that the moved row had at the earlier revision, if the row was then displayed in the section
+    /// of the target. Otherwise returns `nil`.
     private func source(of moved: RowReference, at: RowPath, in section: Int) throws(Refusal) -> Int? {
         switch moved {
         case .at(let reference, let row): return try index(of: reference) == section ? row : nil
@@ -305,7 +309,7 @@ extension RowHistory {
         }
     }
 
-    /// The number of rows that are examined on each side of a move's target.
+    /// The maximum number of rows that are examined on each side of a move's target.
     private static let mostNeighbours = 16
 }
 
@@ -321,14 +325,16 @@ extension Refusal {
     }
 }
 
-// Calls to the data source. An index that was out of bounds at the earlier revision stays out of bounds.
+// Rebasing of data source calls. An index that was out of bounds at the earlier revision stays out of bounds.
 extension RowHistory {
-    /// Returns the rebased call, and the index path of its row or of its section's first row now.
+    /// Returns a data source call with its indexes rebased, and the current index path of the row or insertion place
+    /// that it names. The path is `nil` if the call names neither, or if no row is displayed there.
     private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
         case .addRow(let model, let path):
             let at = try rebased(path)
-            // A section index that is too high creates a section. A row index that is too high appends the row.
+            // In `addRow`, a section index that is too high creates a section, and a row index that is too high appends
+            // the row.
             guard now.sections.indices.contains(at.section) else { return (.addRow(model, at: at), nil) }
             return (
                 .addRow(model, at: at),
@@ -368,14 +374,14 @@ extension RowHistory {
         return try rebased(RowReference(path))
     }
 
-    /// Returns the current index of a section, given its index at the earlier revision.
+    /// Returns the current index of a section, given the section's index at the earlier revision.
     ///
-    /// An index that was out of bounds is raised if necessary, so that it stays out of bounds.
+    /// An index that was out of bounds at the earlier revision is raised if necessary, so that it stays out of bounds.
     private func presentSection(_ index: Int) throws(Refusal) -> Int {
         sectionsThen.indices.contains(index) ? try rebased(.displayed(index)) : max(index, now.sections.count)
     }
 
-    /// Returns the path if a row is displayed at the path. `nil` if the call is ignored.
+    /// Returns the path if a row is displayed at it now, otherwise `nil`, because the data source ignores the call.
     private func displayed(_ path: RowPath) -> RowPath? {
         now.sections.indices.contains(path.section) && now.sections[path.section].rows.indices.contains(path.row)
             ? path : nil

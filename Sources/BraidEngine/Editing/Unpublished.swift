@@ -1,8 +1,8 @@
-/// The changes that were stored with `notify: false` and that clients do not see yet.
+/// The changes of a session's table that were stored with `notify: false` and that clients do not see yet.
 ///
 /// Clients see the last published table until a later command publishes the changes.
 public struct Unpublished: Sendable {
-    /// The table that clients see.
+    /// The last published table, which clients see.
     public let published: TableModel
     /// The snapshot of the stored table, which a later command publishes.
     public internal(set) var snapshot: Snapshot
@@ -15,12 +15,12 @@ public struct Unpublished: Sendable {
         self.touched = touched
     }
 
-    /// Restores unpublished changes from the two tables, for example after a restart. Any row may differ between the
-    /// published table and the stored table.
+    /// Restores unpublished changes from the published and the stored table, for example after a restart. Any row may
+    /// differ between the two tables.
     ///
     /// - Parameters:
     ///   - published: the table that clients see.
-    ///   - stored: the stored table.
+    ///   - stored: the stored table, with the unpublished changes.
     ///   - binder: the binder of both tables.
     ///   - revision: the revision of the stored table.
     ///   - now: the time in RFC 3339, which templates read.
@@ -35,8 +35,8 @@ public struct Unpublished: Sendable {
 }
 
 extension CommandInProgress {
-    /// Returns the outcome of a change that is stored but not shown. At the next revision, clients still see the
-    /// published table.
+    /// Returns the outcome of a command whose change is stored but not published. The command makes a new revision, at
+    /// which clients still see the published table.
     func unpublishedOutcome(_ change: TableChange) -> Outcome {
         var kept = unpublished ?? Unpublished(published: beforeTable, snapshot: before, touched: TouchedRows())
         var snapshot = before
@@ -51,7 +51,7 @@ extension CommandInProgress {
     }
 }
 
-/// The published table, in which the commands of one transaction look for rows.
+/// The published table, in which the commands of one transaction look for the rows that clients see.
 final class SeenTable {
     let command: CommandInProgress
 
@@ -63,7 +63,8 @@ final class SeenTable {
 // An index path from a client refers to the row that the client sees at the path. The stored table may contain the row
 // at another place.
 extension CommandInProgress {
-    /// Returns the command with references to the same rows in the stored table.
+    /// Returns the command with its references changed to the same rows in the stored table, while a change is
+    /// unpublished.
     ///
     /// A row with an id is the same if it has the same id in the same section. A row without an id is the same if it
     /// represents the same stored row with the same model. A derived row without an id is the same if it shows the same
@@ -78,9 +79,10 @@ extension CommandInProgress {
         return try command.replacingRows { try rebased($0, seen, orEnd: $1) }
     }
 
-    /// Returns whether clients' commands may name the row: clients see the row, or this command has created it.
+    /// Returns whether a client's command may name the row by its id: clients see the row, or this command has created
+    /// it.
     ///
-    /// Rows of earlier unpublished changes are unknown to clients, also within a transaction.
+    /// Rows that an earlier unpublished change created are unknown to clients, also within a transaction.
     func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
         guard let seen = seen?.command else { return true }
         if let place = seen.displayedPlace(of: section.id),
@@ -95,7 +97,8 @@ extension CommandInProgress {
     private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws
         -> RowReference
     {
-        // Index paths in a transaction count in the table after the preceding commands, which no client has seen.
+        // Index paths in a transaction refer to the table after the transaction's preceding commands, which no client
+        // has seen.
         if isTransaction {
             if case .id(_, let section) = reference, section.map({ if case .id = $0 { true } else { false } }) ?? true {
                 return reference
@@ -120,7 +123,8 @@ extension CommandInProgress {
         return .at(section, row: row)
     }
 
-    /// Returns the index of a row without an id among the rows of the stored table's snapshot.
+    /// Returns the index, in the stored table's snapshot, of the row without an id that clients see at a place. `nil`
+    /// if the row has changed or is gone.
     private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) throws -> Int? {
         let id = place.section.id
         guard let binding = binder.binding(of: id), binding.cells.source.isStored else {
@@ -134,7 +138,8 @@ extension CommandInProgress {
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
-        // The row's rank is usually unchanged, so the search first tries the rank.
+        // The row's rank, the number that orders it in its section, is usually unchanged. The search therefore first
+        // looks at the row with this rank.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
@@ -143,8 +148,8 @@ extension CommandInProgress {
         return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
     }
 
-    /// Rebases a move. The target is the place before the row that the client sees at the target's index, or the
-    /// section's end.
+    /// Rebases a move while a change is unpublished. The target is the place before the row that the client sees at the
+    /// target's index, or the section's end.
     private func rebasedMove(
         _ reference: RowReference, _ section: SectionReference, _ index: Int, _ seen: CommandInProgress
     ) throws -> Command {
