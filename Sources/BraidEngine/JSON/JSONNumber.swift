@@ -9,7 +9,7 @@ public struct JSONNumber: Sendable {
     /// Creates a number from text that is known to be a valid JSON number.
     init(validLexeme: String) { lexeme = validLexeme }
 
-    /// Creates a number from an integer.
+    /// Creates a JSON number from an integer.
     public init(_ value: Int) { lexeme = String(value) }
 
     /// Creates a number from a floating-point value. Returns `nil` for infinities and NaN, which JSON cannot write.

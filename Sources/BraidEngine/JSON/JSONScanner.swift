@@ -3,11 +3,11 @@
 /// The text must be I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in an object. The scanner makes one
 /// pass and does not recurse.
 struct JSONScanner {
-    /// An array or object that has begun and not ended.
+    /// An array or object whose opening bracket has been read and whose closing bracket has not.
     private struct Frame {
         /// The position in `names` of the object's first name, or -1 for an array.
         var base: Int32
-        /// The number of commas read so far.
+        /// The number of commas read so far between the array's elements or the object's members.
         var commas: Int32 = 0
 
         @inline(__always) var isObject: Bool { base >= 0 }
@@ -119,7 +119,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads an opening bracket and the white space after it.
+    /// Reads an opening `[` or `{` and the white space after it.
     @inline(__always)
     private mutating func open(base: Int32) throws(JSONFault) {
         guard outer.count < depthLimit else { throw JSONFault(at, .tooDeep(depthLimit)) }
@@ -193,8 +193,8 @@ struct JSONScanner {
 
     // MARK: Strings
 
-    /// Reads from the opening quote to the byte after the closing quote (RFC 8259, section 7). Returns whether the
-    /// string contains escapes.
+    /// Reads a string, from its opening quote to the byte after its closing quote (RFC 8259, section 7). Returns
+    /// whether the string contains escapes.
     @inline(__always)
     private mutating func string() throws(JSONFault) -> Bool {
         at += 1
@@ -267,7 +267,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads from the `u` of an escape to the byte after its four digits.
+    /// Reads the `u` and the four digits of an escape such as `\u00e9`, and returns the UTF-16 code unit.
     private mutating func hexadecimal() throws(JSONFault) -> UInt32 {
         at += 1
         var unit: UInt32 = 0
@@ -327,8 +327,8 @@ struct JSONScanner {
 
     // MARK: Errors
 
-    /// Returns the pointer to a fault: to the member or element that was being read, or to the array or object around
-    /// it.
+    /// Returns the JSON pointer to a fault: to the member or element that was being read, or to the array or object
+    /// around it.
     private func pointer(_ fault: JSONFault) -> JSONPointer {
         var pointer = JSONPointer.root
         let open = (outer + [frame]).dropFirst()

@@ -68,8 +68,8 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Changes a member's object in place. Returns false, without calling the closure, if the member is missing or not
-    /// an object.
+    /// Calls a closure that changes a member's value, which must be an object, in place. Returns false, without calling
+    /// the closure, if the member is missing or not an object.
     mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void)
         throws(Failure) -> Bool
     {

@@ -46,7 +46,7 @@ enum Timestamp {
             return true
         }
 
-        /// Reads a number of exactly `digits` digits.
+        /// Reads a number of exactly `digits` digits. Returns `nil` if the text has fewer digits here.
         mutating func number(_ digits: Int) -> Int? {
             guard bytes.count - position >= digits else { return nil }
             var number = 0
@@ -58,7 +58,7 @@ enum Timestamp {
             return number
         }
 
-        /// Skips an optional fraction. Returns false if no digit follows the point.
+        /// Skips an optional fraction of a second. Returns false if no digit follows the decimal point.
         mutating func takeFraction() -> Bool {
             guard take(".") else { return true }
             let start = position

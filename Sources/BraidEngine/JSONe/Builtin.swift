@@ -26,7 +26,7 @@ enum Builtin: String, Sendable, CaseIterable {
         return string
     }
 
-    /// Returns the text of a separator, which must be a string or a number.
+    /// Returns the text of the separator for `split` or `join`, which must be a string or a number.
     fileprivate func separator(_ operand: Operand) throws(JSONeError) -> String {
         guard ["string", "number"].contains(operand.typeName), let text = operand.text else { throw badArguments }
         return text
@@ -62,7 +62,8 @@ extension JSONeEvaluator {
         let first = try builtin.number(arguments[0])
         switch builtin {
         case .min, .max:
-            // Return the operand itself, so that a number keeps its digits. Among equal numbers the first one wins.
+            // Return the operand itself instead of the parsed number, so that the number keeps its digits. Among equal
+            // numbers the first one wins.
             var (best, bestNumber) = (arguments[0], first)
             for operand in arguments.dropFirst() {
                 let number = try builtin.number(operand)

@@ -11,7 +11,7 @@ indirect enum ExpressionNode: Sendable {
     case unary(UnaryOperator, ExpressionNode)
     case or([ExpressionNode])
     case and([ExpressionNode])
-    /// Operators of one precedence, applied from left to right.
+    /// A chain of operators of one precedence, such as `a + b - c`, applied from left to right.
     case infix(ExpressionNode, [(symbol: InfixOperator, right: ExpressionNode)])
     case power(base: ExpressionNode, exponent: ExpressionNode)
     /// Accesses such as `a.b[0][1:](c)`, applied from left to right.

@@ -5,8 +5,8 @@ public struct StoredRow: Sendable {
     /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not
     /// all rows after it.
     public var rank: Int
-    /// The row's id and model. The bytes of the id and the model are a separate copy, so that no row keeps a whole
-    /// request in memory. Alternatively, the row shares the bytes with the displayed row that shows the model.
+    /// The row's id and model. Their bytes are a separate copy, so that no row keeps a whole request in memory, or they
+    /// are shared with the displayed row that shows the model.
     var content: RowContent
 
     /// Creates a stored row.
@@ -29,7 +29,7 @@ public struct StoredRow: Sendable {
     public var model: JSONText { content.model ?? .null }
 }
 
-/// The part of a section that a store keeps in addition to the section's rows.
+/// What a store keeps of a section in addition to its rows: number, id, ordinal, titles and the count for `onPrefetch`.
 public struct StoredSectionSummary: Sendable, Equatable {
     /// The section's number in its session: 1, 2, 3, … No later section gets the same number.
     public var number: Int
@@ -40,9 +40,10 @@ public struct StoredSectionSummary: Sendable, Equatable {
     /// The header that a command set in place of the description's. `nil` if no command set a header; JSON `null` if a
     /// command set the header to none.
     public var header: JSONText?
-    /// The footer that a command set, of the same form as ``header``.
+    /// The footer that a command set in place of the description's, of the same form as ``header``.
     public var footer: JSONText?
-    /// The number of rows when `onPrefetch` last ran. `nil` if `onPrefetch` has not run since the section was filled.
+    /// The section's number of rows when `onPrefetch` last ran for it. `nil` if `onPrefetch` has not run, or if the
+    /// section has since been filled with fewer rows.
     public var prefetched: Int?
 
     /// Creates a section's summary. The parameters are described at the properties.
@@ -73,19 +74,19 @@ public struct TableChange: Sendable {
     public var writtenSections: [StoredSectionSummary] = []
     /// The numbers of the removed sections. ``removedRows`` contains the rows of the removed sections.
     public var removedSections: [Int] = []
-    /// The new state. `nil` if the state did not change.
+    /// The session's new state. `nil` if the state did not change.
     public var state: JSONText?
-    /// The new manually displayed sections, an array of ids or `null` for none set. `nil` if the displayed sections did
-    /// not change.
+    /// The ids of the sections that are now displayed manually, as a JSON array. JSON `null` if none are set any
+    /// longer. `nil` if the command did not change them.
     public var displayedSections: JSONText?
-    /// The new cells that the session registered, an object from model types to cells. `nil` if the registered cells
-    /// did not change.
+    /// All cells that the session has registered, as a JSON object from model types to names of cells. `nil` if the
+    /// registered cells did not change.
     public var cells: JSONText?
 
     /// Creates an empty change.
     public init() {}
 
-    /// The number of rows to write, place or remove.
+    /// The number of rows that the store has to write, place or remove.
     public var rowCount: Int { writtenRows.count + placedRows.count + removedRows.count }
 
     /// Whether there is nothing to write.
