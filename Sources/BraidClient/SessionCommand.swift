@@ -220,7 +220,8 @@ public struct Answer: Decodable, Sendable, Hashable {
     public var outcome: Outcome
     /// Why the server ignored the command. `nil` if it did not ignore the command.
     public var reason: String?
-    /// The row's index path when the command was applied. `nil` if the command was sent without a base.
+    /// The index path to which the server rebased the command's index path. `nil` if the command was sent without a
+    /// base or was ignored.
     public var at: RowPath?
     /// The notification to the data source's delegate, see docs/http-api/data-source.md. `nil` for commands that are
     /// not calls of DataSourceController.

@@ -11,8 +11,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     /// `displayedSections` is set, it displays all sections.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
-    /// The rule that displays the sections with at least one row. A `Comparable` section type is sorted ascending, and
-    /// other sections are in the order of declaration.
+    /// The rule that displays the sections with at least one row. Sections of a `Comparable` type are sorted ascending,
+    /// and other sections are in the order of declaration or first appearance.
     public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
 
     /// Returns the rule that displays the sections with at least one row, ordered by a closure.
@@ -24,8 +24,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
         Self(behavior: .hidesSectionsWithNoCellData, ordering: ordering)
     }
 
-    /// The rule that displays the sections with a row, a header or a footer. A `Comparable` section type is sorted
-    /// ascending, and other sections are in the order of declaration.
+    /// The rule that displays the sections with a row, a header or a footer. Sections of a `Comparable` type are sorted
+    /// ascending, and other sections are in the order of declaration or first appearance.
     public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
 
     /// Returns the rule that displays the sections with a row, a header or a footer, ordered by a closure.

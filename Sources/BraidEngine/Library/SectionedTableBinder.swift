@@ -1,14 +1,18 @@
 /// A table that a Swift program binds with closures, without a server. The program's binding chains define what the
 /// table shows and allows, and the program's closures supply the models.
 ///
-/// ```swift enum Section: String, TableSection, CaseIterable { case attending, invited }
+/// ```swift
+/// enum Section: String, TableSection, CaseIterable { case attending, invited }
 ///
-/// let binder = SectionedTableBinder(sectionedBy: Section.self) binder.onSection(.attending)
-///     .bind(cellType: AttendeeCell.self, models: { attending }) .onDequeue { section, row, cell, person in cell.title
-///     = person.name }
+/// let binder = SectionedTableBinder(sectionedBy: Section.self)
+/// binder.onSection(.attending)
+///     .bind(cellType: AttendeeCell.self, models: { attending })
+///     .onDequeue { section, row, cell, person in cell.title = person.name }
 /// try binder.finish()
 ///
-/// attending.append(person) let update = try binder.refresh() ```
+/// attending.append(person)
+/// let update = try binder.refresh()
+/// ```
 ///
 /// The binder is not `Sendable`. A binder calls the program's closures on the actor or task that calls the binder. A
 /// command that throws does not change the table. If a handler changes the program's data before it fails, the program
@@ -92,7 +96,8 @@ public final class SectionedTableBinder<Section: TableSection> {
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
         bindings.isFinished = true
-        // A program's closure may have set other sections since `wanted` was read.
+        // A closure of the program may have set other displayed sections in the meantime. Keep them for the next
+        // refresh.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
@@ -228,7 +233,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
         _ = try requireBound()
         let wanted = wantedSections
-        // A program's closure may have set other sections since `wanted` was read.
+        // A closure of the program may have set other displayed sections in the meantime. Keep them for the next
+        // refresh.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
         return try perform { binder, table, shown in

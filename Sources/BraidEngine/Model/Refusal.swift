@@ -33,8 +33,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case moveNotAllowed = "move-not-allowed"
         /// A handler rejected the command. The detail is the handler's reason.
         case rejected = "rejected"
-        /// The command names a row or place by its index path at an earlier revision. The row is no longer displayed,
-        /// or the current row for that index path can no longer be determined.
+        /// The command names a row or a place as of an earlier revision. The row has been removed or hidden since then,
+        /// or the rows around the place have, so that the place can no longer be found.
         case rowGone = "row-gone"
         /// The row or the index path that the command names does not exist.
         case rowNotFound = "row-not-found"

@@ -1,8 +1,8 @@
 /// Hashes of rows and of their ids. Each process has its own random seeds, so an attacker cannot choose ids or rows
 /// whose hashes collide. A hash must not leave the process.
 ///
-/// The algorithm multiplies sixteen bytes as two factors and folds the product into the next state. Source: wyhash
-/// (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
+/// The algorithm multiplies sixteen bytes as two factors and folds the product into the next state.
+/// Source: wyhash (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
 enum RowHash {
     /// The hash of a row's whole JSON, and the hash of its content: the part that the cell shows. The two hashes are
     /// independent: together 128 bits.

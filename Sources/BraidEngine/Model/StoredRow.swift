@@ -2,8 +2,8 @@
 public struct StoredRow: Sendable {
     /// The row's number in its session: 1, 2, 3, … A row's number never changes, and no later row gets the same number.
     public var key: Int
-    /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not
-    /// all rows after it.
+    /// A number that orders the row among its section's rows. Ranks ascend with gaps, so that an insert writes one row
+    /// and not all rows after it.
     public var rank: Int
     /// The row's id and model. Their bytes are a separate copy, so that no row keeps a whole request in memory, or they
     /// are shared with the displayed row that shows the model.
@@ -13,7 +13,7 @@ public struct StoredRow: Sendable {
     ///
     /// - Parameters:
     ///   - key: the row's number in its session.
-    ///   - rank: the row's position among its section's rows.
+    ///   - rank: the number that orders the row among its section's rows.
     ///   - id: the model's identity; `nil` if the model's type is not identifiable.
     ///   - model: the model.
     public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
@@ -25,7 +25,7 @@ public struct StoredRow: Sendable {
     /// The model's identity. `nil` if the model's type is not identifiable. Each call parses the id again.
     public var id: RowID? { content.id }
 
-    /// The model. `null` for a row without a model.
+    /// The row's model. JSON `null` for a row without a model.
     public var model: JSONText { content.model ?? .null }
 }
 
@@ -35,7 +35,8 @@ public struct StoredSectionSummary: Sendable, Equatable {
     public var number: Int
     /// The section's id.
     public var id: SectionID
-    /// The section's position in the order of declaration or first appearance. Ordinals ascend, with gaps.
+    /// A number that orders the section among the table's sections, as declared or by first appearance. Ordinals ascend
+    /// with gaps.
     public var ordinal: Int
     /// The header that a command set in place of the description's. `nil` if no command set a header; JSON `null` if a
     /// command set the header to none.

@@ -138,7 +138,7 @@ private struct Arrivals {
     /// The old rows whose keys no new model keeps: they are removed.
     private(set) var gone: [StoredRow] = []
 
-    /// Creates the matching. Throws `duplicateRowID` if two models have the same id.
+    /// Matches the new models to the old rows. Throws `duplicateRowID` if two new models have the same id.
     init(_ models: ArraySlice<TableEditor.Model>, at stretches: [TableEditor.Stretch], in section: StoredSection)
         throws(Refusal)
     {

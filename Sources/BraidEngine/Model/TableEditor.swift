@@ -9,7 +9,7 @@ struct TableEditor {
     /// All row edits of the command, by section. Their indexes count stored rows. If all rows of a section are
     /// displayed, stored and displayed rows have the same indexes.
     private(set) var allTouched = TouchedRows()
-    /// The changes since the last call of `takeStep()`.
+    /// The command's changes since the last call of `takeStep()`.
     var step = Step()
 
     /// The changes that the command has made since the last snapshot.
@@ -39,7 +39,7 @@ struct TableEditor {
     private(set) var editedSections: Set<SectionID> = []
     /// The sections in which the command replaced rows by a whole list of models, as opposed to individual rows.
     private(set) var refilledSections: Set<SectionID> = []
-    /// The first key that this command assigned. The store does not know rows with this key or a greater one.
+    /// The first row key that this command can assign. The store contains no rows with this key or a greater one.
     let firstNewKey: Int
 
     init(_ table: TableModel) {
