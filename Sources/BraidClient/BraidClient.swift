@@ -7,8 +7,8 @@ import FoundationNetworking
 /// A client of a Braid server. docs/clients.md explains its use, and docs/http-api the server's API.
 ///
 /// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
-/// idempotency key, so the server never applies a command twice. A refused request throws a ``Problem`` and changed
-/// nothing.
+/// idempotency key, so the server never applies a command twice. If the server refuses a request, the client throws a
+/// ``Problem``, and the request has changed nothing.
 public struct BraidClient: Sendable {
     /// The server's base URL, with or without a path.
     public let url: URL

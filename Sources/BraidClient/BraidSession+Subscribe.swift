@@ -17,7 +17,8 @@ public enum SessionEvent: Sendable {
     /// A tap on a row, which only controllers receive. The tap precedes the update that it led to. Like a cell event, a
     /// tap can be repeated.
     case tap(Tap)
-    /// The subscriber has received everything that happened so far. Later events are live.
+    /// The subscriber has received everything that happened before it connected. From now on it receives events as they
+    /// happen.
     case live
     /// The connection was lost. The client reconnects.
     case interrupted(any Error)
@@ -116,8 +117,8 @@ private struct Follower {
         }
     }
 
-    /// Reads one connection to its end. The server sends keep-alives, so a silent connection is lost: the client's
-    /// timeout ends a silent connection.
+    /// Reads the events of one connection until the connection ends. The server sends keep-alives, so a connection that
+    /// stays silent is lost, and the client's timeout ends it.
     private mutating func follow(_ tell: (SessionEvent) -> Void) async throws {
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
@@ -165,7 +166,8 @@ private struct Follower {
             let update = try decoded(Update.self)
             // After a reconnection the server can repeat updates. Skip updates that the snapshot contains already.
             guard let before = snapshot, update.to > before.revision else { return }
-            // Revisions without visible changes have no update, so revisions can be skipped.
+            // In the event stream, a revision without visible changes has no update. The update can therefore start at
+            // a later revision than the snapshot's.
             var base = before
             base.revision = max(before.revision, update.from)
             let after = try update.applied(to: base)

@@ -37,7 +37,8 @@ public struct BraidSession: Sendable {
 
     /// The changes of a session since a position in its history.
     public enum News: Sendable, Hashable {
-        /// The updates, one for each revision, without a gap.
+        /// The updates since the position: one for each revision, without a gap, or a single one if the caller asked
+        /// for coalesced updates.
         case updates([Update])
         /// The current snapshot, if the server's history does not reach back to the position.
         case snapshot(Snapshot)
@@ -186,7 +187,7 @@ public struct BraidSession: Sendable {
         public var tokenId: String
         /// What the token allows.
         public var role: Role
-        /// The time of creation, in RFC 3339.
+        /// The time of the token's creation, in RFC 3339.
         public var created: String
         /// The time of the token's expiry, in RFC 3339.
         public var expires: String

@@ -60,7 +60,7 @@ struct EventParser {
             hasData = true
         case "id" where !value.contains(0): event.id = String(decoding: value, as: UTF8.self)
         case "retry":
-            // The delay `retry` is digits alone (WHATWG HTML, 9.2.6), but `Int` would accept a sign.
+            // A `retry` field may contain only digits (WHATWG HTML, section 9.2.6), but `Int` would accept a sign.
             let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             if isNumber, let milliseconds = Int(String(decoding: value, as: UTF8.self)) {
                 retryTime = .milliseconds(milliseconds)

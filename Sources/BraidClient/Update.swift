@@ -86,7 +86,8 @@ extension Update {
             public var to: Int
         }
 
-        /// A row with its index path.
+        /// A row with its index path: after the stage for an inserted row, before the stage for a reloaded or updated
+        /// row.
         public struct PlacedRow: Codable, Sendable, Hashable {
             /// The row's index path.
             public var at: RowPath

@@ -25,7 +25,7 @@ enum Timestamp {
         return minuteInUTC == 1439 && day == lastDay(ofMonth: month, year: year) || minuteInUTC == -1 && day == 1
     }
 
-    /// Returns the last day of a month (RFC 3339, section 5.7 and appendix C).
+    /// Returns the number of days in a month, 28 to 31 (RFC 3339, section 5.7 and appendix C).
     static func lastDay(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

@@ -134,7 +134,8 @@ extension JSONeEvaluator {
         return .json(.array(stride(from: start, to: end, by: step).map { .number(JSONNumber($0)) }))
     }
 
-    /// Splits a string. As in the reference, an empty separator or the number 0 splits it into characters.
+    /// Splits a string for `split`. As in JSON-e's reference implementation, an empty separator or the number 0 splits
+    /// the string into characters.
     private mutating func split(_ operand: Operand, by separator: Operand) throws(JSONeError) -> Operand {
         let string = try Builtin.split.string(operand)
         let text = try Builtin.split.separator(separator)

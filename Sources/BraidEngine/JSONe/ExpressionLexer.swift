@@ -96,7 +96,8 @@ struct ExpressionLexer {
 }
 
 extension Unicode.Scalar {
-    /// Whether JSON-e's reference treats the scalar as whitespace: Unicode's whitespace and the four ASCII separators.
+    /// Whether JSON-e's reference implementation treats the scalar as whitespace: Unicode's whitespace and the four
+    /// ASCII separators.
     var isWhitespace: Bool {
         value < 0x80
             ? value == 0x20 || (0x09...0x0D).contains(value) || (0x1C...0x1F).contains(value) : properties.isWhitespace

@@ -1,8 +1,8 @@
 /// A recursive-descent parser of JSON-e's expressions (json-e.js.org/expressions.html, "Operator Precedence").
 ///
 /// The operators from lowest to highest precedence: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**`. Only
-/// `**` is right-associative. Signs and `!` apply to the next unit alone and bind tighter than `.`, `[]` and `()`:
-/// `!a.b` is `(!a).b`, as in every implementation.
+/// `**` is right-associative. Signs and `!` apply only to the operand directly after them and bind tighter than `.`,
+/// `[]` and `()`: `!a.b` is `(!a).b`, as in every implementation.
 struct ExpressionParser {
     private var lexer: ExpressionLexer
     private var token: ExpressionToken

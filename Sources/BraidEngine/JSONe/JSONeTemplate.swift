@@ -6,11 +6,11 @@
 /// - Data is not code: `$find` returns the element as it is. The reference renders it once more.
 /// - Numbers compare and sort with numbers by value, whole or not. Booleans are not numbers (`true == 1` is false).
 /// - Functions are not values: they can be called, tested for truth, compared and given to `typeof`.
-/// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects.
-///   `min` and `max` accept a single number.
-/// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error.
-///   A number that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
-/// - `lowercase` does not know the final sigma.
+/// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects. `min` and
+///   `max` accept a single number.
+/// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error. A number
+///   that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
+/// - `lowercase` writes every `Σ` as `σ`, also at the end of a word.
 /// - The engine reads no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
 public struct JSONeTemplate: Sendable {
     private let node: JSONeNode

@@ -105,8 +105,8 @@ extension JSONValue {
 }
 
 extension JSONNumber {
-    /// Whether the number is written without a fraction and without an exponent. JSON-e's reference calls such a number
-    /// an int.
+    /// Whether the number is written without a fraction and without an exponent. JSON-e's reference implementation
+    /// calls such a number an int.
     var isWholeLexeme: Bool {
         !lexeme.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
     }

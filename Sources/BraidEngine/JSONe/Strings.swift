@@ -1,6 +1,6 @@
 /// String operations of JSON-e, which work on code points and ignore canonical equivalence.
 extension String {
-    /// Returns whether the string sorts before another one by code points, which is the order of the UTF-8 bytes.
+    /// Returns whether this string sorts before another string by code points, which is the order of their UTF-8 bytes.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
     /// Returns whether the string contains another string, compared by UTF-8 bytes. O(length of both).
