@@ -112,7 +112,7 @@ extension Snapshot {
         public var viewModel: JSON?
         /// The edit that a person may make to the row. `nil` for none.
         public var editing: Editing?
-        /// Whether the row may be moved.
+        /// Whether a person may move the row.
         public var isMovable: Bool
         /// The row's height. `nil` if none is declared.
         public var height: Height?

@@ -122,7 +122,7 @@ private struct StageApplication {
         origins = places.compactMap { $0 ?? others.popFirst().map { .stayed($0) } }
     }
 
-    /// Returns the sections after the stage.
+    /// Applies the stage, and returns the table's sections after the stage.
     func sections() throws(UpdateFault) -> [Snapshot.Section] {
         let staying = try rowsThatStay(), arriving = try rowsThatCome()
         let reloads = Dictionary(stage.reloadSections.map { ($0.at, $0.section) }) { $1 }

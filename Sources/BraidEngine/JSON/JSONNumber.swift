@@ -61,7 +61,8 @@ extension JSONNumber: Equatable {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): inFraction = true
                 case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                    // Clamping is safe: no text has enough digits to compensate for an exponent of this size.
+                    // Clamping the exponent is safe: no text has enough digits to compensate for an exponent of this
+                    // size.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
                     exponent = max(

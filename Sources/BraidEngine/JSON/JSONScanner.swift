@@ -57,7 +57,7 @@ struct JSONScanner {
 
     // MARK: Grammar
 
-    /// RFC 8259, section 2: `JSON-text = ws value ws`.
+    /// Reads the whole text: `JSON-text = ws value ws` (RFC 8259, section 2).
     private mutating func text() throws(JSONFault) -> Finding {
         if input.count >= 3, input[0] == 0xEF, input[1] == 0xBB, input[2] == 0xBF {
             throw JSONFault(0, .wrong("the text must not start with a byte order mark"))
@@ -75,7 +75,7 @@ struct JSONScanner {
 
     private mutating func value() throws(JSONFault) {
         while true {
-            // A value starts at the current byte.
+            // A JSON value must start at the current byte.
             switch peek {
             case .quote: _ = try string()
             case 0x2D, 0x30...0x39: try number()
@@ -97,7 +97,7 @@ struct JSONScanner {
                 throw JSONFault(at, .expected("the value after the comma"))
             default: throw JSONFault(at, .expected("a value"))
             }
-            // A value ended before the current byte.
+            // A JSON value has just ended. A comma or a closing bracket must follow, or the end of the text.
             while true {
                 if outer.isEmpty { return }
                 skipSpace()

@@ -1,4 +1,4 @@
-/// The tokens of JSON-e's expression language (json-e.js.org/expressions.html).
+/// The lexical tokens of JSON-e's expression language (json-e.js.org/expressions.html).
 enum ExpressionToken: Equatable, Sendable {
     case number(String)
     case identifier(String)

@@ -50,7 +50,7 @@ extension ExpressionNode {
         }
     }
 
-    /// Adds the names that the expression reads from its context, without built-in functions.
+    /// Adds the names that the expression reads from its context, except the names of built-in functions.
     func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return

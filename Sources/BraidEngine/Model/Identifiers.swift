@@ -6,7 +6,7 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
     /// The row id as text. If the model's id is an integer, the text is that integer in decimal, for example `42`.
     public let text: String
 
-    /// Creates the id with this text.
+    /// Creates the row id with this text.
     public init(_ text: String) { self.text = text }
 
     @inline(__always)
@@ -42,7 +42,7 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     /// The id as text.
     public let text: String
 
-    /// Creates the id with this text.
+    /// Creates the section id with this text.
     public init(_ text: String) { self.text = text }
     public init(stringLiteral text: String) { self.text = text }
 

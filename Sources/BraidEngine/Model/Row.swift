@@ -26,7 +26,7 @@ public struct Row: Sendable {
     /// `nil` if the section binds view models instead of models, or only a number of rows (`numberOfCells`).
     public var model: JSONText? { content.model }
 
-    /// Whether the description binds the row's cell with `updates: manually`. If so, updates contain `updateRows`
+    /// Whether the binding of the row's section sets `updates` to `manually`. If so, updates contain `updateRows`
     /// instead of `reloadRows` for this row.
     public var updatesManually: Bool { marks.updatesManually }
 

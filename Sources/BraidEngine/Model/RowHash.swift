@@ -42,7 +42,7 @@ enum RowHash {
         return Pair(whole: folded(whole, end), content: folded(content, end))
     }
 
-    /// Returns the hash of a row id combined with its section's number, so that equal ids in two sections have
+    /// Returns the hash of a row id combined with the index of its section, so that equal ids in two sections have
     /// different hashes. For section 0, returns the id's hash itself.
     @inline(__always)
     static func hash(_ hash: UInt64, in section: Int32) -> UInt64 {

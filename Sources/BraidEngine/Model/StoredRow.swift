@@ -90,7 +90,7 @@ public struct TableChange: Sendable {
     /// The number of rows that the store has to write, place or remove.
     public var rowCount: Int { writtenRows.count + placedRows.count + removedRows.count }
 
-    /// Whether there is nothing to write.
+    /// Whether the change is empty, so that the store has nothing to write.
     public var isEmpty: Bool {
         rowCount == 0 && writtenSections.isEmpty && removedSections.isEmpty && state == nil && displayedSections == nil
             && cells == nil

@@ -60,7 +60,7 @@ extension TableEditor {
     ) throws(Refusal) {
         let position = try position(of: id)
         guard table.sections[position].facts[keyPath: which] != title else { return }
-        // Detach the title: a slice would keep the whole request in memory.
+        // Detach the title from the request's bytes: a slice would keep the whole request in memory.
         table.sections[position].facts[keyPath: which] = title?.detached
         changedFacts.insert(id)
         step.sections.insert(id)

@@ -17,7 +17,7 @@ public struct TouchedRows: Sendable {
 
     private var notes: [SectionID: Notes] = [:]
 
-    /// Creates an empty list of notes.
+    /// Creates a list without notes of touched rows.
     public init() {}
 
     /// Whether nothing was noted.
