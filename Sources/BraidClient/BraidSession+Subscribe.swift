@@ -30,7 +30,7 @@ public struct Tap: Decodable, Sendable, Hashable {
     public var at: RowPath
     /// The row's id. `nil` if the section's rows have no ids.
     public var id: String?
-    /// The name of the row's cell.
+    /// The name of the cell that shows the row: its reuse identifier.
     public var cell: String
     /// The row's model before the tap was handled. `nil` if the row has no model.
     public var model: JSON?
@@ -42,7 +42,7 @@ public struct CellEvent: Decodable, Sendable, Hashable {
     public var at: RowPath
     /// The row's id. `nil` if the section's rows have no ids.
     public var id: String?
-    /// The name of the row's cell.
+    /// The name of the cell that shows the row: its reuse identifier.
     public var cell: String
     /// A JSON object with one member: its name is the event's name, and its value is the event's parameters.
     public var event: JSON

@@ -136,7 +136,7 @@ struct JSONScanner {
         at += 1
     }
 
-    /// Reads a member's name and its colon.
+    /// Reads the name of an object member and the colon after the name.
     @inline(__always)
     private mutating func name(_ what: StaticString) throws(JSONFault) {
         guard peek == .quote else { throw JSONFault(at, .expected(what)) }

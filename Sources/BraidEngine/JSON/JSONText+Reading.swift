@@ -1,4 +1,4 @@
-/// The kind of a JSON value.
+/// The kind of a JSON value: null, Boolean, number, string, array or object.
 public enum JSONKind: Sendable, Hashable {
     /// One of the six kinds of JSON (RFC 8259, section 3).
     case null, bool, number, string, array, object

@@ -122,7 +122,7 @@ public struct UTF8Key: Hashable, Sendable {
     /// The string.
     public let string: String
 
-    /// Creates a key from a string.
+    /// Creates a key that compares the string by its UTF-8 bytes.
     public init(_ string: String) { self.string = string }
 
     public static func == (left: UTF8Key, right: UTF8Key) -> Bool { left.string.hasSameBytes(as: right.string) }

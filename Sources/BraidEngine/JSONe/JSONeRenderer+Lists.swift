@@ -1,4 +1,4 @@
-/// The operators on arrays and objects (json-e.js.org/operators.html).
+/// Renders the JSON-e operators on arrays and objects, such as `$map` and `$sort` (json-e.js.org/operators.html).
 extension JSONeEvaluator {
     /// Renders the operand of an operator such as `$map`, which gives a name to each element of the operand. Checks the
     /// operand's size and depth once, before the elements get names.

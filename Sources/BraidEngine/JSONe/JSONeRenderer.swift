@@ -104,7 +104,7 @@ extension JSONeEvaluator {
         return .string(try fromNow(text, reference))
     }
 
-    // MARK: $let, and names in general
+    // MARK: Local names, and the operator $let
 
     /// Runs a closure that can read additional local names. Removes the names when the closure returns or throws.
     mutating func with<Result>(

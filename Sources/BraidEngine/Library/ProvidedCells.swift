@@ -13,7 +13,7 @@ final class ProvidedCells {
 
     private struct Named {
         var model: JSONText
-        /// The cell's name as a JSON string.
+        /// The cell's name, its reuse identifier, as a JSON string.
         var name: JSONText
     }
 

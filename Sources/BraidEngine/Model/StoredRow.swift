@@ -69,7 +69,7 @@ public struct TableChange: Sendable {
     /// The rows whose model is unchanged but whose section or rank changed: the section's number, the row's key, its
     /// new rank.
     public var placedRows: [(section: Int, key: Int, rank: Int)] = []
-    /// The keys of the removed rows.
+    /// The keys of the rows that the command removed.
     public var removedRows: [Int] = []
     /// The summaries of sections that are new or whose summary changed.
     public var writtenSections: [StoredSectionSummary] = []

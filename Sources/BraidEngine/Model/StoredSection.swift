@@ -1,6 +1,7 @@
 /// One section's stored models, whether or not the section is displayed.
 public struct StoredSection: Sendable {
-    /// The section's facts, apart from its rows.
+    /// What a store keeps of the section apart from its rows: number, id, ordinal, titles and the count for
+    /// `onPrefetch`.
     public internal(set) var facts: StoredSectionSummary
     /// The section's stored rows, ascending by rank.
     public private(set) var rows = PersistentList<StoredRow>()

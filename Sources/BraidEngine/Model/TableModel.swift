@@ -89,7 +89,7 @@ public struct TableModel: Sendable {
     /// not change the ordinals of its neighbours.
     private static let ordinalGap = 1 << 16
 
-    /// Inserts a section at a position in `0...count`. O(sections behind it).
+    /// Inserts a section at a position in `0...count`. O(sections after it).
     ///
     /// - Returns: the ids of the sections whose facts changed, the new section first.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
