@@ -108,7 +108,7 @@ public struct BraidClient: Sendable {
         try await value(of: Request("PUT", ["v1", "tables", name], body: description))
     }
 
-    /// Deletes the table description with this name.
+    /// Deletes the table description with this name from the server.
     ///
     /// - Throws: ``Problem`` 409 `table-in-use` if open sessions use the table description.
     public func deleteTable(_ name: String) async throws {

@@ -36,7 +36,7 @@ public struct Tap: Decodable, Sendable, Hashable {
     public var model: JSON?
 }
 
-/// A cell event that a command contained.
+/// An event that a row's cell emitted and that a client sent to the server in a command.
 public struct CellEvent: Decodable, Sendable, Hashable {
     /// The row's index path in the displayed table, before the event was handled.
     public var at: RowPath

@@ -68,7 +68,7 @@ extension BraidClient {
         if let body = request.body {
             result.setValue("application/json", forHTTPHeaderField: "Content-Type")
             let encoder = JSONEncoder()
-            // The server compares the bytes of a repeated request with the same key, so the encoding must be
+            // The server compares the bytes of two requests with the same idempotency key, so the encoding must be
             // deterministic.
             encoder.outputFormatting = .sortedKeys
             result.httpBody = try encoder.encode(body)

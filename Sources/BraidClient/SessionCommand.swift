@@ -126,7 +126,8 @@ extension SessionCommand {
         SessionCommand("POST", "transactions", body: ["commands": .array(commands)])
     }
 
-    /// Resets the session to the state in which it was opened.
+    /// Sets the session's models, titles, displayed sections and state back to those with which it was opened. The
+    /// revision still grows by one.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 }
 
@@ -151,8 +152,8 @@ extension SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
 
-    /// Replaces the models of several rows, by index path. If a row index is too high in any section, the server
-    /// ignores the whole command.
+    /// Replaces the models of several rows, by index path. The server skips an index path whose row does not exist. If
+    /// the section of any index path does not exist, the server ignores the whole command.
     public static func updateRows(_ models: [RowPath: JSON], notify: Bool = true) -> SessionCommand {
         let rows = models.sorted { ($0.key.section, $0.key.row) < ($1.key.section, $1.key.row) }
         return dataSource(
@@ -170,7 +171,8 @@ extension SessionCommand {
         dataSource("DELETE", "rows", "\(path.section)", "\(path.row)", notify: notify)
     }
 
-    /// Inserts a section before the section at an index, or appends it if the index is `nil`.
+    /// Inserts a section before the section at an index, or appends it if the index is `nil` or there is no such
+    /// section.
     ///
     /// - Parameters:
     ///   - section: `{"id"?, "header"?, "footer"?, "rows"}`.
@@ -223,8 +225,8 @@ public struct Answer: Decodable, Sendable, Hashable {
     /// The index path to which the server rebased the command's index path. `nil` if the command was sent without a
     /// base or was ignored.
     public var at: RowPath?
-    /// The notification to the data source's delegate, see docs/http-api/data-source.md. `nil` for commands that are
-    /// not calls of DataSourceController.
+    /// What the delegate of DataSourceController would have received, see docs/http-api/data-source.md. `nil` if it
+    /// would have received nothing, and for commands that are not calls of DataSourceController.
     public var notification: JSON?
     /// The update that the command led to. Its list of stages is empty if no displayed row or section changed.
     public var update: Update
