@@ -43,7 +43,7 @@ public enum JSON: Sendable, Hashable {
         return bool
     }
 
-    /// The integer. `nil` if the value is not a whole number that fits.
+    /// The number of the case ``integer(_:)``. `nil` for any other value, also for `.number(3.0)`.
     public var integer: Int? {
         guard case .integer(let integer) = self else { return nil }
         return integer

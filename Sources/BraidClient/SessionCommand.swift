@@ -127,7 +127,7 @@ extension SessionCommand {
     }
 
     /// Sets the session's models, titles, displayed sections and state back to those with which it was opened. The
-    /// revision still grows by one.
+    /// revision does not go back.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 }
 

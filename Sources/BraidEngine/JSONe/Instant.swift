@@ -16,7 +16,8 @@ public struct Instant: Equatable, Sendable {
             isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
     }
 
-    /// Parses `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Returns `nil` for other texts.
+    /// Parses `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Unlike RFC 3339, the month,
+    /// day, hour, minute and second may have a single digit. Returns `nil` for other texts.
     init?(_ text: String) {
         var scanner = Scanner(text)
         guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
@@ -44,7 +45,7 @@ public struct Instant: Equatable, Sendable {
         return instant
     }
 
-    /// The moment in RFC 3339 with milliseconds: `2026-11-21T09:20:00.000Z`. Microseconds are truncated.
+    /// The moment in RFC 3339 with milliseconds: `2026-11-21T09:20:00.000Z`. Digits after the milliseconds are cut off.
     public var text: String {
         var day = microseconds / Self.perDay
         if microseconds % Self.perDay < 0 { day -= 1 }

@@ -196,8 +196,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             }
             return nil
         }
-        /// Returns a later pair of indexes at which the old and the new list have a model with the same identity, even
-        /// if the model has changed.
+        /// Returns a later pair of indexes at which the old and the new list have a model with the same identity. The
+        /// model itself may have changed.
         ///
         /// The distance between the examined models doubles each time, so that whole blocks that were inserted, deleted
         /// or moved are skipped quickly.

@@ -5,8 +5,8 @@ public struct StoredRow: Sendable {
     /// A number that orders the row among its section's rows. Ranks ascend with gaps, so that an insert writes one row
     /// and not all rows after it.
     public var rank: Int
-    /// The row's id and model. Their bytes are a separate copy, so that no row keeps a whole request in memory, or they
-    /// are shared with the displayed row that shows the model.
+    /// The row's id and model. The row either shares their bytes with the displayed row that shows the model, or has
+    /// its own copy. It never shares the bytes of a request, which would keep the whole request in memory.
     var content: RowContent
 
     /// Creates a stored row.
