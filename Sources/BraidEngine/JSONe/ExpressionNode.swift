@@ -14,7 +14,7 @@ indirect enum ExpressionNode: Sendable {
     /// A chain of operators of one precedence, such as `a + b - c`, applied from left to right.
     case infix(ExpressionNode, [(symbol: InfixOperator, right: ExpressionNode)])
     case power(base: ExpressionNode, exponent: ExpressionNode)
-    /// Accesses such as `a.b[0][1:](c)`, applied from left to right.
+    /// A value followed by accesses and calls, such as `a.b[0][1:](c)`, which are applied from left to right.
     case access(ExpressionNode, [ExpressionAccess])
 }
 

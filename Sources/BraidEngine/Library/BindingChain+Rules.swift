@@ -102,8 +102,8 @@ extension BindingChain {
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
             // A number represents each view model. An equal view model keeps its number, so that a section's header
-            // changes only if its view model does. The number of a failed command has no view model, so the last number
-            // with one is used.
+            // changes only if its view model does. A number that a failed command added no longer has a view model, so
+            // the last number that has one is used.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
             if let known = numbers.last, let old = values[known] as? BoundView<View>,

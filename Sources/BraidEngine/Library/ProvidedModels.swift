@@ -155,7 +155,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
                 Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
-                    // The old and the new list have elements, because the indexes are valid.
+                    // Neither list is empty here, because both indexes are valid.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
                 }
