@@ -7,13 +7,13 @@ import FoundationNetworking
 /// A client of a Braid server. docs/clients.md explains its use, and docs/http-api the server's API.
 ///
 /// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
-/// idempotency key, so the server never applies a command twice. A refused request throws a ``Problem`` and changed
-/// nothing.
+/// idempotency key, so the server never applies a command twice. If the server refuses a request, the client throws a
+/// ``Problem``, and the request has changed nothing.
 public struct BraidClient: Sendable {
     /// The server's base URL, with or without a path.
     public let url: URL
-    /// The time without any byte after which the client drops a connection. This time must be longer than 15 seconds,
-    /// the interval of a stream's keep-alive.
+    /// The time without any received byte after which the client drops an HTTP connection. It must be longer than 15
+    /// seconds, the interval at which the server sends keep-alives on a stream.
     public let timeout: Duration
     /// The rule for how often, and after which delays, the client sends a request again.
     public let retrying: Retrying
@@ -26,11 +26,11 @@ public struct BraidClient: Sendable {
     /// Each delay is random, between 0 and a bound that doubles with each attempt. A `Retry-After` of the server is
     /// added to the random delay.
     public struct Retrying: Sendable, Hashable {
-        /// The number of times that a request is sent again.
+        /// The largest number of times that the client sends a failed request again.
         public var count: Int
-        /// The bound of the first delay.
+        /// The upper bound of the first random delay.
         public var first: Duration
-        /// The largest bound of a delay.
+        /// The largest upper bound that a random delay can reach.
         ///
         /// If the server asks for a pause longer than this bound and longer than 30 seconds, the request fails at once.
         public var longest: Duration
@@ -47,14 +47,15 @@ public struct BraidClient: Sendable {
         /// - Parameters:
         ///   - tries: the number of attempts so far, from 1.
         ///   - least: the pause that the server asked for.
-        ///   - first: the bound of the first delay, if it differs from ``first``.
+        ///   - first: the upper bound of the first random delay, if it differs from ``first``.
         func delay(tries: Int, after least: Duration? = nil, first: Duration? = nil) -> Duration {
             let grown = (first ?? self.first) * Double(1 << min(tries - 1, 20))
             return (least ?? .zero) + min(longest, grown) * Double.random(in: 0...1)
         }
     }
 
-    /// Creates a client with a fixed token: the controller's, or one for a session. `nil` for a server without tokens.
+    /// Creates a client with a fixed token: the controller's token, or a token for one session. `nil` for a server
+    /// without tokens.
     public init(url: URL, token: String? = nil, timeout: Duration = .seconds(40), retrying: Retrying = Retrying()) {
         self.init(url: url, timeout: timeout, retrying: retrying) { _ in token }
     }
@@ -79,17 +80,17 @@ public struct BraidClient: Sendable {
         public var table: String
         /// The number of the description's version, which grows with each change.
         public var version: Int
-        /// The time of the last change, in RFC 3339.
+        /// The time of the table description's last change, in RFC 3339.
         public var updated: String?
     }
 
-    /// Returns the registered table descriptions.
+    /// Returns a summary of each registered table description, as opposed to the descriptions themselves.
     public func tables() async throws -> [TableSummary] {
         struct List: Decodable { var tables: [TableSummary] }
         return try await value(of: Request("GET", ["v1", "tables"]), as: List.self).tables
     }
 
-    /// Returns a table description, as it was registered.
+    /// Returns the table description with this name, as it was registered.
     ///
     /// - Throws: ``Problem`` 404 if there is no such table.
     public func table(_ name: String) async throws -> JSON {
@@ -107,9 +108,9 @@ public struct BraidClient: Sendable {
         try await value(of: Request("PUT", ["v1", "tables", name], body: description))
     }
 
-    /// Deletes a table description.
+    /// Deletes the table description with this name from the server.
     ///
-    /// - Throws: ``Problem`` 409 `table-in-use` if sessions use it.
+    /// - Throws: ``Problem`` 409 `table-in-use` if open sessions use the table description.
     public func deleteTable(_ name: String) async throws {
         _ = try await data(of: Request("DELETE", ["v1", "tables", name], isDeletion: true))
     }
@@ -135,13 +136,13 @@ public struct BraidClient: Sendable {
         public var table: String?
         /// The session's epoch: an opaque word that changes when the server may have lost revisions.
         public var epoch: String
-        /// The revision: 0 at creation, one more for each committed command.
+        /// The session's revision: 0 at creation, one more for each committed command.
         public var revision: Int
-        /// The time of creation, in RFC 3339.
+        /// The time of the session's creation, in RFC 3339.
         public var created: String
-        /// The time of the last commit, in RFC 3339.
+        /// The time of the session's last commit, in RFC 3339.
         public var updated: String
-        /// The number of displayed rows.
+        /// The number of displayed rows in all of the session's sections.
         public var totalRowCount: Int
     }
 
@@ -149,7 +150,7 @@ public struct BraidClient: Sendable {
     public struct SessionPage: Decodable, Sendable, Hashable {
         /// The sessions of this page.
         public var sessions: [SessionSummary]
-        /// The `after` of the next page. `nil` on the last page.
+        /// The argument `after` of the call that returns the next page. `nil` on the last page.
         public var next: String?
     }
 
@@ -163,7 +164,8 @@ public struct BraidClient: Sendable {
             of: Request("GET", ["v1", "sessions"], query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
-    /// Returns the session with an id, without sending a request. The session may not exist.
+    /// Returns a handle for the session with this id, without sending a request. The session need not exist on the
+    /// server.
     public func session(_ id: String) -> BraidSession { BraidSession(client: self, id: id) }
 
     /// Opens a session.
@@ -172,7 +174,7 @@ public struct BraidClient: Sendable {
     ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. See
     ///     docs/http-api/sessions-and-snapshots.md.
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
-    /// - Returns: the session, and its first snapshot.
+    /// - Returns: a handle for the session, and the session's first snapshot.
     /// - Throws: ``Problem`` 422 if a model is invalid, and 409 `session-exists` if the chosen id is taken.
     public func openSession(_ opening: JSON, key: String = UUID().uuidString) async throws -> (
         session: BraidSession, snapshot: Snapshot
@@ -201,7 +203,7 @@ public struct BraidClient: Sendable {
             of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))
     }
 
-    /// Checks that the server can serve requests. Does not send the check again if it fails.
+    /// Asks the server whether it can serve requests. If the check fails, the client does not send it again.
     ///
     /// - Throws: ``Problem`` if the server cannot serve, and ``ConnectionFailure`` if there is no answer.
     public func checkHealth() async throws {
@@ -210,7 +212,7 @@ public struct BraidClient: Sendable {
 
     // MARK: Requests
 
-    /// Returns the decoded body of the answer.
+    /// Sends a request, and returns the body of the answer, decoded from JSON.
     func value<Value: Decodable>(of request: Request, as type: Value.Type = Value.self) async throws -> Value {
         let data = try await data(of: request)
         do {
@@ -220,7 +222,8 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Returns the body of the answer. Sends the request again as often as `retrying` allows.
+    /// Sends a request, and returns the body of the answer. After a temporary failure, sends the request again as often
+    /// as `retrying` allows.
     func data(of request: Request) async throws -> Data {
         let sent = try urlRequest(request)
         var tries = 0
@@ -242,8 +245,8 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Returns the body of an answer. Throws if the answer does not come from the server, for example a log-in page of
-    /// the network: the server did not process the request.
+    /// Returns the body of an answer. Throws if the answer does not come from the Braid server: for example, if it is a
+    /// log-in page of the network.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {
@@ -268,8 +271,8 @@ public struct BraidClient: Sendable {
         return (head, body)
     }
 
-    /// Returns the head of the answer, and the body as it arrives. If the server refuses the token and the provider has
-    /// another token, sends the request once more.
+    /// Sends a request, and returns the head of the answer and the body as it arrives. If the server refuses the token
+    /// and the provider has another token, sends the request once more.
     func open(_ request: URLRequest) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
         let token = try await tokens.token()
         let answer = try await open(request, token: token.value)

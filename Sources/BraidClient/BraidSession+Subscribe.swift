@@ -9,14 +9,16 @@ public enum SessionEvent: Sendable {
     /// A snapshot that replaces the displayed content, without animation. A snapshot is the first event unless the
     /// subscriber passed one. A snapshot also comes when the server's history does not reach back far enough.
     case snapshot(Snapshot)
-    /// An update. `after` is `before` with the update applied.
+    /// An update of the displayed table. `after` is the snapshot `before` with the update applied.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// A cell event, for controllers. The cell event precedes the update that it led to, and is repeated if the
-    /// connection was lost between the cell event and the update.
+    /// A cell event, which only controllers receive. The cell event precedes the update that it led to, and is repeated
+    /// if the connection was lost between the cell event and the update.
     case cellEvent(CellEvent)
-    /// A tap, for controllers. The tap precedes the update that it led to. Like a cell event, a tap can be repeated.
+    /// A tap on a row, which only controllers receive. The tap precedes the update that it led to. Like a cell event, a
+    /// tap can be repeated.
     case tap(Tap)
-    /// The subscriber has received everything that happened so far. Later events are live.
+    /// The subscriber has received everything that happened before it connected. From now on it receives events as they
+    /// happen.
     case live
     /// The connection was lost. The client reconnects.
     case interrupted(any Error)
@@ -28,29 +30,29 @@ public struct Tap: Decodable, Sendable, Hashable {
     public var at: RowPath
     /// The row's id. `nil` if the section's rows have no ids.
     public var id: String?
-    /// The name of the row's cell.
+    /// The name of the cell that shows the row: its reuse identifier.
     public var cell: String
-    /// The row's model before the tap was handled. `nil` if the row has none.
+    /// The row's model before the tap was handled. `nil` if the row has no model.
     public var model: JSON?
 }
 
-/// A cell event that a command contained.
+/// An event that a row's cell emitted and that a client sent to the server in a command.
 public struct CellEvent: Decodable, Sendable, Hashable {
     /// The row's index path in the displayed table, before the event was handled.
     public var at: RowPath
     /// The row's id. `nil` if the section's rows have no ids.
     public var id: String?
-    /// The name of the row's cell.
+    /// The name of the cell that shows the row: its reuse identifier.
     public var cell: String
-    /// An object from the event's name to its parameters.
+    /// A JSON object with one member: its name is the event's name, and its value is the event's parameters.
     public var event: JSON
-    /// The row's model before the event was handled. `nil` if the row has none.
+    /// The row's model before the event was handled. `nil` if the row has no model.
     public var model: JSON?
 }
 
 extension BraidSession {
-    /// Follows the session from a given or a new snapshot. Across lost connections, no update is missed or received
-    /// twice.
+    /// Returns a stream of the session's events, which starts from the given snapshot or from a new one. Across lost
+    /// connections, the stream misses no update and contains no update twice.
     ///
     /// The stream finishes when the session ends. Unread events wait in memory. To stop following, leave the loop over
     /// the stream or cancel the task.
@@ -74,11 +76,12 @@ extension BraidSession {
     }
 }
 
-/// Reads a session's event stream, with as many connections as the stream needs.
+/// Reads a session's event stream, and reconnects after each lost connection.
 private struct Follower {
     private let session: BraidSession
     private var snapshot: Snapshot?
-    /// The position after the last processed event. A new connection continues from this position.
+    /// The position in the session's history after the last processed event. A new connection continues from this
+    /// position.
     private var position: String?
     private var retryTime = Duration.seconds(1)
     private var hasEnded = false
@@ -114,8 +117,8 @@ private struct Follower {
         }
     }
 
-    /// Reads one connection to its end. The server sends keep-alives, so a silent connection is lost: the client's
-    /// timeout ends a silent connection.
+    /// Reads the events of one connection until the connection ends. The server sends keep-alives, so a connection that
+    /// stays silent is lost, and the client's timeout ends it.
     private mutating func follow(_ tell: (SessionEvent) -> Void) async throws {
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], headers: ["Accept": "text/event-stream"])
@@ -163,7 +166,8 @@ private struct Follower {
             let update = try decoded(Update.self)
             // After a reconnection the server can repeat updates. Skip updates that the snapshot contains already.
             guard let before = snapshot, update.to > before.revision else { return }
-            // Revisions without visible changes have no update, so revisions can be skipped.
+            // In the event stream, a revision without visible changes has no update. The update can therefore start at
+            // a later revision than the snapshot's.
             var base = before
             base.revision = max(before.revision, update.from)
             let after = try update.applied(to: base)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A session: one live instance of a table. The methods read, change and follow the session.
+/// A handle for a session on the server: one live instance of a table. The methods read, change and follow the session.
 public struct BraidSession: Sendable {
     /// The client that sends the session's requests.
     public let client: BraidClient
@@ -23,7 +23,7 @@ public struct BraidSession: Sendable {
     /// Returns the current snapshot.
     public func snapshot() async throws -> Snapshot { try await client.value(of: request("GET", "snapshot")) }
 
-    /// Returns the current snapshot with every section's facts, but only some rows of one section.
+    /// Returns the session's current snapshot with all sections, but without rows except for some rows of one section.
     ///
     /// - Parameters:
     ///   - section: the section's id.
@@ -35,19 +35,21 @@ public struct BraidSession: Sendable {
                 "GET", "snapshot", query: ["section": section, "offset": String(offset), "limit": String(limit)]))
     }
 
-    /// The changes of a session since a position.
+    /// The changes of a session since a position in its history.
     public enum News: Sendable, Hashable {
-        /// The updates, one for each revision, without a gap.
+        /// The updates since the position: one for each revision, without a gap, or a single one if the caller asked
+        /// for coalesced updates.
         case updates([Update])
         /// The current snapshot, if the server's history does not reach back to the position.
         case snapshot(Snapshot)
     }
 
-    /// Returns the changes since a position.
+    /// Returns the session's changes since a position in its history.
     ///
     /// - Parameters:
-    ///   - position: the position of the caller.
-    ///   - wait: how long the server waits for a change of the session, at most a minute, rounded down to seconds.
+    ///   - position: the position of the snapshot that the caller already has.
+    ///   - wait: how long the server waits for a change if there is none yet: at most a minute, rounded down to
+    ///     seconds.
     ///   - coalesced: whether the updates are folded into a single one.
     public func updates(since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false) async throws
         -> News
@@ -66,7 +68,7 @@ public struct BraidSession: Sendable {
 
     /// One record of a session's journal: a command and the update that it led to.
     public struct JournalRecord: Decodable, Sendable, Hashable {
-        /// The revision after the command.
+        /// The session's revision after the command.
         public var revision: Int
         /// The time of the commit, in RFC 3339.
         public var at: String
@@ -80,14 +82,14 @@ public struct BraidSession: Sendable {
     public struct JournalPage: Decodable, Sendable, Hashable {
         /// The records of this page, in order.
         public var records: [JournalRecord]
-        /// The `after` of the next page. `nil` on the last one.
+        /// The argument `after` of the call that returns the next page. `nil` on the last page.
         public var next: Int?
     }
 
     /// Returns one page of the session's journal.
     ///
     /// - Parameters:
-    ///   - revision: the revision before the first record.
+    ///   - revision: the revision before the page's first record.
     ///   - limit: the largest number of records. `nil` for the server's default.
     public func journal(after revision: Int = 0, limit: Int? = nil) async throws -> JournalPage {
         try await client.value(
@@ -101,7 +103,7 @@ public struct BraidSession: Sendable {
         return try await client.data(of: request)
     }
 
-    /// Returns the stored model of a data source's row.
+    /// Returns the model of a row in a data source's stored table, which includes changes that are not published yet.
     ///
     /// - Parameter path: the index path in the stored table: among its displayed sections and rows.
     /// - Throws: ``Problem`` 404 `row-not-found`.
@@ -111,7 +113,8 @@ public struct BraidSession: Sendable {
             .model
     }
 
-    /// Returns the stored header and footer of a data source's section.
+    /// Returns the header and footer of a section in a data source's stored table, which includes changes that are not
+    /// published yet.
     ///
     /// - Parameter section: the index among the stored table's displayed sections.
     /// - Throws: ``Problem`` 404 `row-not-found`.
@@ -121,7 +124,8 @@ public struct BraidSession: Sendable {
 
     // MARK: Commanding
 
-    /// Performs a command. However often the command's request is sent, the command is applied at most once.
+    /// Performs a command. Even if the client sends the command's request several times, the server applies the command
+    /// at most once.
     ///
     /// The client sends the commands of a session in the order of the calls. The client sends each command after all
     /// earlier commands were answered or have failed. Calls on one actor have an order, but calls from concurrent tasks
@@ -133,7 +137,7 @@ public struct BraidSession: Sendable {
     ///     the current revision.
     ///   - ifMatch: the position that the session must have. If the session has another position, the server answers
     ///     412.
-    ///   - dryRun: whether the server checks and computes everything, but changes nothing.
+    ///   - dryRun: whether the server only checks the command and computes its update, but changes nothing.
     ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw
     ///     ``ConnectionFailure``.
     ///   - isolation: the caller's actor. The command gets its place in the order of commands on this actor, before
@@ -183,13 +187,13 @@ public struct BraidSession: Sendable {
         public var tokenId: String
         /// What the token allows.
         public var role: Role
-        /// The time of creation, in RFC 3339.
+        /// The time of the token's creation, in RFC 3339.
         public var created: String
-        /// The time of expiry, in RFC 3339.
+        /// The time of the token's expiry, in RFC 3339.
         public var expires: String
     }
 
-    /// Creates a token for this session alone. The request is not repeated if the answer is lost.
+    /// Creates a token for this session alone. If the answer is lost, the client does not send the request again.
     ///
     /// - Parameters:
     ///   - role: what the token allows.
@@ -205,7 +209,7 @@ public struct BraidSession: Sendable {
     public struct TokenPage: Decodable, Sendable, Hashable {
         /// The tokens that have not expired, without their secrets.
         public var tokens: [Token]
-        /// The `after` of the next page. `nil` on the last one.
+        /// The argument `after` of the call that returns the next page. `nil` on the last page.
         public var next: String?
     }
 
@@ -213,7 +217,7 @@ public struct BraidSession: Sendable {
     ///
     /// - Parameters:
     ///   - limit: the largest number of tokens. `nil` for the server's default.
-    ///   - after: the `next` of the page before.
+    ///   - after: the `next` of the previous page of tokens.
     public func tokens(limit: Int? = nil, after: String? = nil) async throws -> TokenPage {
         try await client.value(
             of: request("GET", "tokens", query: ["limit": limit.map { String($0) }, "after": after]))

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The commands of each session that have no answer yet, in the order of the program's calls.
+/// The client's queue of commands for each session: the commands without an answer, in the order of the program's
+/// calls.
 ///
 /// Only the first command of a session is sent. A later command waits until each command before it is answered or has
 /// failed.
@@ -30,7 +31,7 @@ final class CommandQueue: Sendable {
             if places[session]?.isEmpty == true { places[session] = nil }
         }
 
-        /// Replaces the waiter at a place. Returns the previous waiter.
+        /// Replaces the waiter of the command at an index of a session's queue. Returns the previous waiter.
         mutating func exchange(_ waiter: Waiter?, at index: Int, of session: String) -> Waiter? {
             let previous = places[session]?[index].waiter
             places[session]?[index].waiter = waiter
@@ -43,7 +44,7 @@ final class CommandQueue: Sendable {
     /// Adds a command's place at the end of the session's queue. The caller must call `leave` for every place.
     func enter(_ session: String) -> Place { state.withLock { $0.append(to: session) } }
 
-    /// Waits until the place is the first of its queue.
+    /// Waits until the command's place is the first place in its session's queue.
     ///
     /// - Throws: `CancellationError` if the task is cancelled while it waits.
     func wait(at place: Place, isolation: isolated (any Actor)? = #isolation) async throws {

@@ -10,7 +10,7 @@ struct ServerEvent: Equatable {
 /// A parser of server-sent events (WHATWG HTML, section 9.2.6). The parser accepts the stream in pieces and reads each
 /// byte once.
 struct EventParser {
-    /// The delay before a reconnection, if the server has set one.
+    /// The delay before a reconnection that the server has set in a `retry` field. `nil` if the server has set none.
     private(set) var retryTime: Duration?
     private var line: [UInt8] = []
     private var endedWithCR = false
@@ -36,7 +36,8 @@ struct EventParser {
         return events
     }
 
-    /// Processes a line. Returns the event that an empty line completes.
+    /// Processes one line of the event stream. Returns the completed event if the line is empty, because an empty line
+    /// ends an event.
     private mutating func endLine() -> ServerEvent? {
         defer { line.removeAll(keepingCapacity: true) }
         if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
@@ -59,7 +60,7 @@ struct EventParser {
             hasData = true
         case "id" where !value.contains(0): event.id = String(decoding: value, as: UTF8.self)
         case "retry":
-            // The delay `retry` is digits alone (WHATWG HTML, 9.2.6), but `Int` would accept a sign.
+            // A `retry` field may contain only digits (WHATWG HTML, section 9.2.6), but `Int` would accept a sign.
             let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             if isNumber, let milliseconds = Int(String(decoding: value, as: UTF8.self)) {
                 retryTime = .milliseconds(milliseconds)

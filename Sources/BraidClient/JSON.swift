@@ -1,7 +1,8 @@
 /// A JSON value, as in models, view models and states.
 ///
-/// A number is an `Int` if it fits, or else a `Double`. Digits that a `Double` cannot represent are rounded. A number
-/// that is too large for a `Double` becomes infinite, and cannot be sent. An object's members have no order.
+/// A whole number that fits into `Int` is an `Int`, and any other number is a `Double`. Digits that a `Double` cannot
+/// represent are rounded. A number that is too large for a `Double` becomes infinite, and cannot be sent. An object's
+/// members have no order.
 public enum JSON: Sendable, Hashable {
     /// The literal `null`.
     case null
@@ -9,7 +10,7 @@ public enum JSON: Sendable, Hashable {
     case bool(Bool)
     /// A whole number that fits into `Int`.
     case integer(Int)
-    /// A number that does not fit into `Int`, as a `Double`.
+    /// A number that is not whole or does not fit into `Int`, as a `Double`.
     case number(Double)
     /// A string.
     case string(String)
@@ -42,7 +43,7 @@ public enum JSON: Sendable, Hashable {
         return bool
     }
 
-    /// The integer. `nil` if the value is not a whole number that fits.
+    /// The number of the case ``integer(_:)``. `nil` for any other value, also for `.number(3.0)`.
     public var integer: Int? {
         guard case .integer(let integer) = self else { return nil }
         return integer

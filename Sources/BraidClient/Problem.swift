@@ -14,13 +14,13 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var detail: String?
     /// The path of the request.
     public var instance: String?
-    /// The server's id for the request, which its log contains.
+    /// The id that the server gave to the request. The server's log contains the same id.
     public var requestID: String?
-    /// The faulty line of a body that is read line by line, from 1.
+    /// The number of the faulty line, from 1, in a request body that the server reads line by line.
     public var line: Int?
-    /// The faults of the request's body, with their pointers.
+    /// The faults of the request's body, each with a JSON Pointer to the faulty value.
     public var errors: [Fault] = []
-    /// The time after which the server asks the client to try again. `nil` if the server did not set it.
+    /// The delay after which the server asks the client to try again. `nil` if the server did not set it.
     public var retryAfter: Duration?
 
     /// One fault of a request's body.
@@ -38,8 +38,8 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(status) \(kind): \(detail ?? title ?? "no details")" }
 }
 
-/// The failure of a request without a complete answer. The server may have applied a command: send the command again
-/// with the same key.
+/// The failure of a request without a complete answer. The server may have applied the request's command: send the
+/// command again with the same idempotency key.
 public struct ConnectionFailure: Error, CustomStringConvertible {
     /// The error of the connection, if there is one.
     public var underlying: (any Error)?

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A request, before it is converted to a `URLRequest`.
+/// A request to the server, before the client converts it to a `URLRequest`.
 struct Request: Sendable {
     var method: String
     /// The segments of the request's path, not escaped.
@@ -12,9 +12,9 @@ struct Request: Sendable {
     var query: [String: String?] = [:]
     var headers: [String: String] = [:]
     var body: JSON?
-    /// The additional time that the server may take to answer.
+    /// The time that the client waits for the answer in addition to its timeout, as for a long poll.
     var wait: Duration = .zero
-    /// Whether sending the request twice is harmless.
+    /// Whether the client may send the request twice without harm.
     var isRepeatable = true
     /// Whether the request deletes something. A 404 for a repeated deletion then means that an earlier attempt
     /// succeeded.
@@ -35,7 +35,7 @@ struct Request: Sendable {
         self.isDeletion = isDeletion
     }
 
-    /// Returns whether to send the request again after an error.
+    /// Returns whether the client should send the request again after an error.
     ///
     /// - Parameter longest: the longest pause that the server may ask for. If the server asks for a longer pause, the
     ///   program decides what to do.
@@ -68,7 +68,7 @@ extension BraidClient {
         if let body = request.body {
             result.setValue("application/json", forHTTPHeaderField: "Content-Type")
             let encoder = JSONEncoder()
-            // The server compares the bytes of a repeated request with the same key, so the encoding must be
+            // The server compares the bytes of two requests with the same idempotency key, so the encoding must be
             // deterministic.
             encoder.outputFormatting = .sortedKeys
             result.httpBody = try encoder.encode(body)
@@ -82,7 +82,7 @@ extension BraidClient {
         return result
     }
 
-    /// Returns a text with everything escaped except the unreserved characters of RFC 3986.
+    /// Returns the percent-encoded text, in which only the unreserved characters of RFC 3986 are not escaped.
     private static func escaped(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }

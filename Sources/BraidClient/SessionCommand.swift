@@ -2,13 +2,13 @@ import Foundation
 
 /// A reference to a displayed row in a command. See docs/http-api/commands.md.
 public enum RowReference: Sendable, Hashable {
-    /// The row with an id. Only one displayed section may contain the id.
+    /// The row with this id. If several displayed sections contain the id, the server refuses the command.
     case id(String)
-    /// The row with an id in one section.
+    /// The row with this id in the section whose id is `section`.
     case idInSection(String, section: String)
-    /// The row at an index of the section with this id.
+    /// The row at this index, from 0, in the section with this id.
     case row(Int, in: String)
-    /// The row at an index path among the displayed sections.
+    /// The row at this index path, which counts displayed sections and rows.
     case path(RowPath)
 
     /// Returns a reference to the row at an index path: section first, both from 0.
@@ -29,7 +29,7 @@ public enum RowReference: Sendable, Hashable {
 public struct SessionCommand: Sendable, Hashable {
     /// The HTTP method.
     public let method: String
-    /// The segments of the resource's path, below the session.
+    /// The segments of the path after the session's own path, for example `["edits"]`.
     public let path: [String]
     /// The query's parameters.
     public var query: [String: String]
@@ -54,7 +54,7 @@ extension SessionCommand {
         SessionCommand("POST", "edits", body: ["delete": row.json])
     }
 
-    /// Inserts a row before another one.
+    /// Inserts a row before another row.
     ///
     /// - Parameters:
     ///   - model: the new row's model. `nil` if the table's description has a template for the model.
@@ -76,7 +76,7 @@ extension SessionCommand {
         SessionCommand("POST", "moves", body: ["from": RowReference.path(from).json, "to": RowReference.path(to).json])
     }
 
-    /// Sends a custom cell event of a row: `.event(named: "textEntered", ["text": "x"], at: …)`.
+    /// Sends an event that a row's cell emitted: `.event(named: "textEntered", ["text": "x"], at: …)`.
     public static func event(named name: String, _ parameters: JSON = [:], at row: RowReference) -> SessionCommand {
         SessionCommand("POST", "events", body: ["at": row.json, "event": .object([name: parameters])])
     }
@@ -86,7 +86,7 @@ extension SessionCommand {
         SessionCommand("POST", "taps", body: ["at": row.json])
     }
 
-    /// Reports the rows on the screen, for prefetching.
+    /// Reports which rows are on the screen. Rows near a section's end make the server run `onPrefetch`.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
@@ -102,11 +102,11 @@ extension SessionCommand {
             "PUT", "models", query: partial ? ["partial": "true"] : [:], body: .object(models.mapValues { .array($0) }))
     }
 
-    /// Sets headers by section id. A title is a string, a view is an object, and `null` is none.
+    /// Sets headers by section id. A header is a string for a title, an object for a view, or `null` for no header.
     public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "headers", body: .object(headers))
     }
-    /// Sets footers by section id, in the same form as `headers`: a title, a view, or `null`.
+    /// Sets footers by section id. A footer is a string for a title, an object for a view, or `null` for no footer.
     public static func setFooters(_ footers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "footers", body: .object(footers))
     }
@@ -126,12 +126,13 @@ extension SessionCommand {
         SessionCommand("POST", "transactions", body: ["commands": .array(commands)])
     }
 
-    /// Resets the session to the state in which it was opened.
+    /// Sets the session's models, titles, displayed sections and state back to those with which it was opened. The
+    /// revision does not go back.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 }
 
-/// The calls of DataSourceController as commands. With `notify: false` the change is stored, and a later command
-/// publishes it. Index paths refer to the stored table, which includes unpublished changes.
+/// Commands that correspond to the calls of DataSourceController. With `notify: false` the server only stores the
+/// change, and a later command publishes it. Index paths refer to the stored table, which includes unpublished changes.
 extension SessionCommand {
     private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil)
         -> SessionCommand
@@ -146,12 +147,13 @@ extension SessionCommand {
             "POST", "rows", notify: notify, body: ["at": [.integer(path.section), .integer(path.row)], "model": model])
     }
 
-    /// Replaces the model of a row. Ignored if the row does not exist.
+    /// Replaces the model of a row. The server ignores the command if the row does not exist.
     public static func updateRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
 
-    /// Replaces models by index path. If an index is too high in any section, the whole call is ignored.
+    /// Replaces the models of several rows, by index path. The server skips an index path whose row does not exist. If
+    /// the section of any index path does not exist, the server ignores the whole command.
     public static func updateRows(_ models: [RowPath: JSON], notify: Bool = true) -> SessionCommand {
         let rows = models.sorted { ($0.key.section, $0.key.row) < ($1.key.section, $1.key.row) }
         return dataSource(
@@ -159,33 +161,34 @@ extension SessionCommand {
             body: ["rows": .array(rows.map { ["at": [.integer($0.section), .integer($0.row)], "model": $1] })])
     }
 
-    /// Replaces all rows of a section. Ignored if the section does not exist.
+    /// Replaces all rows of a section. The server ignores the command if the section does not exist.
     public static func updateRows(_ models: [JSON], ofSection section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", "\(section)", "rows", notify: notify, body: ["rows": .array(models)])
     }
 
-    /// Removes a row. Ignored if the row does not exist.
+    /// Removes a row. The server ignores the command if the row does not exist.
     public static func removeRow(at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "rows", "\(path.section)", "\(path.row)", notify: notify)
     }
 
-    /// Inserts a section before the section at an index, or appends it if the index is `nil`.
+    /// Inserts a section before the section at an index, or appends it if the index is `nil` or there is no such
+    /// section.
     ///
     /// - Parameters:
     ///   - section: `{"id"?, "header"?, "footer"?, "rows"}`.
     ///   - index: the section's index, or `nil`.
-    ///   - notify: whether the change is published.
+    ///   - notify: whether the change is published at once.
     public static func addSection(_ section: JSON, at index: Int? = nil, notify: Bool = true) -> SessionCommand {
         dataSource(
             "POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])
     }
 
-    /// Sets a section's header and footer. Ignored if the section does not exist.
+    /// Sets a section's header and footer. The server ignores the command if the section does not exist.
     public static func updateSectionData(_ data: JSON, at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", "\(section)", "data", notify: notify, body: data)
     }
 
-    /// Replaces a section's header, footer and rows. Ignored if the section does not exist.
+    /// Replaces a section's header, footer and rows. The server ignores the command if the section does not exist.
     public static func updateSection(_ content: JSON, at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", "\(section)", notify: notify, body: content)
     }
@@ -195,7 +198,7 @@ extension SessionCommand {
         dataSource("PUT", "sections", notify: notify, body: ["sections": .array(sections)])
     }
 
-    /// Removes a section. Ignored if the section does not exist.
+    /// Removes a section. The server ignores the command if the section does not exist.
     public static func removeSection(at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", "\(section)", notify: notify)
     }
@@ -205,7 +208,7 @@ extension SessionCommand {
         dataSource("DELETE", "sections", notify: notify)
     }
 
-    /// Registers the cell that shows models of a type.
+    /// Registers the name of the cell that shows models of a model type.
     public static func registerCell(_ cell: String, forModelType modelType: String) -> SessionCommand {
         SessionCommand("PUT", "cells-for-model-types", modelType, body: ["cell": .string(cell)])
     }
@@ -217,14 +220,15 @@ public struct Answer: Decodable, Sendable, Hashable {
     public var revision: Int
     /// The effect of the command.
     public var outcome: Outcome
-    /// Why the command was ignored. `nil` if the command was not ignored.
+    /// Why the server ignored the command. `nil` if it did not ignore the command.
     public var reason: String?
-    /// The row's index path when the command was applied. `nil` if the command was sent without a base.
+    /// The index path to which the server rebased the command's index path. `nil` if the command was sent without a
+    /// base or was ignored.
     public var at: RowPath?
-    /// The notification to the data source's delegate, see docs/http-api/data-source.md. `nil` for commands that are
-    /// not calls of DataSourceController.
+    /// What the delegate of DataSourceController would have received, see docs/http-api/data-source.md. `nil` if it
+    /// would have received nothing, and for commands that are not calls of DataSourceController.
     public var notification: JSON?
-    /// The update that the command led to. The update has no stages if nothing displayed changed.
+    /// The update that the command led to. Its list of stages is empty if no displayed row or section changed.
     public var update: Update
 
     /// The effect of a command: `applied` created a revision, `unchanged` had nothing to change, and `ignored` did

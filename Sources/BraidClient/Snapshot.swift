@@ -6,7 +6,8 @@ public struct Snapshot: Codable, Sendable, Hashable {
     public var session: String?
     /// The table description's name. `nil` for a session that was opened without one.
     public var table: String?
-    /// The session's epoch. `nil` for a snapshot without a session.
+    /// The session's epoch, which changes when the server may have lost revisions. `nil` for a snapshot without a
+    /// session.
     public var epoch: String?
     /// The session's revision that the snapshot shows.
     public var revision: Int
@@ -16,8 +17,8 @@ public struct Snapshot: Codable, Sendable, Hashable {
     public var sections: [Section]
     /// The session's state, an object.
     public var state: JSON
-    /// The value to show instead of rows while the table is empty. `nil` if the table has rows or declares no such
-    /// value.
+    /// The value that the client shows instead of rows while the table is empty. `nil` if the table has rows or
+    /// declares no such value.
     public var empty: JSON?
 
     /// Creates a snapshot. ``totalRowCount`` is the number of rows of the sections.
@@ -48,9 +49,10 @@ extension Snapshot {
         public var header: SectionTitle?
         /// The section's footer. `nil` if the section has none.
         public var footer: SectionTitle?
-        /// The number of the section's displayed rows. A window of a snapshot contains fewer ``rows``.
+        /// The number of the section's displayed rows. If the snapshot is only a window of the table, ``rows`` can
+        /// contain fewer rows.
         public var rowCount: Int
-        /// The sections that rows may move to. `nil` if rows may not move.
+        /// The sections that this section's rows may move to. `nil` if the rows may not move.
         public var movesTo: MovesTo?
         /// Whether the section's rows have ids.
         public var isDiffable: Bool
@@ -110,7 +112,7 @@ extension Snapshot {
         public var viewModel: JSON?
         /// The edit that a person may make to the row. `nil` for none.
         public var editing: Editing?
-        /// Whether the row may be moved.
+        /// Whether a person may move the row.
         public var isMovable: Bool
         /// The row's height. `nil` if none is declared.
         public var height: Height?

@@ -30,7 +30,8 @@ final class Transport: Sendable {
     // A URLSession keeps a strong reference to its delegate until it is invalidated.
     deinit { session.finishTasksAndInvalidate() }
 
-    /// Returns the head of the answer, then the body in pieces. Ends the exchange when the stream is dropped.
+    /// Sends a request, and returns a stream of the answer: first the head, then the body in pieces. If the program
+    /// drops the stream, the request is cancelled.
     func parts(of request: URLRequest) -> AsyncThrowingStream<Part, any Error> {
         AsyncThrowingStream { continuation in
             let task = session.dataTask(with: request)

@@ -3,7 +3,7 @@
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
-    /// A clause for a developer: what is wrong.
+    /// A clause for a developer that says what is wrong with the update.
     public var detail: String
 
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
@@ -14,16 +14,18 @@ extension Update {
     public struct Step: Sendable {
         /// The stage's operations.
         public var stage: Stage
-        /// The sections before the stage.
+        /// The table's sections before the stage.
         public var before: [Snapshot.Section]
-        /// The sections after the stage. A table view's data source shows these inside the batch.
+        /// The table's sections after the stage. A table view's data source must return these sections during the batch
+        /// update.
         public var after: [Snapshot.Section]
     }
 
-    /// Returns the snapshot after this update.
+    /// Applies this update to a snapshot, and returns the snapshot after the update.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` if a table view would crash or a rule is broken, see docs/http-api/following.md.
+    /// - Throws: ``UpdateFault`` if a table view would crash or the update breaks a rule, see
+    ///   docs/http-api/following.md.
     /// - Complexity: O(sections, and rows of the changed ones).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
@@ -62,13 +64,13 @@ extension Update {
     }
 }
 
-/// Checks all rules for one stage and applies it.
+/// Checks one stage of an update against all rules for stages, and applies the stage to the sections.
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]
     /// What the stage does to sections, by their index before the stage.
     private var fates: [Int: Fate] = [:]
-    /// For each section after the stage, the place that the section comes from.
+    /// For each section after the stage: whether it stayed, was moved or was inserted, and where it was before.
     private var origins: [Origin] = []
 
     private enum Fate { case deleted, moved, reloaded, updated }
@@ -120,7 +122,7 @@ private struct StageApplication {
         origins = places.compactMap { $0 ?? others.popFirst().map { .stayed($0) } }
     }
 
-    /// Returns the sections after the stage.
+    /// Applies the stage, and returns the table's sections after the stage.
     func sections() throws(UpdateFault) -> [Snapshot.Section] {
         let staying = try rowsThatStay(), arriving = try rowsThatCome()
         let reloads = Dictionary(stage.reloadSections.map { ($0.at, $0.section) }) { $1 }
@@ -188,7 +190,7 @@ private struct StageApplication {
         return rows
     }
 
-    /// Returns the arriving rows by section and row after the stage.
+    /// Returns the rows that the stage inserts or moves, by the indexes of section and row after the stage.
     private func rowsThatCome() throws(UpdateFault) -> [Int: [Int: Snapshot.Row]] {
         var rows: [Int: [Int: Snapshot.Row]] = [:]
         func arrive(_ row: Snapshot.Row, _ path: RowPath) throws(UpdateFault) {

@@ -2,9 +2,9 @@ import Foundation
 
 /// The change between two revisions, as stages of table view operations. See docs/http-api/following.md.
 public struct Update: Codable, Sendable, Hashable {
-    /// The revision that the update starts from.
+    /// The session's revision that the update starts from.
     public var from: Int
-    /// The revision that the update leads to.
+    /// The session's revision that the update leads to.
     public var to: Int
     /// The update's stages, applied one after the other. Empty if no row or section changed.
     public var stages: [Stage]
@@ -12,8 +12,8 @@ public struct Update: Codable, Sendable, Hashable {
     public var totalRowCount: Int
     /// The session's state after the update. `nil` if the state did not change.
     public var state: JSON?
-    /// The empty state after the update, `JSON.null` if none is shown any more. `nil` if the empty state did not
-    /// change.
+    /// The value that the client now shows instead of rows because the table is empty. `JSON.null` if it shows none any
+    /// more. `nil` if this did not change.
     public var empty: JSON?
 
     /// Creates an update.
@@ -38,7 +38,8 @@ public struct Update: Codable, Sendable, Hashable {
 }
 
 extension Update {
-    /// The operations of one `performBatchUpdates`. Indexes count from 0 among the displayed sections and rows.
+    /// The operations of one `performBatchUpdates` call of a table view. Indexes count from 0 among the displayed
+    /// sections and rows.
     ///
     /// Deletes, reloads, updates and the `from` of moves refer to the table before the stage. Inserts and the `to` of
     /// moves refer to the table after the stage.
@@ -47,7 +48,7 @@ extension Update {
         public var deleteSections: [Int] = []
         /// The inserted sections with their rows, and their indexes after the stage.
         public var insertSections: [PlacedSection] = []
-        /// The moved sections, with their rows.
+        /// The sections that moved, together with their rows.
         public var moveSections: [SectionMove] = []
         /// The sections whose whole content is replaced, with their indexes before the stage.
         public var reloadSections: [PlacedSection] = []
@@ -57,7 +58,7 @@ extension Update {
         public var deleteRows: [RowPath] = []
         /// The inserted rows and their index paths after the stage.
         public var insertRows: [PlacedRow] = []
-        /// The moved rows, within their section or to another one.
+        /// The rows that moved within their section or to another section.
         public var moveRows: [RowMove] = []
         /// The rows whose content changed, with a visual reload. The index paths of these rows refer to the table
         /// before the stage.
@@ -85,7 +86,8 @@ extension Update {
             public var to: Int
         }
 
-        /// A row with its index path.
+        /// A row with its index path: after the stage for an inserted row, before the stage for a reloaded or updated
+        /// row.
         public struct PlacedRow: Codable, Sendable, Hashable {
             /// The row's index path.
             public var at: RowPath
@@ -111,7 +113,8 @@ extension Update {
             public var header: Change<Snapshot.SectionTitle>?
             /// The change of the footer.
             public var footer: Change<Snapshot.SectionTitle>?
-            /// The change of the sections that rows may move to.
+            /// The change of the list of sections that this section's rows may move to. `nil` if the list did not
+            /// change.
             public var movesTo: Change<Snapshot.MovesTo>?
         }
 

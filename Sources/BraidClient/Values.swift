@@ -26,7 +26,7 @@ public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
         try elements.encode(row)
     }
 
-    /// The index path for table and collection views.
+    /// The same index path as Foundation's `IndexPath`, for table and collection views.
     public var indexPath: IndexPath { IndexPath(indexes: [section, row]) }
     public var description: String { "[\(section),\(row)]" }
 }
@@ -40,9 +40,9 @@ extension Snapshot {
         public var view: String?
         /// The view model that the view of a header or footer receives.
         public var viewModel: JSON?
-        /// The height. `nil` if none is declared.
+        /// The height of the header or footer. `nil` if the description declares none.
         public var height: Height?
-        /// The estimated height. `nil` if none is declared.
+        /// The estimated height of the header or footer. `nil` if the description declares none.
         public var estimatedHeight: Height?
 
         /// Creates a header or footer.
@@ -93,7 +93,7 @@ extension Snapshot {
         /// The sections with these ids.
         case sections([String])
 
-        /// Returns whether rows may move to the section with an id. Ids are compared by their bytes.
+        /// Returns whether the rows may move to the section whose id is `section`. Ids are compared by their bytes.
         public func allows(_ section: String) -> Bool {
             switch self {
             case .anySection: true

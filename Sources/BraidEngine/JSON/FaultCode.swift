@@ -2,10 +2,10 @@
 ///
 /// The set is closed. The raw value is the code on the wire: the member `code` of the items of `errors` and `warnings`.
 public enum FaultCode: String, Sendable, CaseIterable {
-    /// An object lacks a member that it must have. The pointer names the object, or the place where the model's id is
-    /// missing.
+    /// An object lacks a member that it must have. The fault's pointer leads to the object, or to the place where the
+    /// model's id is missing.
     case missingMember = "missing-member"
-    /// An object has a member that the format does not define. The pointer names the member.
+    /// An object has a member that the format does not define. The fault's pointer leads to the member.
     case unknownMember = "unknown-member"
     /// The value has another JSON type than the place requires.
     case wrongType = "wrong-type"
@@ -26,7 +26,8 @@ public enum FaultCode: String, Sendable, CaseIterable {
     /// description with which no session can be opened. The problem's type and the detail say why.
     case refused
 
-    /// Returns the code for a value that a place does not accept.
+    /// Returns the code for a value that a place does not accept: `wrongType` if the place accepts no value of this
+    /// kind. Otherwise `outOfRange` for a number and `invalidValue` for any other value.
     ///
     /// - Parameters:
     ///   - kind: the kind of the value.
@@ -35,7 +36,7 @@ public enum FaultCode: String, Sendable, CaseIterable {
         rejecting(kind, accepting: kinds)
     }
 
-    /// Returns the code for a value that a place does not accept, or for a value that is missing.
+    /// Returns the same code for a value, or `missingMember` if the value is `nil`.
     static func rejecting(_ value: JSONValue?, accepting kinds: JSONKind...) -> FaultCode {
         value.map { rejecting($0.kind, accepting: kinds) } ?? .missingMember
     }

@@ -1,4 +1,4 @@
-/// The bytes that are special in JSON (RFC 8259, section 2).
+/// Names for the bytes that have a special meaning in JSON (RFC 8259, section 2), and tests for digits and white space.
 extension UInt8 {
     @inline(__always) static var quote: UInt8 { 0x22 }
     @inline(__always) static var backslash: UInt8 { 0x5C }
@@ -23,30 +23,30 @@ extension UInt8 {
     }
 }
 
-/// Tests of eight bytes at a time. Each test marks the bytes that pass by setting their highest bit. Only the lowest
-/// mark is exact, because a borrow can set false marks above it.
+/// Tests of all eight bytes of a `UInt64` at a time. Each test marks the bytes that pass by setting their highest bit.
+/// Only the lowest mark is exact, because a borrow can set false marks above it.
 extension UInt64 {
     @inline(__always) static func each(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 
-    /// Marks the bytes that end a run of plain characters in a string: `"`, `\`, control characters and non-ASCII
-    /// bytes.
+    /// Marks those of the eight bytes that end a run of plain characters in a string: `"`, `\`, control characters and
+    /// non-ASCII bytes.
     @inline(__always) var notPlain: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)) | self)
             & .each(0x80)
     }
 
-    /// Marks the bytes that a string cannot contain unescaped: `"`, `\` and control characters.
+    /// Marks those of the eight bytes that a string cannot contain unescaped: `"`, `\` and control characters.
     @inline(__always) var needsEscape: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)))
             & ~self & .each(0x80)
     }
 
-    /// Marks the bytes `"` and `\`.
+    /// Marks those of the eight bytes that are `"` or `\`.
     @inline(__always) var quoteOrBackslash: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1))) & ~self & .each(0x80)
     }
 
-    /// The position of the lowest marked byte, from 0.
+    /// The position of the lowest marked byte among the eight bytes, from 0.
     @inline(__always) var firstMark: Int { trailingZeroBitCount >> 3 }
 }
 
@@ -58,7 +58,7 @@ extension UnsafeRawBufferPointer {
 
     @inline(__always) subscript(part range: Range<Int>) -> UnsafeRawBufferPointer { .init(rebasing: self[range]) }
 
-    /// Returns whether all bytes are equal. Compares eight bytes at a time.
+    /// Returns whether both buffers have the same length and the same bytes. Compares eight bytes at a time.
     @inline(__always) func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         var offset = 0

@@ -10,7 +10,7 @@ struct JSONCursor {
         self.at = at
     }
 
-    /// The current byte, or 0 at the end.
+    /// The byte at the cursor, or 0 at the end of the input.
     @inline(__always) var peek: UInt8 { at < input.count ? input[at] : 0 }
 
     @inline(__always)
@@ -18,7 +18,7 @@ struct JSONCursor {
         while peek.isJSONSpace { at += 1 }
     }
 
-    /// Moves from the first byte of a value to the byte after the value.
+    /// Moves the cursor from the first byte of a JSON value to the byte after the value.
     mutating func skipValue() {
         switch peek {
         case .quote: _ = skipString()
@@ -27,7 +27,7 @@ struct JSONCursor {
         }
     }
 
-    /// Moves past a number or a literal.
+    /// Moves the cursor past a number, `true`, `false` or `null`.
     @inline(__always)
     mutating func skipScalar() {
         while at < input.count {
@@ -60,7 +60,8 @@ struct JSONCursor {
         }
     }
 
-    /// Moves from the opening quote to the byte after the closing quote. Returns whether the string contains escapes.
+    /// Moves the cursor from a string's opening quote to the byte after its closing quote. Returns whether the string
+    /// contains escapes.
     @inline(__always)
     mutating func skipString() -> Bool {
         at += 1
@@ -85,7 +86,8 @@ struct JSONCursor {
         return escaped
     }
 
-    /// Moves from the opening quote to the byte after the closing quote. Returns the string, unescaped.
+    /// Moves the cursor from a string's opening quote to the byte after its closing quote. Returns the string,
+    /// unescaped.
     mutating func string() -> String {
         let start = at
         let escaped = skipString()
@@ -119,7 +121,8 @@ struct JSONCursor {
                         read += 2
                         scalar = 0x10000 + (scalar & 0x3FF) << 10 + unit(content, &read) & 0x3FF
                     }
-                    // The output cannot overtake the input: an escape of at least six bytes becomes at most four.
+                    // The output cannot overtake the input: a `\u` escape has at least six bytes and becomes at most
+                    // four bytes of UTF-8.
                     for byte in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}")! {
                         output[written] = byte
                         written += 1
@@ -144,7 +147,7 @@ struct JSONCursor {
 }
 
 extension JSONCursor {
-    /// Visits the elements of the array that starts here.
+    /// Visits the elements of the array that starts at the cursor.
     ///
     /// - Parameter body: called with the cursor at each element. `body` must move the cursor behind the element. If
     ///   `body` returns false, the walk stops.
@@ -164,7 +167,7 @@ extension JSONCursor {
         }
     }
 
-    /// Visits the members of the object that starts here.
+    /// Visits the members of the object that starts at the cursor.
     ///
     /// - Parameter body: called with the cursor at each member's value. `body` must move the cursor behind the value.
     ///   If `body` returns false, the walk stops.
@@ -205,7 +208,7 @@ extension JSONCursor {
     }
 }
 
-/// The range of a member's name in the text, quotes included, and whether the name contains escapes.
+/// The range of an object member's name in the JSON text, quotes included, and whether the name contains escapes.
 struct JSONMemberName {
     var start: Int
     var end: Int

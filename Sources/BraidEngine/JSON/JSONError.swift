@@ -1,18 +1,18 @@
 /// The fault that makes a text invalid JSON, with its position.
 ///
 /// The position is the first byte that the grammar does not allow. Three faults have another position:
-/// - Malformed UTF-8 and lone surrogates: the start of the sequence.
+/// - Malformed UTF-8 and lone surrogates: the first byte of the UTF-8 sequence or of the `\u` escape.
 /// - A member name that an object contains twice: the opening quote of the second name.
 public struct JSONError: Error, Sendable, Equatable {
-    /// The number of bytes before the position.
+    /// The fault's position, as the number of bytes before it.
     public var offset: Int
-    /// The line of the position, from 1. A line ends with a line feed.
+    /// The line of the fault's position, from 1. A line ends with a line feed.
     public var line: Int
-    /// The column of the position, from 1, counted in bytes.
+    /// The column of the fault's position, from 1, counted in bytes.
     public var column: Int
-    /// What the text contains at the position and what the grammar expects, as a clause without a full stop.
+    /// What the text contains at the fault's position and what the grammar expects, as a clause without a full stop.
     public var message: String
-    /// The pointer to the value that could not be read, or to the innermost value around the position. `nil` if
+    /// The JSON pointer to the value that could not be read, or to the innermost value around the position. `nil` if
     /// unknown.
     public var pointer: JSONPointer?
 
@@ -37,7 +37,8 @@ extension JSONError: CustomStringConvertible {
 /// to a ``JSONError``.
 struct JSONFault: Error {
     enum Reason {
-        /// The grammar expects something else at the offset. The string names what the grammar expects.
+        /// The text has something else at the offset than the grammar expects. The string names what the grammar
+        /// expects.
         case expected(StaticString)
         /// A fault that no other case describes. The string is the whole message.
         case wrong(StaticString)
@@ -68,7 +69,7 @@ struct JSONFault: Error {
         }
     }
 
-    /// Returns the character at an offset in printable form.
+    /// Returns the character at an offset of the input in printable form, for an error message.
     private static func found(at offset: Int, in input: UnsafeRawBufferPointer) -> String {
         let byte = input[offset]
         switch byte {

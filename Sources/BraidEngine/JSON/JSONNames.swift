@@ -10,7 +10,7 @@
 /// reverse order restores the table's previous state exactly.
 struct JSONNames {
     private struct Name {
-        /// The first eight bytes, padded with zeros.
+        /// The name's first eight bytes, padded with zeros.
         var word: UInt64
         /// The offset of the name's bytes, in `unescaped` if `wasEscaped` is set, otherwise in the input.
         var start: Int
@@ -34,7 +34,8 @@ struct JSONNames {
 
     @inline(__always) var count: Int { stack.count }
 
-    /// Adds a name to the object whose names start at `base`. Returns false if the object already contains the name.
+    /// Adds a member's name to the object whose names start at the stack position `base`. Returns false if the object
+    /// already contains the name.
     ///
     /// - Parameter range: the offsets of the bytes between the quotes.
     @inline(__always)
@@ -45,14 +46,14 @@ struct JSONNames {
             base)
     }
 
-    /// Removes the names from `base` on when the object that contains the names ends.
+    /// Removes the names of an object that ends: all names from the position `base` on.
     @inline(__always)
     mutating func close(_ base: Int) {
         if slotsUsed > 0 || !unescaped.isEmpty { tidy(base) }
         stack.removeLast(stack.count - base)
     }
 
-    /// The name at a position of the stack, unescaped.
+    /// The member name at a position of the stack, unescaped.
     subscript(position: Int) -> String {
         withBytes(of: stack[position]) { String(decoding: $0, as: UTF8.self) }
     }
@@ -112,7 +113,7 @@ struct JSONNames {
         stack[index].slot = Int32(slot)
     }
 
-    /// Removes the names from `base` on from the hash table and their bytes from `unescaped`.
+    /// Removes all names from the stack position `base` on from the hash table, and their bytes from `unescaped`.
     @inline(never)
     private mutating func tidy(_ base: Int) {
         for index in stride(from: stack.count - 1, through: base, by: -1) {
@@ -124,7 +125,8 @@ struct JSONNames {
         }
     }
 
-    /// Returns a name's hash. `base` is part of the hash so that equal names of different objects do not collide.
+    /// Returns the hash of a name in the object whose names start at `base`. `base` is part of the hash, so that equal
+    /// names in two objects have different hashes.
     private func hash(of name: Name, _ base: Int) -> Int {
         var hasher = Hasher()
         hasher.combine(base)

@@ -9,7 +9,7 @@ public struct JSONNumber: Sendable {
     /// Creates a number from text that is known to be a valid JSON number.
     init(validLexeme: String) { lexeme = validLexeme }
 
-    /// Creates a number from an integer.
+    /// Creates a JSON number from an integer.
     public init(_ value: Int) { lexeme = String(value) }
 
     /// Creates a number from a floating-point value. Returns `nil` for infinities and NaN, which JSON cannot write.
@@ -61,7 +61,8 @@ extension JSONNumber: Equatable {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): inFraction = true
                 case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                    // Clamping is safe: no text has enough digits to compensate for an exponent of this size.
+                    // Clamping the exponent is safe: no text has enough digits to compensate for an exponent of this
+                    // size.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
                     exponent = max(

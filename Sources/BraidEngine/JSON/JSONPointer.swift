@@ -93,8 +93,8 @@ extension JSONPointer: Hashable {
 }
 
 extension JSONValue {
-    /// The value at a pointer (RFC 6901, section 4), or `nil` if the pointer leads nowhere. The token `-` never leads
-    /// to an element.
+    /// The value to which a pointer leads (RFC 6901, section 4), or `nil` if there is no such value. The token `-`
+    /// never leads to an array element.
     ///
     /// - Complexity: O(tokens).
     public subscript(pointer: JSONPointer) -> JSONValue? {

@@ -3,11 +3,11 @@
 /// The text must be I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in an object. The scanner makes one
 /// pass and does not recurse.
 struct JSONScanner {
-    /// An array or object that has begun and not ended.
+    /// An array or object whose opening bracket has been read and whose closing bracket has not.
     private struct Frame {
         /// The position in `names` of the object's first name, or -1 for an array.
         var base: Int32
-        /// The number of commas read so far.
+        /// The number of commas read so far between the array's elements or the object's members.
         var commas: Int32 = 0
 
         @inline(__always) var isObject: Bool { base >= 0 }
@@ -57,7 +57,7 @@ struct JSONScanner {
 
     // MARK: Grammar
 
-    /// RFC 8259, section 2: `JSON-text = ws value ws`.
+    /// Reads the whole text: `JSON-text = ws value ws` (RFC 8259, section 2).
     private mutating func text() throws(JSONFault) -> Finding {
         if input.count >= 3, input[0] == 0xEF, input[1] == 0xBB, input[2] == 0xBF {
             throw JSONFault(0, .wrong("the text must not start with a byte order mark"))
@@ -75,7 +75,7 @@ struct JSONScanner {
 
     private mutating func value() throws(JSONFault) {
         while true {
-            // A value starts at the current byte.
+            // A JSON value must start at the current byte.
             switch peek {
             case .quote: _ = try string()
             case 0x2D, 0x30...0x39: try number()
@@ -97,7 +97,7 @@ struct JSONScanner {
                 throw JSONFault(at, .expected("the value after the comma"))
             default: throw JSONFault(at, .expected("a value"))
             }
-            // A value ended before the current byte.
+            // A JSON value has just ended. A comma or a closing bracket must follow, or the end of the text.
             while true {
                 if outer.isEmpty { return }
                 skipSpace()
@@ -119,7 +119,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads an opening bracket and the white space after it.
+    /// Reads an opening `[` or `{` and the white space after it.
     @inline(__always)
     private mutating func open(base: Int32) throws(JSONFault) {
         guard outer.count < depthLimit else { throw JSONFault(at, .tooDeep(depthLimit)) }
@@ -136,7 +136,7 @@ struct JSONScanner {
         at += 1
     }
 
-    /// Reads a member's name and its colon.
+    /// Reads the name of an object member and the colon after the name.
     @inline(__always)
     private mutating func name(_ what: StaticString) throws(JSONFault) {
         guard peek == .quote else { throw JSONFault(at, .expected(what)) }
@@ -193,8 +193,8 @@ struct JSONScanner {
 
     // MARK: Strings
 
-    /// Reads from the opening quote to the byte after the closing quote (RFC 8259, section 7). Returns whether the
-    /// string contains escapes.
+    /// Reads a string, from its opening quote to the byte after its closing quote (RFC 8259, section 7). Returns
+    /// whether the string contains escapes.
     @inline(__always)
     private mutating func string() throws(JSONFault) -> Bool {
         at += 1
@@ -267,7 +267,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads from the `u` of an escape to the byte after its four digits.
+    /// Reads the `u` and the four digits of an escape such as `\u00e9`, and returns the UTF-16 code unit.
     private mutating func hexadecimal() throws(JSONFault) -> UInt32 {
         at += 1
         var unit: UInt32 = 0
@@ -327,8 +327,8 @@ struct JSONScanner {
 
     // MARK: Errors
 
-    /// Returns the pointer to a fault: to the member or element that was being read, or to the array or object around
-    /// it.
+    /// Returns the JSON pointer to a fault: to the member or element that was being read, or to the array or object
+    /// around it.
     private func pointer(_ fault: JSONFault) -> JSONPointer {
         var pointer = JSONPointer.root
         let open = (outer + [frame]).dropFirst()

@@ -1,5 +1,6 @@
 extension JSONText {
-    /// Returns the text indented by two spaces, for people. Empty arrays and objects stay on their line.
+    /// Returns the JSON text with line breaks and an indentation of two spaces for each level, for people to read.
+    /// Empty arrays and objects stay on one line.
     ///
     /// - Returns: UTF-8 bytes without a line feed at the end.
     /// - Complexity: O(bytes).

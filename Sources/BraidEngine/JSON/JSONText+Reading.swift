@@ -1,4 +1,4 @@
-/// The kind of a JSON value.
+/// The kind of a JSON value: null, Boolean, number, string, array or object.
 public enum JSONKind: Sendable, Hashable {
     /// One of the six kinds of JSON (RFC 8259, section 3).
     case null, bool, number, string, array, object
@@ -107,7 +107,7 @@ extension JSONText {
         }
     }
 
-    /// The value at a pointer (RFC 6901, section 4), or `nil` if the pointer leads nowhere.
+    /// The value to which a pointer leads (RFC 6901, section 4), or `nil` if there is no such value.
     ///
     /// - Complexity: O(bytes up to the end of the value).
     public subscript(pointer: JSONPointer) -> JSONText? {
@@ -117,7 +117,7 @@ extension JSONText {
         }
     }
 
-    /// The number of nested arrays and objects: 0 for a scalar, 1 for `[1]`.
+    /// How deep the value's arrays and objects are nested: 0 for a scalar, 1 for `[1]`, 2 for `[[1]]`.
     ///
     /// A text that is composed of other texts can be deeper than the limit of the parser.
     ///
@@ -144,8 +144,8 @@ extension JSONText {
 }
 
 extension JSONCursor {
-    /// Moves from the start of an object to the value of a member. Returns false, and moves behind the object, if the
-    /// member is missing.
+    /// Moves the cursor from the start of an object to the value of a member. If the member is missing, moves it behind
+    /// the object and returns false.
     mutating func enter(member name: String) -> Bool {
         var name = name, found = false
         name.withUTF8 { utf8 in
@@ -158,8 +158,8 @@ extension JSONCursor {
         return found
     }
 
-    /// Moves from the start of an array to an element. Returns false, and moves behind the array, if the index is too
-    /// large.
+    /// Moves the cursor from the start of an array to an element. If the index is too large, moves it behind the array
+    /// and returns false.
     mutating func enter(element index: Int) -> Bool {
         var left = index, found = false
         forEachElement { cursor in
@@ -171,7 +171,7 @@ extension JSONCursor {
         return found
     }
 
-    /// Moves from the start of a value to the value at a pointer.
+    /// Moves the cursor from the start of a value to the value inside it to which a pointer leads.
     ///
     /// - Returns: the number of tokens that could be followed. If fewer tokens were followed than the pointer has, the
     ///   cursor is at the innermost value that could be reached.

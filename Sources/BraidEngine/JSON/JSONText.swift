@@ -24,7 +24,7 @@ public struct JSONText: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: the text, at most 2,147,483,647 bytes.
-    ///   - depthLimit: the number of arrays and objects that may be nested. Values over 1,000 mean 1,000.
+    ///   - depthLimit: how deep arrays and objects may be nested in each other. Values over 1,000 mean 1,000.
     /// - Throws: a ``JSONError`` with the position of the first fault.
     /// - Complexity: O(bytes), in one pass.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
@@ -43,13 +43,13 @@ public struct JSONText: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - text: the text, at most 2,147,483,647 UTF-8 bytes.
-    ///   - depthLimit: the number of arrays and objects that may be nested. Values over 1,000 mean 1,000.
+    ///   - depthLimit: how deep arrays and objects may be nested in each other. Values over 1,000 mean 1,000.
     /// - Throws: a ``JSONError`` with the position of the first fault.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 
-    /// Writes a tree as compact text, in the order of its members and with the digits of its numbers.
+    /// Writes a ``JSONValue`` as compact text, in the order of its members and with the digits of its numbers.
     public init(_ value: JSONValue) {
         var writer = JSONWriter()
         writer.value(value)
@@ -67,17 +67,17 @@ public struct JSONText: Sendable, Hashable {
     /// The text `[]`.
     public static let emptyArray = JSONText(valid: Array("[]".utf8))
 
-    /// Returns the text of a Boolean.
+    /// Returns the JSON text `true` or `false`.
     public static func bool(_ value: Bool) -> JSONText { value ? .true : .false }
 
-    /// Returns the text of a string: in quotes, with escapes only where JSON requires them.
+    /// Returns the JSON text of a string: in quotes, with escapes only where JSON requires them.
     public static func string(_ string: String) -> JSONText {
         var writer = JSONWriter(capacity: string.utf8.count + 2)
         writer.value(string)
         return writer.text
     }
 
-    /// Returns the text of an integer.
+    /// Returns the JSON text of an integer, for example `42`.
     public static func number(_ number: Int) -> JSONText { JSONText(valid: Array(String(number).utf8)) }
 
     // MARK: Bytes
@@ -104,9 +104,9 @@ public struct JSONText: Sendable, Hashable {
     /// The text as a `String`, for messages and tests. Code that only needs bytes uses ``withBytes(_:)``.
     public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// Returns a part of this text.
+    /// Returns a value inside this text, which shares this text's bytes.
     ///
-    /// - Parameter range: offsets in this text, which must enclose one whole value.
+    /// - Parameter range: the byte offsets in this text of exactly one value.
     @inline(__always)
     func part(_ range: Range<Int>) -> JSONText {
         JSONText(valid: buffer, Int(start) + range.lowerBound..<Int(start) + range.upperBound)

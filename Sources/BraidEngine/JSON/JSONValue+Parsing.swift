@@ -3,7 +3,7 @@ extension JSONValue {
     ///
     /// - Parameters:
     ///   - bytes: the text, at most 2,147,483,647 bytes.
-    ///   - depthLimit: the number of arrays and objects that may be nested. Values over 1,000 mean 1,000.
+    ///   - depthLimit: how deep arrays and objects may be nested in each other. Values over 1,000 mean 1,000.
     /// - Throws: a ``JSONError`` with the position of the first fault.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         self = try JSONText(parsing: bytes, depthLimit: depthLimit).value()
@@ -13,7 +13,7 @@ extension JSONValue {
     ///
     /// - Parameters:
     ///   - text: the text, at most 2,147,483,647 UTF-8 bytes.
-    ///   - depthLimit: the number of arrays and objects that may be nested. Values over 1,000 mean 1,000.
+    ///   - depthLimit: how deep arrays and objects may be nested in each other. Values over 1,000 mean 1,000.
     /// - Throws: a ``JSONError`` with the position of the first fault.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
@@ -21,7 +21,7 @@ extension JSONValue {
 }
 
 extension JSONText {
-    /// Returns the value as a tree.
+    /// Returns the text's value as a ``JSONValue`` tree.
     ///
     /// - Complexity: O(bytes), without recursion.
     public func value() -> JSONValue {
@@ -32,7 +32,7 @@ extension JSONText {
     }
 }
 
-/// Builds the tree of a text that is known to be valid.
+/// Builds the ``JSONValue`` tree of a text that is known to be valid JSON.
 ///
 /// Complete values wait on a stack until the array or object around them ends and moves all its values off the stack at
 /// once.
@@ -84,8 +84,8 @@ private struct JSONTreeBuilder: ~Copyable {
                     .number(
                         JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self)))
                 )
-                // Only a bug of the scanner could let a byte through that starts no value. Skip the byte, so that the
-                // loop ends.
+                // Only a bug of the scanner could let a byte through with which no value can start. Skip the byte, so
+                // that the loop ends.
                 if cursor.at == start { cursor.at += 1 }
             }
         }
@@ -131,7 +131,8 @@ private struct MoveStack<Element>: ~Copyable {
     @inline(__always)
     mutating func pop() -> Element { taking(1).move() }
 
-    /// Removes the topmost `number` values. The caller must move the removed values out before the next push.
+    /// Removes the topmost `number` values from the stack. The caller must move them out of the returned memory before
+    /// the next push.
     @inline(__always)
     mutating func taking(_ number: Int) -> UnsafeMutablePointer<Element> {
         precondition(number >= 0 && number <= count)

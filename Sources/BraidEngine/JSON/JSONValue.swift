@@ -68,8 +68,8 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Changes a member's object in place. Returns false, without calling the closure, if the member is missing or not
-    /// an object.
+    /// Calls a closure that changes a member's value, which must be an object, in place. Returns false, without calling
+    /// the closure, if the member is missing or not an object.
     mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void)
         throws(Failure) -> Bool
     {
@@ -122,7 +122,7 @@ public struct UTF8Key: Hashable, Sendable {
     /// The string.
     public let string: String
 
-    /// Creates a key from a string.
+    /// Creates a key that compares the string by its UTF-8 bytes.
     public init(_ string: String) { self.string = string }
 
     public static func == (left: UTF8Key, right: UTF8Key) -> Bool { left.string.hasSameBytes(as: right.string) }

@@ -13,7 +13,7 @@ public struct JSONWriter: Sendable {
     /// Creates a writer with memory reserved for a number of bytes.
     public init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    /// The written bytes as a text. The bytes must be one complete value.
+    /// The written bytes as a ``JSONText``. The bytes must be one complete JSON value.
     public var text: JSONText { JSONText(valid: bytes) }
 
     /// Writes `{`. The next call is `name(_:)` or ``endObject()``.
@@ -25,7 +25,7 @@ public struct JSONWriter: Sendable {
     /// Writes `]`.
     @inline(__always) public mutating func endArray() { end(.closeBracket) }
 
-    /// Writes the name of a member, for a name that is a literal in the source.
+    /// Writes the name of an object member whose name is a string literal in the source code.
     public mutating func name(_ name: StaticString) {
         separate()
         if name.hasPointerRepresentation {
@@ -36,7 +36,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
-    /// Writes the name of a member, escaped as JSON requires.
+    /// Writes the name of an object member, escaped as JSON requires.
     @_disfavoredOverload
     public mutating func name(_ name: String) {
         separate()
@@ -44,7 +44,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
-    /// Writes a text as a value, byte for byte.
+    /// Writes a ``JSONText`` as the next value, byte for byte.
     @inline(__always)
     public mutating func value(_ text: JSONText) {
         separate()
@@ -81,7 +81,7 @@ public struct JSONWriter: Sendable {
         endValue()
     }
 
-    /// Writes a tree. The recursion is as deep as the tree.
+    /// Writes a ``JSONValue`` tree as the next value. The recursion is as deep as the tree.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -105,9 +105,10 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Appends bytes without a comma. The writer does not count them as a value.
+    /// Appends bytes as they are, without a comma before them. The writer does not count the bytes as a value.
     public mutating func raw(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
-    /// Appends the literal's bytes without a comma. The writer does not count them as a value.
+    /// Appends a literal's bytes as they are, without a comma before them. The writer does not count the bytes as a
+    /// value.
     public mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
     // MARK: Commas

@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Returns the value after a JSON merge patch (RFC 7396, section 2).
+    /// Returns the result of applying a JSON merge patch to this value (RFC 7396, section 2).
     ///
     /// If the patch is an object, each of its members replaces or adds the member of that name, recursively. A member
     /// of the patch that is `null` removes the member of that name. A patch that is not an object replaces the whole

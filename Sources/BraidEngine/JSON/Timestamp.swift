@@ -25,7 +25,7 @@ enum Timestamp {
         return minuteInUTC == 1439 && day == lastDay(ofMonth: month, year: year) || minuteInUTC == -1 && day == 1
     }
 
-    /// Returns the last day of a month (RFC 3339, section 5.7 and appendix C).
+    /// Returns the number of days in a month, 28 to 31 (RFC 3339, section 5.7 and appendix C).
     static func lastDay(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -46,7 +46,7 @@ enum Timestamp {
             return true
         }
 
-        /// Reads a number of exactly `digits` digits.
+        /// Reads a number of exactly `digits` digits. Returns `nil` if the text has fewer digits here.
         mutating func number(_ digits: Int) -> Int? {
             guard bytes.count - position >= digits else { return nil }
             var number = 0
@@ -58,7 +58,7 @@ enum Timestamp {
             return number
         }
 
-        /// Skips an optional fraction. Returns false if no digit follows the point.
+        /// Skips an optional fraction of a second. Returns false if no digit follows the decimal point.
         mutating func takeFraction() -> Bool {
             guard take(".") else { return true }
             let start = position

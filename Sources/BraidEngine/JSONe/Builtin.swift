@@ -26,7 +26,7 @@ enum Builtin: String, Sendable, CaseIterable {
         return string
     }
 
-    /// Returns the text of a separator, which must be a string or a number.
+    /// Returns the text of the separator for `split` or `join`, which must be a string or a number.
     fileprivate func separator(_ operand: Operand) throws(JSONeError) -> String {
         guard ["string", "number"].contains(operand.typeName), let text = operand.text else { throw badArguments }
         return text
@@ -62,7 +62,8 @@ extension JSONeEvaluator {
         let first = try builtin.number(arguments[0])
         switch builtin {
         case .min, .max:
-            // Return the operand itself, so that a number keeps its digits. Among equal numbers the first one wins.
+            // Return the operand itself instead of the parsed number, so that the number keeps its digits. Among equal
+            // numbers the first one wins.
             var (best, bestNumber) = (arguments[0], first)
             for operand in arguments.dropFirst() {
                 let number = try builtin.number(operand)
@@ -133,7 +134,8 @@ extension JSONeEvaluator {
         return .json(.array(stride(from: start, to: end, by: step).map { .number(JSONNumber($0)) }))
     }
 
-    /// Splits a string. As in the reference, an empty separator or the number 0 splits it into characters.
+    /// Splits a string for `split`. As in JSON-e's reference implementation, an empty separator or the number 0 splits
+    /// the string into characters.
     private mutating func split(_ operand: Operand, by separator: Operand) throws(JSONeError) -> Operand {
         let string = try Builtin.split.string(operand)
         let text = try Builtin.split.separator(separator)

@@ -1,4 +1,4 @@
-/// The tokens of JSON-e's expression language (json-e.js.org/expressions.html).
+/// The lexical tokens of JSON-e's expression language (json-e.js.org/expressions.html).
 enum ExpressionToken: Equatable, Sendable {
     case number(String)
     case identifier(String)
@@ -33,7 +33,7 @@ struct ExpressionLexer {
         ">=", "<=", "<", ">", "==", "!=", "!", "&&", "||",
     ].map { ($0, Array($0.utf8)) }
 
-    /// Returns the next token and the offset of its first byte.
+    /// Returns the expression's next token and the offset of the token's first byte.
     mutating func next() throws(JSONeError) -> (token: ExpressionToken, start: Int) {
         while let length = whitespaceLength { offset += length }
         let start = offset
@@ -58,7 +58,7 @@ struct ExpressionLexer {
 
     func text(_ start: Int, _ end: Int) -> String { String(decoding: bytes[start..<end], as: UTF8.self) }
 
-    /// Reads a number: `[0-9]+(\.[0-9]+)?`, without a sign or an exponent.
+    /// Reads a number of an expression: `[0-9]+(\.[0-9]+)?`, without a sign or an exponent.
     private mutating func number() -> ExpressionToken {
         let start = offset
         skipDigits()
@@ -73,7 +73,7 @@ struct ExpressionLexer {
         while offset < bytes.count, bytes[offset].isDigit { offset += 1 }
     }
 
-    /// Reads a string up to the next quote of the same kind. Strings have no escapes.
+    /// Reads a string of an expression up to the next quote of the same kind. Strings in expressions have no escapes.
     private mutating func string() throws(JSONeError) -> ExpressionToken {
         let start = offset + 1
         guard let end = bytes[start...].firstIndex(of: bytes[offset]) else {
@@ -83,8 +83,7 @@ struct ExpressionLexer {
         return .string(text(start, end))
     }
 
-    /// The length in bytes of the whitespace character at the offset, or `nil` if the character there is not
-    /// whitespace.
+    /// The length in bytes of the whitespace character at the lexer's offset, or `nil` if another character is there.
     private var whitespaceLength: Int? {
         guard offset < bytes.count else { return nil }
         if bytes[offset] < 0x80 { return Unicode.Scalar(bytes[offset]).isWhitespace ? 1 : nil }
@@ -97,7 +96,8 @@ struct ExpressionLexer {
 }
 
 extension Unicode.Scalar {
-    /// Whether JSON-e's reference treats the scalar as whitespace: Unicode's whitespace and the four ASCII separators.
+    /// Whether JSON-e's reference implementation treats the scalar as whitespace: Unicode's whitespace and the four
+    /// ASCII separators.
     var isWhitespace: Bool {
         value < 0x80
             ? value == 0x20 || (0x09...0x0D).contains(value) || (0x1C...0x1F).contains(value) : properties.isWhitespace

@@ -11,10 +11,10 @@ indirect enum ExpressionNode: Sendable {
     case unary(UnaryOperator, ExpressionNode)
     case or([ExpressionNode])
     case and([ExpressionNode])
-    /// Operators of one precedence, applied from left to right.
+    /// A chain of operators of one precedence, such as `a + b - c`, applied from left to right.
     case infix(ExpressionNode, [(symbol: InfixOperator, right: ExpressionNode)])
     case power(base: ExpressionNode, exponent: ExpressionNode)
-    /// Accesses such as `a.b[0][1:](c)`, applied from left to right.
+    /// A value followed by accesses and calls, such as `a.b[0][1:](c)`, which are applied from left to right.
     case access(ExpressionNode, [ExpressionAccess])
 }
 
@@ -50,7 +50,7 @@ extension ExpressionNode {
         }
     }
 
-    /// Adds the names that the expression reads from its context, without built-in functions.
+    /// Adds the names that the expression reads from its context, except the names of built-in functions.
     func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return

@@ -1,15 +1,15 @@
 /// A recursive-descent parser of JSON-e's expressions (json-e.js.org/expressions.html, "Operator Precedence").
 ///
 /// The operators from lowest to highest precedence: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**`. Only
-/// `**` is right-associative. Signs and `!` apply to the next unit alone and bind tighter than `.`, `[]` and `()`:
-/// `!a.b` is `(!a).b`, as in every implementation.
+/// `**` is right-associative. Signs and `!` apply only to the operand directly after them and bind tighter than `.`,
+/// `[]` and `()`: `!a.b` is `(!a).b`, as in every implementation.
 struct ExpressionParser {
     private var lexer: ExpressionLexer
     private var token: ExpressionToken
     private var tokenStart: Int
     private var depth = 0
 
-    /// The maximum nesting depth of brackets, signs and powers.
+    /// The maximum nesting depth of brackets, signs and powers in an expression.
     static let maximumDepth = 100
 
     private static let levels: [[String]] = [
@@ -21,7 +21,7 @@ struct ExpressionParser {
         (token, tokenStart) = try lexer.next()
     }
 
-    /// Parses an expression, which must be the whole source.
+    /// Parses a source text that must consist of exactly one expression.
     static func parse(_ source: String) throws(JSONeError) -> ExpressionNode {
         var parser = try ExpressionParser(Array(source.utf8), from: 0)
         let node = try parser.expression()
@@ -46,7 +46,7 @@ struct ExpressionParser {
 
     private func isAt(_ symbol: String) -> Bool { token == .symbol(symbol) }
 
-    /// Skips the symbol if it is the current token. Returns whether it was.
+    /// Skips the current token if it is this symbol. Returns whether the token was skipped.
     private mutating func take(_ symbol: String) throws(JSONeError) -> Bool {
         guard isAt(symbol) else { return false }
         try advance()
@@ -191,8 +191,8 @@ struct ExpressionParser {
         }
     }
 
-    /// Parses the members of an object, after its `{`. A comma may follow the last member. If a key occurs twice, the
-    /// last value wins.
+    /// Parses the members of an object literal in an expression, after its `{`. A comma may follow the last member. If
+    /// a key occurs twice, the last value wins.
     private mutating func members() throws(JSONeError) -> [(key: String, value: ExpressionNode)] {
         var members: [(key: String, value: ExpressionNode)] = []
         var positions: [UTF8Key: Int] = [:]

@@ -16,7 +16,8 @@ public struct Instant: Equatable, Sendable {
             isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
     }
 
-    /// Parses `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Returns `nil` for other texts.
+    /// Parses `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Unlike RFC 3339, the month,
+    /// day, hour, minute and second may have a single digit. Returns `nil` for other texts.
     init?(_ text: String) {
         var scanner = Scanner(text)
         guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
@@ -30,7 +31,7 @@ public struct Instant: Equatable, Sendable {
         microseconds = Self.dayNumber(year, month, day) * Self.perDay + seconds * Self.perSecond + fraction
     }
 
-    /// Returns the moment that is some days and seconds later, or `nil` outside the years 1 to 9999.
+    /// Returns the moment that is `days` and `seconds` later, or `nil` if that moment is outside the years 1 to 9999.
     func adding(days: Int, seconds: Int) -> Instant? {
         let (inDays, tooManyDays) = days.multipliedReportingOverflow(by: Self.perDay)
         let (inSeconds, tooManySeconds) = seconds.multipliedReportingOverflow(by: Self.perSecond)
@@ -44,7 +45,7 @@ public struct Instant: Equatable, Sendable {
         return instant
     }
 
-    /// The moment in RFC 3339 with milliseconds: `2026-11-21T09:20:00.000Z`. Microseconds are truncated.
+    /// The moment in RFC 3339 with milliseconds: `2026-11-21T09:20:00.000Z`. Digits after the milliseconds are cut off.
     public var text: String {
         var day = microseconds / Self.perDay
         if microseconds % Self.perDay < 0 { day -= 1 }
@@ -77,7 +78,7 @@ public struct Instant: Equatable, Sendable {
 
     // MARK: The Gregorian calendar, counted in years that begin in March
 
-    /// Returns the number of days since 1970-01-01. The year must be at least 1.
+    /// Returns the number of days from 1970-01-01 to a date. The date's year must be at least 1.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let marchYear = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -110,7 +111,8 @@ struct TimeOffset {
         (["seconds", "second", "sec", "s"], 0, 1),
     ]
 
-    /// Parses an offset. Returns `nil` if the text is not an offset or the offset overflows.
+    /// Parses a time offset. Returns `nil` if the text is not a time offset, or if the offset does not fit into an
+    /// `Int`.
     init?(_ text: String) {
         var scanner = Scanner(text)
         scanner.skipWhitespace()
@@ -153,8 +155,8 @@ private struct Scanner {
         return true
     }
 
-    /// Reads all ASCII digits that follow. Returns `nil` if their number is not in `allowed`, which must not exceed 18:
-    /// numbers of 18 digits always fit into an `Int`.
+    /// Reads all ASCII digits that follow, as one number. Returns `nil` if the count of digits is not in `allowed`.
+    /// `allowed` must not exceed 18, because 18 digits always fit into an `Int`.
     mutating func digits(_ allowed: ClosedRange<Int>) -> Int? {
         let digits = rest.prefix { ("0"..."9").contains($0) }
         let count = digits.count
@@ -169,7 +171,8 @@ private struct Scanner {
         return letters.isEmpty ? nil : String(letters)
     }
 
-    /// Reads `.` and one to six digits, and returns microseconds. Returns 0 if there is no fraction.
+    /// Reads the fraction of a second, `.` and one to six digits, and returns it in microseconds. Returns 0 if there is
+    /// no fraction.
     mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         let before = rest.count
@@ -177,7 +180,7 @@ private struct Scanner {
         return (before - rest.count..<6).reduce(digits) { value, _ in value * 10 }
     }
 
-    /// Reads `Z` or `±HH:MM`, and returns minutes.
+    /// Reads an offset from UTC, `Z` or `±HH:MM`, and returns it in minutes.
     mutating func offset() -> Int? {
         if take("Z") { return 0 }
         let sign = take("-") ? -1 : 1
@@ -189,7 +192,8 @@ private struct Scanner {
 }
 
 extension JSONeEvaluator {
-    /// Returns the moment at an offset from the reference. Without a reference, the value of the name `now` is used.
+    /// Returns the text of the moment at a time offset from the reference. Without a reference, the template's value
+    /// `now` is the reference.
     mutating func fromNow(_ offset: String, _ reference: JSONValue?) throws(JSONeError) -> String {
         try budget.spend(scanning: offset.utf8.count + (reference?.stringValue?.utf8.count ?? 0))
         guard let offset = TimeOffset(offset) else { throw .template("offset string: '\(offset)' does not parse") }

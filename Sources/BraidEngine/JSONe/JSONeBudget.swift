@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The limit on the cost of rendering, so that no template can block or exhaust the server.
+/// The limit on the cost of rendering JSON-e templates, so that no template can block or exhaust the server.
 ///
 /// - Steps bound the time: one for each node that is evaluated, one for each 16 values or 256 bytes that a node walks
 ///   over, and one for each 8 digits of a long number that it uses.
@@ -9,14 +9,14 @@ import Synchronization
 ///
 /// Several renderings can share one budget, one after another.
 public struct JSONeBudget: Sendable {
-    /// The number of remaining steps.
+    /// The number of steps that renderings may still take.
     public private(set) var remainingSteps: Int
-    /// The number of remaining bytes of output.
+    /// The number of bytes of output that renderings may still build.
     public private(set) var remainingOutput: Int
 
     /// The maximum depth of values that a template builds: the same as the parser's default limit of depth.
     static let maximumDepth = 128
-    /// The cost of one value in bytes of output, in addition to the bytes of its text.
+    /// The number of output bytes that each built value costs, in addition to the bytes of its text.
     static let bytesPerValue = 16
 
     /// Creates a budget.
@@ -41,20 +41,21 @@ public struct JSONeBudget: Sendable {
         remainingOutput -= bytes
     }
 
-    /// Charges an operation that reads a number of values.
+    /// Charges steps for an operation that reads this number of values.
     mutating func spend(reading values: Int) throws(JSONeError) { try spend(steps: values / 16) }
 
-    /// Charges an operation that reads a number of bytes of text.
+    /// Charges steps for an operation that reads this number of bytes of text.
     mutating func spend(scanning bytes: Int) throws(JSONeError) { try spend(steps: bytes / 256) }
 
-    /// Charges an operation that builds an array or object with a number of elements or members.
+    /// Charges steps and output for an operation that builds an array or object with this number of elements or
+    /// members.
     mutating func spend(building values: Int) throws(JSONeError) {
         try spend(reading: values)
         let (bytes, overflow) = values.multipliedReportingOverflow(by: Self.bytesPerValue)
         try spend(output: overflow ? .max : bytes)
     }
 
-    /// Sets the exceeded limit to 0, so that a shared budget stays exceeded.
+    /// Returns the error for an exceeded limit. Sets the limit to 0, so that a shared budget stays exceeded.
     private mutating func exceeded(_ what: WritableKeyPath<JSONeBudget, Int>, _ name: String) -> JSONeError {
         self[keyPath: what] = 0
         return JSONeError(.budget, "the template exceeds its budget of \(name)")
@@ -62,12 +63,13 @@ public struct JSONeBudget: Sendable {
 }
 
 extension JSONeBudget {
-    /// Measures a value that was built from other values, before it gets a name or is returned.
+    /// Checks the size and depth of a value that a template built from other values, before the value gets a name or is
+    /// returned.
     ///
     /// Values are shared, so `[a, a]` costs little to build. If `a` is itself `[b, b]` and so on, each level doubles
     /// the cost for a reader of the value. `admit` therefore checks the expanded size and the depth of the value.
     ///
-    /// - Parameter counting: whether to charge the bytes to the output, as for results.
+    /// - Parameter counting: whether to charge the value's bytes to the output, as for the result of a rendering.
     /// - Complexity: O(expanded size), but never more than the remaining budget.
     mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
         var bytes = 0, values = 0
@@ -118,7 +120,7 @@ final class SharedJSONeBudget: Sendable {
         left.withLock { $0 = ($0.steps.saturatingAdd(steps), $0.output.saturatingAdd(output)) }
     }
 
-    /// The budget of one rendering: the default budget, or the remaining shared budget if that is smaller.
+    /// The budget for the next rendering: the default budget, or what remains of the shared limit if that is smaller.
     var budget: JSONeBudget {
         let whole = JSONeBudget()
         return left.withLock { left in
@@ -128,7 +130,8 @@ final class SharedJSONeBudget: Sendable {
         }
     }
 
-    /// Subtracts the part of a rendering's budget that it used.
+    /// Subtracts from the shared limit what a rendering has used of its own budget. `whole` is that budget before the
+    /// rendering, and `budget` is what remains.
     func charge(_ budget: JSONeBudget, of whole: JSONeBudget) {
         left.withLock { left in
             left.steps -= whole.remainingSteps - budget.remainingSteps

@@ -66,7 +66,7 @@ extension JSONeNode {
     }
 }
 
-/// Checks and compiles one operator and its properties.
+/// Checks and compiles one operator of a template, such as `$map`, and its properties.
 private struct OperatorCompiler {
     let object: JSONObject
     let name: String
@@ -155,11 +155,11 @@ private struct OperatorCompiler {
         do { return try ExpressionParser.parse(source) } catch { throw error.inside(property) }
     }
 
-    /// Returns the property `word(name, …)`, of which there must be exactly one.
+    /// Returns the operator's property of the form `word(name, …)`, such as `each(x, i)`. There must be exactly one.
     ///
     /// - Parameters:
-    ///   - count: the allowed number of names.
-    ///   - beside: further properties that are allowed.
+    ///   - count: the allowed number of names between the parentheses.
+    ///   - beside: further properties that the operator allows.
     private func clause(
         _ word: String, names count: ClosedRange<Int>, beside: [String] = []
     ) throws(JSONeError) -> EachClause {

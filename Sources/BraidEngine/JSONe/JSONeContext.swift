@@ -12,12 +12,12 @@ public struct JSONeContext: Sendable {
 
     private var names: [String] = []
     private var slots: [Slot] = []
-    /// Positions by name. Empty up to `linearLimit` names, for which a linear search is fast enough.
+    /// The positions in `names`, by name. Empty up to `linearLimit` names, for which a linear search is fast enough.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
     /// The time in RFC 3339. `now`, `$fromNow` and `fromNow()` use it, unless the context has its own name `now`.
     public let now: String
-    /// The budget that all renderings with this context share.
+    /// The limit on the cost of all renderings with this context together. `nil` for no such limit.
     var sharedBudget: SharedJSONeBudget?
 
     /// Creates a context.

@@ -1,6 +1,6 @@
 /// The reason why a template could not be compiled or rendered, with its position in the template.
 public struct JSONeError: Error, Sendable, Equatable {
-    /// The kind of a template's fault.
+    /// The kind of a fault in a template.
     public enum Kind: String, Sendable {
         /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
         case syntax
@@ -15,7 +15,7 @@ public struct JSONeError: Error, Sendable, Equatable {
 
     /// The kind of the fault.
     public var kind: Kind
-    /// A clause for a developer: what is wrong.
+    /// A clause for a developer that says what is wrong.
     public var message: String
     /// The tokens of a JSON Pointer from the template's root to the faulty member or element.
     public var pointer: [String]
@@ -27,7 +27,8 @@ public struct JSONeError: Error, Sendable, Equatable {
         self.pointer = pointer
     }
 
-    /// Returns the same error with a pointer that starts one level further out.
+    /// Returns the same error with `token` added at the start of its pointer, so that the pointer starts one level
+    /// further out.
     func inside(_ token: String) -> JSONeError {
         JSONeError(kind, message, pointer: [token] + pointer)
     }

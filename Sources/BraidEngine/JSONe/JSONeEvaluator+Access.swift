@@ -58,8 +58,8 @@ extension JSONeEvaluator {
         return index < 0 ? index + count : index
     }
 
-    /// Evaluates `value[from:to]`. Clamps both bounds to the ends. For an object, `[name:]` is `[name]`, as in the
-    /// reference.
+    /// Evaluates `value[from:to]`. Clamps both bounds to the ends. For an object, `[name:]` means the same as `[name]`,
+    /// as in JSON-e's reference implementation.
     private mutating func slice(
         of value: Operand, _ from: ExpressionNode?, _ to: ExpressionNode?
     ) throws(JSONeError) -> Operand {

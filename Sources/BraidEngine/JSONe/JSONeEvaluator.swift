@@ -3,7 +3,7 @@
 struct JSONeEvaluator {
     let context: JSONeContext
     var budget: JSONeBudget
-    /// The names that operators have added, innermost last. The names' values are shared, not copied.
+    /// The local names that operators such as `$let` have added, innermost last. Their values are shared, not copied.
     var locals: [(name: String, value: JSONValue)] = []
 
     init(_ context: JSONeContext, _ budget: JSONeBudget) {
@@ -39,14 +39,14 @@ struct JSONeEvaluator {
         }
     }
 
-    /// Evaluates an expression to a JSON value.
+    /// Evaluates an expression to a JSON value. Throws if the result is a function.
     mutating func json(_ node: ExpressionNode) throws(JSONeError) -> JSONValue { try evaluate(node).json() }
 
     mutating func isTruthy(_ node: ExpressionNode) throws(JSONeError) -> Bool { try evaluate(node).isTruthy }
 
     // MARK: Names, lists, objects
 
-    /// Charges for a long number, because the number's digits are parsed again at each use.
+    /// Charges extra steps for a long number, because the number's digits are parsed again at each use.
     private mutating func charged(_ operand: Operand) throws(JSONeError) -> Operand {
         if case .json(.number(let number)) = operand, number.lexeme.utf8.count > 32 {
             try budget.spend(steps: number.lexeme.utf8.count / 8)
@@ -87,7 +87,7 @@ struct JSONeEvaluator {
         return sign == .minus ? .number(try number.negated()) : operand
     }
 
-    /// The exponent is evaluated before the base, as in the reference.
+    /// Evaluates `base ** exponent`, the exponent first, as JSON-e's reference implementation does.
     private mutating func power(_ base: ExpressionNode, _ exponent: ExpressionNode) throws(JSONeError) -> Operand {
         let exponent = try evaluate(exponent)
         let base = try evaluate(base)
@@ -133,7 +133,7 @@ struct JSONeEvaluator {
         throw .interpreter("infix: \(symbol.rawValue) expects \(kinds) \(symbol.rawValue) \(kinds)")
     }
 
-    /// Compares two numbers by value or two strings by code points.
+    /// Evaluates `<`, `>`, `<=` or `>=`: compares two numbers by value or two strings by code points.
     private mutating func compare(
         _ symbol: InfixOperator, _ left: Operand, _ right: Operand
     ) throws(JSONeError) -> Bool {

@@ -1,7 +1,7 @@
 /// A compiled template. Constant parts are single values, strings are split at their interpolations, and operators are
 /// checked.
 indirect enum JSONeNode: Sendable {
-    /// A constant, rendered as it is, and shared instead of copied.
+    /// A part of the template without expressions. Its value is rendered as it is, and shared instead of copied.
     case literal(JSONValue)
     case text(InterpolatedText)
     case array([JSONeNode])
@@ -20,7 +20,7 @@ indirect enum JSONeNode: Sendable {
     case sort(JSONeNode, by: (name: String, key: ExpressionNode)?)
 }
 
-/// A member `key: value` of an object. `name` is the key as written, for pointers.
+/// A member `key: value` of an object in a template. `name` is the key as written, for pointers in errors.
 struct JSONeMember: Sendable {
     let name: String
     let key: InterpolatedText
@@ -55,7 +55,7 @@ struct InterpolatedText: Sendable {
 
     let parts: [Part]
 
-    /// The text, or `nil` if it contains expressions. `$${` is already replaced by `${`.
+    /// The whole text, or `nil` if the text contains expressions. `$${` is already replaced by `${`.
     var constant: String? {
         switch parts.count {
         case 0: return ""
@@ -102,7 +102,7 @@ struct InterpolatedText: Sendable {
 }
 
 extension JSONeNode {
-    /// The kind of value that the node renders to, or `nil` if it can be any kind.
+    /// The JSON kind of the value that the node renders to, or `nil` if it can be any kind.
     var kind: JSONKind? {
         switch self {
         case .literal(let value): value.kind
@@ -117,7 +117,7 @@ extension JSONeNode {
 // MARK: What a template reads
 
 extension JSONeNode {
-    /// Whether the rendered value can be absent, for example for an `$if` without `else`.
+    /// Whether the node can render to an absent value, for example because it is an `$if` without `else`.
     var mayBeAbsent: Bool {
         switch self {
         case .condition(_, let then, let otherwise): (then?.mayBeAbsent ?? true) || (otherwise?.mayBeAbsent ?? true)
@@ -139,7 +139,7 @@ extension JSONeNode {
         }
     }
 
-    /// The context names that the template may read, without the names that an operator certainly defines.
+    /// The context names that the template may read, without the local names that its own operators certainly define.
     var names: NamesRead {
         var names = NamesRead()
         switch self {

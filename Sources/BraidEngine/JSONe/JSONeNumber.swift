@@ -1,13 +1,13 @@
 import Glibc
 
-/// A number in a computation. As in JSON-e's reference, integers and floating-point numbers are distinct: `4 / 2` is
-/// 2.0. Integers have 64 bits. A result that does not fit into 64 bits becomes a double.
+/// A number in a template's computation. As in JSON-e's reference implementation, integers and floating-point numbers
+/// are distinct: `4 / 2` is 2.0. Integers have 64 bits. A result that does not fit into 64 bits becomes a double.
 enum JSONeNumber: Sendable {
     case int(Int)
     /// A double, which is always finite.
     case double(Double)
 
-    /// Creates a number from JSON. Returns `nil` if the number is too large even for a double.
+    /// Creates a number from a JSON number. Returns `nil` if the number is too large even for a double.
     init?(_ number: JSONNumber) {
         if number.isWholeLexeme, let int = Int(number.lexeme) {
             self = .int(int)
@@ -37,8 +37,8 @@ enum JSONeNumber: Sendable {
         if case .int(let value) = self { value } else { nil }
     }
 
-    /// The shortest digits that read back as the same number. The text always shows that a double is a double: `2.0`,
-    /// `1e+16`.
+    /// The number as text, with the shortest digits that read back as the same number. A double never looks like an
+    /// integer: `2.0`, `1e+16`.
     var text: String {
         switch self {
         case .int(let value): String(value)
@@ -76,7 +76,7 @@ extension JSONeNumber {
         return try JSONeNumber(finite: left.double * right.double)
     }
 
-    /// Divides. The quotient is always a double.
+    /// Divides two numbers. The quotient is always a double, also for two integers.
     static func / (left: Self, right: Self) throws(JSONeError) -> Self {
         guard right.double != 0 else { throw .interpreter("division by zero") }
         return try JSONeNumber(finite: left.double / right.double)

@@ -1,7 +1,7 @@
-/// The operators on arrays and objects (json-e.js.org/operators.html).
+/// Renders the JSON-e operators on arrays and objects, such as `$map` and `$sort` (json-e.js.org/operators.html).
 extension JSONeEvaluator {
-    /// Renders an operator's operand whose elements or members will get names. Checks the operand's size and depth
-    /// once, before the elements get names.
+    /// Renders the operand of an operator such as `$map`, which gives a name to each element of the operand. Checks the
+    /// operand's size and depth once, before the elements get names.
     private mutating func operand(_ node: JSONeNode, of name: String) throws(JSONeError) -> JSONValue? {
         let value = try render(node, at: name)
         if let value, !node.isPath { try budget.admit(value, counting: false) }
@@ -54,8 +54,8 @@ extension JSONeEvaluator {
         return try render(body, at: each.key)
     }
 
-    /// Renders `$reduce`. As in the reference, `initial` is a plain value and not a template. If a step's result is
-    /// absent, the accumulator keeps its value.
+    /// Renders `$reduce`. As in JSON-e's reference implementation, `initial` is a plain value and not a template. If a
+    /// step's result is absent, the accumulator keeps its value.
     mutating func reduce(
         _ node: JSONeNode, _ initial: JSONValue, _ each: EachClause, _ body: JSONeNode
     ) throws(JSONeError) -> JSONValue {
@@ -71,8 +71,8 @@ extension JSONeEvaluator {
         return accumulator
     }
 
-    /// Returns the first element that meets the condition, or `nil`. The element is not rendered: data is never a
-    /// template.
+    /// Renders `$find`: returns the first element that meets the condition, or `nil`. The element itself is not
+    /// rendered, because data is never a template.
     mutating func find(
         _ node: JSONeNode, _ each: EachClause, _ condition: ExpressionNode
     ) throws(JSONeError) -> JSONValue? {
@@ -132,8 +132,8 @@ extension JSONeEvaluator {
         }
     }
 
-    /// Merges objects member by member, concatenates arrays and replaces everything else. Merges in place, so that the
-    /// merged result is not copied for each further object.
+    /// Merges an object into `merged` for `$mergeDeep`: merges objects member by member, concatenates arrays and
+    /// replaces all other values. Merges in place, so that the merged result is not copied for each further object.
     private mutating func mergeDeep(_ right: JSONObject, into merged: inout JSONObject) throws(JSONeError) {
         try budget.spend(building: right.count)
         for (name, value) in right.members {

@@ -26,7 +26,8 @@ extension JSONeEvaluator {
         }
     }
 
-    /// Runs a closure. An error that it throws points into the member `token`.
+    /// Runs a closure, and adds the member name `token` at the start of the pointer of an error that the closure
+    /// throws.
     mutating func at<Result>(
         _ token: String, _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -103,9 +104,9 @@ extension JSONeEvaluator {
         return .string(try fromNow(text, reference))
     }
 
-    // MARK: $let, and names in general
+    // MARK: Local names, and the operator $let
 
-    /// Runs a closure with more local names, and removes the names when the closure returns.
+    /// Runs a closure that can read additional local names. Removes the names when the closure returns or throws.
     mutating func with<Result>(
         _ names: [(name: String, value: JSONValue)], _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -134,7 +135,7 @@ extension JSONeEvaluator {
     /// Evaluates the conditions of `$match` or `$switch`.
     ///
     /// - Parameter limit: the number of conditions that may be true, or `nil` for any number.
-    /// - Returns: the number of true conditions, and their values without the absent ones.
+    /// - Returns: the number of true conditions, and the rendered values of these conditions without absent values.
     private mutating func matches(
         _ cases: [JSONeCase], atMost limit: Int?
     ) throws(JSONeError) -> (found: Int, values: [JSONValue]) {
@@ -165,7 +166,7 @@ extension JSONeEvaluator {
 }
 
 extension JSONeNode {
-    /// Whether a `$let` gives names only to parts of the context and to literals.
+    /// Whether a `$let` with these values gives names only to parts of the context and to literals.
     fileprivate var givesPathsOnly: Bool {
         switch self {
         case .object(let members): members.allSatisfy { $0.value.isPath }

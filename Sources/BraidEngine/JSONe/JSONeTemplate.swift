@@ -6,16 +6,17 @@
 /// - Data is not code: `$find` returns the element as it is. The reference renders it once more.
 /// - Numbers compare and sort with numbers by value, whole or not. Booleans are not numbers (`true == 1` is false).
 /// - Functions are not values: they can be called, tested for truth, compared and given to `typeof`.
-/// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects.
-///   `min` and `max` accept a single number.
-/// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error.
-///   A number that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
-/// - `lowercase` does not know the final sigma.
+/// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects. `min` and
+///   `max` accept a single number.
+/// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error. A number
+///   that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
+/// - `lowercase` writes every `Σ` as `σ`, also at the end of a word.
 /// - The engine reads no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
 public struct JSONeTemplate: Sendable {
     private let node: JSONeNode
 
-    /// The context names that rendering may read, without the built-ins. The set can contain names that are never read.
+    /// The context names that rendering the template may read, without the built-in functions. The set can contain
+    /// names that are never read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
@@ -31,14 +32,15 @@ public struct JSONeTemplate: Sendable {
         names = node.names
     }
 
-    /// The rendered value, if it does not depend on the context. `nil` otherwise.
+    /// The template's rendered value if it is the same for every context. `nil` if the template contains expressions or
+    /// operators.
     public var constant: JSONValue? { node.literal }
 
-    /// The kind of value that the template renders to, or `nil` if that is not known before rendering. Only an
+    /// The JSON kind of the value that the template renders to, or `nil` if it is not known before rendering. Only an
     /// operator, such as `$eval`, can render to another kind than the kind of the template's JSON.
     var kind: JSONKind? { node.kind }
 
-    /// Returns whether the template can render to one of these kinds.
+    /// Returns whether the template can render to a value of one of these JSON kinds.
     func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
 
     /// Renders the template.
@@ -64,8 +66,8 @@ public struct JSONeTemplate: Sendable {
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
-    /// The context names that evaluation may read, without the built-ins. The set can contain names that are never
-    /// read.
+    /// The context names that evaluating the expression may read, without the built-in functions. The set can contain
+    /// names that are never read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
@@ -100,7 +102,8 @@ public struct Expression: Sendable {
 }
 
 extension JSONeEvaluator {
-    /// Runs a closure with a budget. Writes the remaining budget back, also after an error.
+    /// Runs a closure with an evaluator that has the budget `budget`. Writes the remaining budget back to `budget`,
+    /// also after an error.
     fileprivate static func run<Result>(
         _ context: JSONeContext, _ budget: inout JSONeBudget,
         _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result

@@ -10,7 +10,7 @@ enum Operand: Sendable {
     static func int(_ value: Int) -> Operand { .number(.int(value)) }
     static func string(_ value: String) -> Operand { .json(.string(value)) }
 
-    /// Creates an operand from a number as it is written in an expression.
+    /// Creates an operand from the text of a number in an expression.
     init(literal: String) {
         if let int = Int(literal) {
             self = .int(int)
@@ -23,7 +23,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// Returns the value as JSON, for a list, an object or a result. Throws if the value is a function.
+    /// Returns the operand as a JSON value, for a list, an object or a result. Throws if the value is a function.
     func json() throws(JSONeError) -> JSONValue {
         switch self {
         case .json(let value): return value
@@ -57,7 +57,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// The text of a scalar, as in `${…}` and `str()`. `nil` for arrays, objects and functions.
+    /// The operand as text, as `${…}` and `str()` write it. `nil` for arrays, objects and functions.
     var text: String? {
         switch self {
         case .number(let number): number.text
@@ -90,7 +90,7 @@ extension JSONValue {
         }
     }
 
-    /// The text of a scalar. `nil` for arrays and objects.
+    /// The value as text, as `${…}` and `str()` write it. `nil` for arrays and objects.
     var templateText: String? {
         switch self {
         case .null: "null"
@@ -105,8 +105,8 @@ extension JSONValue {
 }
 
 extension JSONNumber {
-    /// Whether the number is written without a fraction and without an exponent. JSON-e's reference calls such a number
-    /// an int.
+    /// Whether the number is written without a fraction and without an exponent. JSON-e's reference implementation
+    /// calls such a number an int.
     var isWholeLexeme: Bool {
         !lexeme.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
     }

@@ -1,17 +1,17 @@
 /// String operations of JSON-e, which work on code points and ignore canonical equivalence.
 extension String {
-    /// Returns whether the string sorts before another one by code points, which is the order of the UTF-8 bytes.
+    /// Returns whether this string sorts before another string by code points, which is the order of their UTF-8 bytes.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// Returns whether the string contains another one, compared by bytes. O(length of both).
+    /// Returns whether the string contains another string, compared by UTF-8 bytes. O(length of both).
     func contains(bytesOf part: String) -> Bool {
         if part.isEmpty { return true }
         var (string, part) = (self, part)
         return string.withUTF8 { string in part.withUTF8 { part in !string.offsets(of: part, atMost: 1).isEmpty } }
     }
 
-    /// Returns the parts between the occurrences of a non-empty separator, or one part without occurrences.
-    /// O(length of both).
+    /// Returns the parts of the string between the occurrences of a non-empty separator. Without an occurrence, returns
+    /// the whole string as one part. O(length of both).
     func split(separatedBy separator: String) -> [String] {
         var (string, separator) = (self, separator)
         return string.withUTF8 { string in
@@ -50,8 +50,8 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the offsets of non-overlapping occurrences, by the Knuth-Morris-Pratt algorithm. O(count + part.count)
-    /// even for adversarial texts.
+    /// Returns the offsets of the non-overlapping occurrences of `part` in these bytes, by the Knuth-Morris-Pratt
+    /// algorithm. O(count + part.count) even for adversarial texts.
     fileprivate func offsets(of part: UnsafeBufferPointer<UInt8>, atMost limit: Int = .max) -> [Int] {
         // borders[i] is the length of the longest proper prefix of `part` that is also a suffix of part[0...i].
         var borders = [Int](repeating: 0, count: part.count), matched = 0

@@ -4,7 +4,7 @@ extension [JTDNode] {
     /// any schema of its chain does.
     ///
     /// Only chains of references can be endless, because every other form steps into the value. The method marks all
-    /// endless chains (section 5). Recursion through data is allowed and not changed. O(nodes).
+    /// endless chains (RFC 8927, section 5). Recursion through data is allowed and not changed. O(nodes).
     mutating func followReferences() {
         var isDone = [Bool](repeating: false, count: count)
         var isOnWay = isDone

@@ -18,7 +18,7 @@ private struct JTDCompiler {
     private struct Pending {
         var json: JSONValue
         var position: Int
-        /// The `mapping` that contains the schema, or `nil` if no `mapping` contains it.
+        /// The `mapping` keyword's object that contains the schema, or `nil` if no `mapping` contains it.
         var mapping: Mapping?
     }
 
@@ -32,16 +32,16 @@ private struct JTDCompiler {
         "additionalProperties", "values", "discriminator", "mapping",
     ]
 
-    /// The groups of keywords that make up one form each. A schema may use the keywords of one group only (section
-    /// 2.2).
+    /// The groups of keywords that make up one form each. A schema may use the keywords of one group only (RFC 8927,
+    /// section 2.2).
     private static let forms = [
         ["ref"], ["type"], ["enum"], ["elements"], ["properties", "optionalProperties", "additionalProperties"],
         ["values"],
         ["discriminator", "mapping"],
     ]
 
-    /// The names that the keyword `type` allows, and the values that each named type accepts (section 3.3.3, tables 1
-    /// and 2).
+    /// The names that the keyword `type` allows, and the values that each named type accepts (RFC 8927, section 3.3.3,
+    /// tables 1 and 2).
     private static let types: [(name: String, form: JTDNode.Form)] = [
         ("boolean", .boolean), ("float32", .number), ("float64", .number),
         ("int8", .integer(-128...127)), ("uint8", .integer(0...255)),
@@ -102,7 +102,8 @@ private struct JTDCompiler {
         }
     }
 
-    /// Compiles one form. Returns `nil` if it is faulty.
+    /// Compiles the keywords of one form of a schema. `form` is the form's first keyword. Returns `nil` if the form is
+    /// faulty.
     private mutating func compile(
         _ form: String, of object: JSONObject, at position: Int, isOnlyForm: Bool, isMapped: Bool
     ) -> JTDNode.Form? {
@@ -117,7 +118,8 @@ private struct JTDCompiler {
         }
     }
 
-    /// Rejects unknown keywords, and `definitions` outside the root schema (sections 2.1 and 2.3).
+    /// Rejects unknown keywords of a schema, and `definitions` outside the root schema (RFC 8927, sections 2.1 and
+    /// 2.3).
     private mutating func checkKeywords(of object: JSONObject, at position: Int) {
         for (name, _) in object.members {
             // A `Set<String>` is safe here: only the same bytes are canonically equivalent to an ASCII word.
@@ -139,7 +141,7 @@ private struct JTDCompiler {
         firstDefinition = add(schemas, under: "definitions", of: 0)
     }
 
-    /// Checks the rules for a schema inside a `mapping` (section 2.2.8).
+    /// Checks the additional rules for a schema inside a `mapping` (RFC 8927, section 2.2.8).
     private mutating func checkMapped(_ schema: Pending, _ object: JSONObject) {
         guard let mapping = schema.mapping else { return }
         if object["properties"] == nil, object["optionalProperties"] == nil {
@@ -162,8 +164,8 @@ private struct JTDCompiler {
 
     // MARK: Forms
 
-    /// Compiles the `ref` form (section 2.2.2). `followReferences` resolves chains later, when all definitions are
-    /// known.
+    /// Compiles a schema of the `ref` form (RFC 8927, section 2.2.2). `followReferences` resolves chains later, when
+    /// all definitions are known.
     private mutating func reference(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("ref", of: object, at: position) else { return nil }
         if let definition = definitions.position(of: name) { return .reference(firstDefinition + definition) }
@@ -174,7 +176,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Compiles the `type` form (section 2.2.3).
+    /// Compiles a schema of the `type` form (RFC 8927, section 2.2.3).
     private mutating func type(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("type", of: object, at: position) else { return nil }
         if let type = Self.types.first(where: { $0.name == name }) { return type.form }
@@ -183,7 +185,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Compiles the `enum` form (section 2.2.4).
+    /// Compiles a schema of the `enum` form (RFC 8927, section 2.2.4).
     private mutating func oneOf(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let json = object["enum"] else { return nil }
         guard case .array(let elements) = json, !elements.isEmpty else {
@@ -208,7 +210,7 @@ private struct JTDCompiler {
         return .oneOf(names)
     }
 
-    /// Compiles the `properties` form (section 2.2.6).
+    /// Compiles a schema of the `properties` form (RFC 8927, section 2.2.6).
     private mutating func properties(
         _ object: JSONObject, _ position: Int, _ mustHaveNames: Bool
     ) -> JTDNode.Form? {
@@ -236,7 +238,7 @@ private struct JTDCompiler {
                 hasRequired: required != nil))
     }
 
-    /// Compiles the `discriminator` form (section 2.2.8).
+    /// Compiles a schema of the `discriminator` form (RFC 8927, section 2.2.8).
     private mutating func discriminator(_ object: JSONObject, _ position: Int, _ isOnlyForm: Bool) -> JTDNode.Form? {
         let tag = string("discriminator", of: object, at: position)
         let mapping = schemasByName("mapping", of: object, at: position)
@@ -262,7 +264,7 @@ private struct JTDCompiler {
         return nodes.count - 1
     }
 
-    /// Adds one subschema for each name. Returns the position of the first one's node.
+    /// Adds one subschema for each member of an object. Returns the position in `nodes` of the first subschema's node.
     private mutating func add(
         _ schemas: JSONObject, under keyword: String, of parent: Int, in mapping: Mapping? = nil
     ) -> Int {
@@ -280,7 +282,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Returns the Boolean value of a keyword, or false if the keyword is missing.
+    /// Returns the Boolean value of a schema's keyword, or false if the keyword is missing or faulty.
     private mutating func bool(_ keyword: String, of object: JSONObject, at position: Int) -> Bool {
         guard let json = object[keyword] else { return false }
         if let bool = json.boolValue { return bool }
@@ -296,8 +298,8 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// The maximum number of faults to keep. Each fault's pointer can contain long names, so without a limit the answer
-    /// could become very large.
+    /// The maximum number of faults to report for one schema document. Each fault's pointer can contain long names, so
+    /// without a limit the answer could become very large.
     private static let faultLimit = 100
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ code: FaultCode, _ message: String) {

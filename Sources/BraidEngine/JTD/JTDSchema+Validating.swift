@@ -1,8 +1,9 @@
 extension JTDSchema {
-    /// Returns the places where a value does not match the schema, in the terms of RFC 8927, section 3.3. Empty if the
+    /// Returns the places where a value does not match the schema, by the rules of RFC 8927, section 3.3. Empty if the
     /// value matches.
     ///
-    /// The mismatches are in the order of the value, a missing member before the members of the same object.
+    /// The mismatches are in the order of the value's text. The missing members of an object precede the mismatches
+    /// inside its members.
     ///
     /// - Parameters:
     ///   - value: the value.
@@ -33,16 +34,16 @@ private struct JTDValidation {
         enum Children {
             case elements([JSONValue], Int)
             case values(JSONObject, Int)
-            /// The integer is the schema's own position. The discriminator's tag is never an additional member (section
-            /// 3.3.8).
+            /// The integer is the schema's own position. The discriminator's tag never counts as an additional member
+            /// (RFC 8927, section 3.3.8).
             case properties(JSONObject, JTDNode.Properties, Int, tag: String?)
         }
 
         let children: Children
-        /// The number of children whose validation has begun.
+        /// The number of the array's or object's children whose validation has begun.
         var count = 0
 
-        /// The pointer token of the current child.
+        /// The JSON Pointer token of the child that is being validated: its index or name.
         var token: String {
             switch children {
             case .elements: String(count - 1)
@@ -113,7 +114,7 @@ private struct JTDValidation {
         }
     }
 
-    /// Validates an object against the `discriminator` form (section 3.3.8).
+    /// Validates an object against a schema of the `discriminator` form (RFC 8927, section 3.3.8).
     private mutating func check(_ object: JSONObject, _ discriminator: JTDNode.Discriminator, _ position: Int) {
         let tag = discriminator.tag
         guard let value = object[tag] else {
@@ -142,7 +143,8 @@ private struct JTDValidation {
         if !isNeedless { frames.append(Frame(children: children)) }
     }
 
-    /// Validates an object against the `properties` form (section 3.3.6). Reports missing members first.
+    /// Validates an object against a schema of the `properties` form (RFC 8927, section 3.3.6). Reports missing members
+    /// first.
     private mutating func enter(
         _ object: JSONObject, _ properties: JTDNode.Properties, _ position: Int, tag: String?
     ) {
@@ -177,7 +179,7 @@ private struct JTDValidation {
                 detail: detail))
     }
 
-    /// Returns what a schema accepts, as a noun phrase.
+    /// Returns a noun phrase for what a schema accepts, for messages: for example "a number or null".
     private func expected(_ position: Int) -> String {
         let node = nodes[position], noun: String
         switch nodes[node.target(from: position)].form {

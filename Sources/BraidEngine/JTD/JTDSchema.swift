@@ -12,7 +12,7 @@ public struct JTDSchema: Sendable {
 
     /// One reason why a document is not a correct schema (RFC 8927, section 2).
     public struct Fault: Sendable, Equatable {
-        /// The pointer to the faulty value in the schema document.
+        /// The JSON pointer to the faulty value in the schema document.
         public var pointer: JSONPointer
         /// The kind of the fault.
         public var code: FaultCode
@@ -27,11 +27,12 @@ public struct JTDSchema: Sendable {
         }
     }
 
-    /// One error indicator of RFC 8927, section 3.2, with a sentence for people.
+    /// One place where a value does not match a schema: an error indicator of RFC 8927, section 3.2, with a sentence
+    /// for people.
     public struct Mismatch: Sendable, Equatable {
-        /// The pointer to the part of the value that was rejected.
+        /// The JSON pointer to the part of the value that was rejected.
         public var instancePath: JSONPointer
-        /// The pointer to the part of the schema that rejected the value.
+        /// The JSON pointer to the part of the schema that rejected the value.
         public var schemaPath: JSONPointer
         /// The kind of the fault.
         public var code: FaultCode
@@ -66,38 +67,39 @@ struct JTDNode: Sendable {
         /// The position of the definition at the end of a chain of references. The definition is never another
         /// reference.
         case reference(Int)
-        /// A reference that leads back to itself without a form that accepts a value.
+        /// A reference whose chain leads back to itself, so that no schema says which values it accepts.
         case circle
     }
 
     struct Properties: Sendable {
-        /// The names of all properties, the required ones first.
+        /// The names of all properties that the schema defines, required properties first.
         var names: JTDNames
         var requiredCount: Int
-        /// The position of the first name's node. The nodes of the other names follow.
+        /// The position in `JTDSchema.nodes` of the first name's node. The nodes of the other names follow.
         var first: Int
         var allowsAdditional: Bool
         /// Whether the schema contains `properties`. If the schema contains `properties`, a value that is not an object
-        /// is a mismatch of the keyword `properties` (section 3.3.6).
+        /// is a mismatch of the keyword `properties` (RFC 8927, section 3.3.6).
         var hasRequired: Bool
     }
 
     struct Discriminator: Sendable {
         var tag: String
         var mapping: JTDNames
-        /// The position of the first name's node. The nodes of the other names follow. All these names' nodes are of
-        /// the properties form.
+        /// The position in `JTDSchema.nodes` of the first name's node. The nodes of the other names follow. All these
+        /// names' nodes are of the properties form.
         var first: Int
     }
 
     var form = Form.empty
     var isNullable = false
-    /// The path from the parent's schema: a keyword, and a name if the keyword maps names to schemas.
+    /// The path from the parent schema to this subschema: a keyword, and a name if the keyword maps names to schemas.
     var parent = 0
     var keyword = ""
     var name: String?
 
-    /// Returns the position of the node that this node refers to, or this node's own position.
+    /// Returns the position of the node to which this node refers. If the node is not a reference, returns `position`,
+    /// its own position.
     func target(from position: Int) -> Int {
         if case .reference(let target) = form { target } else { position }
     }
@@ -108,7 +110,7 @@ struct JTDNames: Sendable {
     private(set) var list: [String] = []
     private var positions: [UTF8Key: Int] = [:]
 
-    /// Adds a name. Returns false if the list already contains the name.
+    /// Adds a name at the end of the list. Returns false if the list already contains the name.
     @discardableResult
     mutating func append(_ name: String) -> Bool {
         guard positions[UTF8Key(name)] == nil else { return false }

@@ -1,6 +1,6 @@
-/// Values and names in messages, truncated to a readable length.
+/// Functions that write values and names into messages, truncated to a readable length.
 
-/// Returns a value for a sentence: a scalar itself, or the kind of an array or object.
+/// Returns the words for a value in a message: a scalar itself, or "an array" or "an object".
 func shown(_ value: JSONValue) -> String {
     switch value {
     case .null: "null"
@@ -12,10 +12,11 @@ func shown(_ value: JSONValue) -> String {
     }
 }
 
-/// Returns a string in quotes, escaped.
+/// Returns a string in double quotes for a message, escaped as in JSON and truncated to 60 characters.
 func quoted(_ string: String) -> String { JSONText.string(cut(string)).text }
 
-/// Returns a list of names, after words that fit the number of names: `are "a", "b" and 7 more`.
+/// Returns words that fit the number of names, and then the names: for example `are "a", "b"`. More than nine names are
+/// shortened: `are "a", …, "h" and 7 more`.
 func listed(_ names: [String], none: String, one: String, many: String) -> String {
     guard !names.isEmpty else { return none }
     let words = names.count == 1 ? one : many

@@ -1,8 +1,8 @@
-// The five ways to bind cells. The closures that return models or numbers of cells are called whenever the binder
-// refreshes. Source: Braid, "Data binding methods".
+// The five ways to bind cells to a chain's sections. The closures that return models or numbers of cells are called
+// whenever the binder refreshes. Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
-    /// Binds one cell of a type to each model. `onDequeue` handlers fill the cell.
+    /// Shows each model in a cell of the type `cellType`. The cell is created empty, and `onDequeue` handlers fill it.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type. The type's reuse identifier is the `cell` of the rows.
@@ -15,7 +15,8 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, _ in NewCell() }
     }
 
-    /// Binds one cell of a type to each view model. The cell is created with the view model.
+    /// Shows each view model in a cell of the type `cellType`, which is created with the view model. The rows have no
+    /// models.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
@@ -30,7 +31,8 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Binds one cell of a type to each model. The cell is created with the view model made from the model.
+    /// Shows each model in a cell of the type `cellType`. The cell is created with the view model that
+    /// `mapToViewModels` makes from the model.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
@@ -47,7 +49,7 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Binds to each model the cell that a closure makes, whose type may differ from row to row.
+    /// Shows each model in the cell that a closure makes for it. The cell's type may differ from row to row.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model. The closure is called
@@ -63,7 +65,7 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// Binds a number of cells without models, which a closure makes.
+    /// Shows a number of cells, which a closure makes, in sections that have no models.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called for each row
@@ -86,9 +88,10 @@ extension BindingChain where Model == Never {
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
-    // The `bind` methods for chains of one section, with the models as an array.
+    // The `bind` methods for chains of one section. They accept the models as an array instead of a dictionary by
+    // section.
 
-    /// Binds one cell of a type to each model of the chain's only section.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`, which `onDequeue` handlers fill.
     ///
     /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. The same rule applies to
     /// every form of `bind` whose models are an array.
@@ -101,7 +104,7 @@ extension BindingChain where Model == Never {
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel]
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models)) }
 
-    /// Binds one cell of a type to each view model of the chain's only section.
+    /// Shows each view model of the chain's only section in a cell of the type `cellType`.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
@@ -111,7 +114,8 @@ extension BindingChain where Model == Never {
         cellType: NewCell.Type, viewModels: @escaping () throws -> [NewCell.ViewModel]
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: alone(viewModels)) }
 
-    /// Binds one cell of a type to each model of the chain's only section, with the view model made from the model.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`. The cell gets the view model that
+    /// `mapToViewModels` makes from the model.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
@@ -125,7 +129,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels)
     }
 
-    /// Binds the cell that a closure makes to each model of the chain's only section.
+    /// Shows each model of the chain's only section in the cell that a closure makes for it.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
@@ -138,7 +142,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: alone(models))
     }
 
-    /// Binds a number of cells without models to the chain's only section.
+    /// Shows a number of cells, which a closure makes, in the chain's only section, which has no models.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called at every
@@ -152,7 +156,8 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells))
     }
 
-    /// Returns a closure that returns the value for the chain's only section.
+    /// Returns a closure that returns a dictionary with the value for the chain's only section. If the chain is not
+    /// about exactly one section, notes a mistake for `finish()`.
     private func alone<Value>(_ value: @escaping () throws -> Value) -> () throws -> [Section: Value] {
         let named = binding.scope.named(in: bindings.declared)
         guard named.count == 1, let section = try? bindings.sections.section(named[0]) else {
@@ -162,7 +167,7 @@ extension BindingChain where Model == Never {
         return { [section: try value()] }
     }
 
-    /// Binds cells that a closure makes.
+    /// Binds models, and the closure that makes the cell for each model.
     ///
     /// - Parameter name: the cells' name. If `nil`, each cell's own reuse identifier is its name.
     private func provide<NewCell, NewModel>(
@@ -201,15 +206,15 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Declares the model type of sections whose cells and models another chain binds. Handlers get the models as this
-    /// type.
+    /// Declares the model type of sections whose cells and models another chain binds. The handlers of this chain get
+    /// the models as this type.
     ///
     /// `finish()` throws `descriptionInvalid` if the other chain binds models of another type.
     public func assuming<NewModel>(modelType: NewModel.Type) -> BindingChain<Section, Cell, NewModel> {
         assuming(modelTypeNamed: String(reflecting: NewModel.self)).carrying(Cell.self, NewModel.self)
     }
 
-    /// Fills a cell with its row's model when a view asks for the cell.
+    /// Binds a closure that fills a cell from its row's model when a view asks for the cell.
     ///
     /// The closure gets the section, the row's index in it, the cell and the model. A chain that begins with
     /// `onAnySection()` fills the cell in addition to the section's own chain.
@@ -219,7 +224,7 @@ extension BindingChain {
         return filling { section, input, cell in try fill(section, input.row, &cell, values.model(input.model)) }
     }
 
-    /// Fills a cell when a view asks for it, without the model.
+    /// Binds a closure that fills a cell, without its row's model, when a view asks for the cell.
     ///
     /// The closure gets the section, the row's index in it and the cell.
     @discardableResult
@@ -251,7 +256,7 @@ extension ViewModelBindable {
 }
 
 extension Values {
-    /// Returns the Swift model that a number represents.
+    /// Returns the program's Swift model that a number in the table represents.
     ///
     /// - Throws: ``Refusal`` with `modelTypeMismatch` if there is no such model or it has another type.
     func model<Model>(_ number: JSONText) throws(Refusal) -> Model {

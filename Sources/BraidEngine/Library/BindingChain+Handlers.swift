@@ -10,7 +10,7 @@ extension BindingChain {
         }
     }
 
-    /// Runs when a row is tapped, with the section and the row's index in it.
+    /// Binds the closure that runs when a row is tapped. The closure gets the section and the row's index in it.
     ///
     /// A chain that begins with `onAnySection()` runs its handler in addition to the section's own chain.
     @discardableResult
@@ -18,7 +18,8 @@ extension BindingChain {
         onTapped(handler { try run($0, $1.row) })
     }
 
-    /// Runs when a row is tapped, with the section, the row's index in it and its model.
+    /// Binds the closure that runs when a row is tapped. The closure gets the section, the row's index in it and its
+    /// model.
     ///
     /// A chain that begins with `onAnySection()` runs its handler in addition to the section's own chain.
     @discardableResult
@@ -27,7 +28,8 @@ extension BindingChain {
         return onTapped(handler { try run($0, $1.row, values.model($1.model)) })
     }
 
-    /// Runs when a cell of a type emits an event: see ``SectionedTableBinder/emit(_:at:)``.
+    /// Binds the closure that runs when a cell of the type `cellType` emits an event: see
+    /// ``SectionedTableBinder/emit(_:at:)``.
     ///
     /// - Parameters:
     ///   - cellType: the type of cells whose events are handled.
@@ -42,7 +44,8 @@ extension BindingChain {
             handler { try run($0, $1.row, values.model($1.event ?? .null)) })
     }
 
-    /// Runs when a cell of a type emits an event, with the row's model: see ``SectionedTableBinder/emit(_:at:)``.
+    /// Binds the closure that runs, with the row's model, when a cell of the type `cellType` emits an event: see
+    /// ``SectionedTableBinder/emit(_:at:)``.
     ///
     /// - Parameters:
     ///   - cellType: the type of cells whose events are handled.
@@ -59,7 +62,8 @@ extension BindingChain {
             })
     }
 
-    /// Removes a row's model from the program's data. The command fails unless the section loses exactly one model.
+    /// Binds the closure that removes a deleted or moved row's model from the program's data. The command fails unless
+    /// the closure makes the section lose exactly one model.
     ///
     /// The closure gets the section, the row's index in it, the reason and the model.
     @discardableResult
@@ -68,8 +72,8 @@ extension BindingChain {
         return onDelete(handler { try run($0, $1.row, bindings.deletionReason($1), bindings.values.model($1.model)) })
     }
 
-    /// Removes a row's model from the program's data, without the model. The command fails unless the section loses
-    /// exactly one model.
+    /// Binds the closure that removes a deleted or moved row's model from the program's data. Unlike the other
+    /// `onDelete`, the closure does not get the model. The command fails unless the section loses exactly one model.
     ///
     /// The closure gets the section, the row's index in it and the reason.
     @discardableResult
@@ -78,7 +82,8 @@ extension BindingChain {
         return onDelete(handler(takesModel: false) { try run($0, $1.row, bindings.deletionReason($1)) })
     }
 
-    /// Inserts a model into the program's data at a row. The command fails unless the section gains exactly one model.
+    /// Binds the closure that inserts a new or moved model into the program's data. The command fails unless the
+    /// closure makes the section gain exactly one model.
     ///
     /// The closure gets the section, the new row's index in it, the reason and the moved model. The model is `nil` for
     /// an insert by editing, for which the program makes the model.
@@ -92,20 +97,22 @@ extension BindingChain {
             })
     }
 
-    /// Inserts a model that the program makes into its data at a row. The command fails unless the section gains
-    /// exactly one model.
+    /// Binds the closure that inserts a model into the program's data. Unlike the other `onInsert`, the closure does
+    /// not get a moved model: the program makes the model. The command fails unless the section gains exactly one
+    /// model.
     ///
-    /// Rows of another model type can be moved to the chain's sections, too. The closure gets the section, the new
-    /// row's index in it and the reason.
+    /// Rows whose models have another type can therefore be moved to the chain's sections, too. The closure gets the
+    /// section, the new row's index in it and the reason.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
         return onInsert(handler(takesModel: false) { try run($0, $1.row, bindings.insertionReason($1)) })
     }
 
-    /// Runs when a row near its section's end is displayed: once for each growth of the section.
+    /// Binds the closure that runs when a row near its section's end is displayed. The closure runs again only after
+    /// the section has got more rows.
     ///
-    /// If the section is filled again with fewer rows, the handler can run again.
+    /// If the section is filled again with fewer rows, the closure can run again, too.
     ///
     /// - Parameters:
     ///   - cellsFromEnd: the largest distance from the section's last row, at least 0. 0 means the last row.
@@ -130,7 +137,8 @@ extension TableBindings {
 }
 
 extension ViewEventEmitting {
-    /// The single name of all events of the cell type. An event's parameters represent the program's event value.
+    /// The single event name that the table uses for all events of this cell type. An event's parameters represent the
+    /// program's event value.
     ///
     /// The name comes from the Swift type of the cell, so that two types whose cells share a reuse identifier have
     /// different names.

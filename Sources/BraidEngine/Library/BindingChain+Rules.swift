@@ -1,4 +1,4 @@
-// Rules of rows and sections that closures return: titles, views, dimensions, editing, moving.
+// Binds closures that decide, for each row or section: titles, views, dimensions, editing and moving.
 //
 // A rule's closure may read anything, so the binder calls the closure again at every refresh. Rows count from 0 within
 // their section.
@@ -31,7 +31,7 @@ extension BindingChain {
 extension BindingChain {
     /// Binds header titles by section. The closure is called at every refresh.
     ///
-    /// A section that the closure leaves out keeps the title that was bound before. `nil` means no header.
+    /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no header.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
         bind(header: titles(headerTitles, else: binding.header))
@@ -39,7 +39,7 @@ extension BindingChain {
 
     /// Binds footer titles by section. The closure is called at every refresh.
     ///
-    /// A section that the closure leaves out keeps the title that was bound before. `nil` means no footer.
+    /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no footer.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
         bind(footer: titles(footerTitles, else: binding.footer))
@@ -57,20 +57,20 @@ extension BindingChain {
         }
     }
 
-    /// Binds the header titles of the chain's sections. The closure gets the section; `nil` means no header.
+    /// Binds a closure that returns the header title of each of the chain's sections. `nil` means no header.
     @discardableResult
     public func bind(headerTitle: @escaping (Section) throws -> String?) -> Self {
         bind(header: rule { try headerTitle($0).map { .string($0) } })
     }
 
-    /// Binds the footer titles of the chain's sections. The closure gets the section; `nil` means no footer.
+    /// Binds a closure that returns the footer title of each of the chain's sections. `nil` means no footer.
     @discardableResult
     public func bind(footerTitle: @escaping (Section) throws -> String?) -> Self {
         bind(footer: rule { try footerTitle($0).map { .string($0) } })
     }
 
-    /// Binds a view as header. The view wins over every header title of equal rank, also over a title that is bound
-    /// later.
+    /// Binds a view as the header of the chain's sections. The view wins over the header titles of this chain and of
+    /// equally specific chains, even if they are bound later.
     ///
     /// - Parameters:
     ///   - headerType: the view's type. The type's reuse identifier is the header's `view`.
@@ -82,8 +82,8 @@ extension BindingChain {
         bind(headerView: view(View.self, viewModel))
     }
 
-    /// Binds a view as footer. The view wins over every footer title of equal rank, also over a title that is bound
-    /// later.
+    /// Binds a view as the footer of the chain's sections. The view wins over the footer titles of this chain and of
+    /// equally specific chains, even if they are bound later.
     ///
     /// - Parameters:
     ///   - footerType: the view's type. The type's reuse identifier is the footer's `view`.
@@ -101,8 +101,9 @@ extension BindingChain {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
-            // An equal view model keeps its number, so that a section's facts change only if its view model does.
-            // Numbers of failed commands have no value any more, so the last one with a value is used.
+            // A number represents each view model. An equal view model keeps its number, so that a section's header
+            // changes only if its view model does. A number that a failed command added no longer has a view model, so
+            // the last number that has one is used.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
             if let known = numbers.last, let old = values[known] as? BoundView<View>,
@@ -120,7 +121,8 @@ extension BindingChain {
     }
 }
 
-/// The content of a header or footer. A number represents it in the table, so that two views with the same name differ.
+/// The view that a program binds as a header or footer. A number represents it in the table, so that two views with the
+/// same name but other content differ.
 protocol ShownView {
     var view: any ReuseIdentifiable { get }
 }
@@ -130,7 +132,8 @@ private struct BoundView<View: ViewModelBindable>: ShownView {
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
-/// The numbers of the view models of a chain's headers or footers: the last displayed one, and those of later commands.
+/// By section, the numbers of the view models of a chain's headers or footers: of the displayed view model, and of
+/// those from later commands.
 private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }
@@ -162,25 +165,25 @@ extension BindingChain {
         estimatedCellHeight(rule { try height($0, $1, $2).json })
     }
 
-    /// Binds the heights of headers, in points. Only a section that has a header has such a height.
+    /// Binds the heights of headers, in points. Ignored for a section without a header.
     @discardableResult
     public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         headerHeight(rule { try height($0).json })
     }
 
-    /// Binds the estimated heights of headers, in points. Only a section that has a header has such a height.
+    /// Binds the estimated heights of headers, in points. Ignored for a section without a header.
     @discardableResult
     public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         estimatedHeaderHeight(rule { try height($0).json })
     }
 
-    /// Binds the heights of footers, in points. Only a section that has a footer has such a height.
+    /// Binds the heights of footers, in points. Ignored for a section without a footer.
     @discardableResult
     public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         footerHeight(rule { try height($0).json })
     }
 
-    /// Binds the estimated heights of footers, in points. Only a section that has a footer has such a height.
+    /// Binds the estimated heights of footers, in points. Ignored for a section without a footer.
     @discardableResult
     public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         estimatedFooterHeight(rule { try height($0).json })
@@ -189,31 +192,33 @@ extension BindingChain {
 
 // Editing and moving.
 extension BindingChain {
-    /// Allows one editing style for every row of the chain's sections.
+    /// Allows the same editing style for every row of the chain's sections.
     @discardableResult
     public func allowEditing(style: EditingStyle = .delete) -> Self {
         allowEditing(Computed(constant: .string(style.rawValue)))
     }
 
-    /// Allows editing by row. The closure gets the section and the row's index in it.
+    /// Lets a closure decide the editing style of each row. The closure gets the section and the row's index in it.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int) throws -> EditingStyle) -> Self {
         allowEditing(rule { .string(try styleForRow($0, $1).rawValue) })
     }
 
-    /// Allows editing by row. The closure gets the section, the row's index in it and the model.
+    /// Lets a closure decide the editing style of each row. The closure gets the section, the row's index in it and the
+    /// model.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int, Model) throws -> EditingStyle) -> Self {
         allowEditing(rule { .string(try styleForRow($0, $1, $2).rawValue) })
     }
 
-    /// Allows every row of the chain's sections to move to the sections of a policy.
+    /// Allows every row of the chain's sections to move to the sections that a policy allows.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>) -> Self {
         allowMoving(movePolicy(policy), rowIsMovable: nil as Computed<RowInput>?)
     }
 
-    /// Allows some rows to move to the sections of a policy. The closure gets the section and the row's index in it.
+    /// Allows the rows for which a closure returns true to move to the sections that a policy allows. The closure gets
+    /// the section and the row's index in it.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int) throws -> Bool)
         -> Self
@@ -221,8 +226,8 @@ extension BindingChain {
         allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1)) })
     }
 
-    /// Allows some rows to move to the sections of a policy. The closure gets the section, the row's index in it and
-    /// the model.
+    /// Allows the rows for which a closure returns true to move to the sections that a policy allows. The closure gets
+    /// the section, the row's index in it and the model.
     @discardableResult
     public func allowMoving(
         _ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool
@@ -242,7 +247,7 @@ extension BindingChain {
     }
 }
 
-/// The sections that rows may move to (Braid's `allowMoving`).
+/// A policy that says to which sections the rows of a chain may move (Braid's `allowMoving`).
 public struct MovementPolicy<Section: TableSection> {
     enum Targets {
         case anySection
@@ -252,9 +257,10 @@ public struct MovementPolicy<Section: TableSection> {
 
     let targets: Targets
 
-    /// Every section whose models are of the same type.
+    /// The policy that allows every section whose models have the same type as the moved row's model.
     public static var toAnySection: Self { Self(targets: .anySection) }
-    /// Returns the policy that allows the listed sections. To move rows within their own section, list it, too.
+    /// Returns the policy that allows the listed sections. Rows can move within their own section only if it is listed,
+    /// too.
     public static func toSectionsIn(_ sections: [Section]) -> Self { Self(targets: .sections(sections)) }
     /// Returns the policy that allows the displayed sections for which the closure returns true.
     public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self {

@@ -16,7 +16,7 @@
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {
-    /// Returns a closure that returns the value, or the value that has replaced it.
+    /// Returns a closure that returns the current value of a binding: `value`, or the value that has replaced it.
     private func replaceable<Value>(_ value: Value, _ updatedWith: UpdateHandler<Value>?) -> () -> Value {
         guard let updatedWith else { return { value } }
         let replaceable = Replaceable(value)
@@ -36,23 +36,25 @@ private final class Replaceable<Value> {
 extension BindingChain where Model == Never {
     // Values by section.
 
-    /// Binds one cell of a type to each model, for models that are a value.
+    /// Shows each model in a cell of the type `cellType`. The models are a plain value instead of a closure.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - models: the models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]], updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Binds one cell of a type to each view model, for view models that are a value.
+    /// Shows each view model in a cell of the type `cellType`. The view models are a plain value instead of a closure.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - viewModels: the view models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure that replaces the view models. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]],
@@ -61,13 +63,15 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Binds one cell of a type to each model, with the view model made from the model, for models that are a value.
+    /// Shows each model in a cell of the type `cellType`, with the view model that `mapToViewModels` makes from the
+    /// model. The models are a plain value instead of a closure.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - models: the models by section. A section that is left out has no rows.
     ///   - mapToViewModels: makes a cell's view model from a model.
-    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]],
@@ -77,12 +81,13 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Binds the cell that a closure makes to each model, for models that are a value.
+    /// Shows each model in the cell that a closure makes for it. The models are a plain value instead of a closure.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
     ///   - models: the models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [Section: [NewModel]],
@@ -91,12 +96,14 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Binds a number of cells without models, for a number that is a value.
+    /// Shows a number of cells, which a closure makes, in sections without models. The number is a plain value instead
+    /// of a closure.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it.
     ///   - numberOfCells: the number of rows by section.
-    ///   - updatedWith: receives the closure that replaces the numbers. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the numbers. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],
@@ -107,23 +114,27 @@ extension BindingChain where Model == Never {
 
     // Binds plain values to chains of one section.
 
-    /// Binds one cell of a type to each model of the chain's only section, for models that are a value.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`. The models are a plain value
+    /// instead of a closure.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - models: the section's models, in order.
-    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], updatedWith: UpdateHandler<[NewModel]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Binds one cell of a type to each view model of the chain's only section, for view models that are a value.
+    /// Shows each view model of the chain's only section in a cell of the type `cellType`. The view models are a plain
+    /// value instead of a closure.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - viewModels: the section's view models, in order.
-    ///   - updatedWith: receives the closure that replaces the view models. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
@@ -131,13 +142,15 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Binds one cell of a type to each model of the chain's only section, with the view model made from the model.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`. The cell gets the view model that
+    /// `mapToViewModels` makes from the model. The models are a plain value instead of a closure.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - models: the section's models, in order.
     ///   - mapToViewModels: makes a cell's view model from a model.
-    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
@@ -146,12 +159,14 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Binds the cell that a closure makes to each model of the chain's only section, for models that are a value.
+    /// Shows each model of the chain's only section in the cell that a closure makes for it. The models are a plain
+    /// value instead of a closure.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
     ///   - models: the section's models, in order.
-    ///   - updatedWith: receives the closure that replaces the models. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [NewModel],
@@ -160,12 +175,14 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Binds a number of cells without models to the chain's only section, for a number that is a value.
+    /// Shows a number of cells, which a closure makes, in the chain's only section, which has no models. The number is
+    /// a plain value instead of a closure.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it.
     ///   - numberOfCells: the section's number of rows.
-    ///   - updatedWith: receives the closure that replaces the number. `nil` if it never changes.
+    ///   - updatedWith: receives the closure with which the program replaces the number. Pass `nil` if it never
+    ///     changes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: Int,
@@ -177,11 +194,11 @@ extension BindingChain where Model == Never {
 
 // Titles. `nil` means that the section has no title.
 extension BindingChain {
-    /// Binds one header title for every section of the chain. `nil` means no header.
+    /// Binds the same header title for every section of the chain. `nil` means no header.
     ///
     /// - Parameters:
     ///   - headerTitle: the title.
-    ///   - updatedWith: receives the closure that replaces the title. `nil` if it never changes.
+    ///   - updatedWith: receives the closure with which the program replaces the title. Pass `nil` if it never changes.
     @discardableResult
     public func bind(headerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return bind(header: Computed(title: headerTitle)) }
@@ -189,11 +206,11 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// Binds one footer title for every section of the chain. `nil` means no footer.
+    /// Binds the same footer title for every section of the chain. `nil` means no footer.
     ///
     /// - Parameters:
     ///   - footerTitle: the title.
-    ///   - updatedWith: receives the closure that replaces the title. `nil` if it never changes.
+    ///   - updatedWith: receives the closure with which the program replaces the title. Pass `nil` if it never changes.
     @discardableResult
     public func bind(footerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return bind(footer: Computed(title: footerTitle)) }
@@ -201,11 +218,13 @@ extension BindingChain {
         return bind(footerTitle: { _ in title() })
     }
 
-    /// Binds header titles by section. A section that is left out keeps the title that the chain binds otherwise.
+    /// Binds header titles by section. A section that is missing in the dictionary keeps the title that the chain binds
+    /// for it otherwise.
     ///
     /// - Parameters:
     ///   - headerTitles: the titles; `nil` means no header.
-    ///   - updatedWith: receives the closure that replaces the titles. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the titles. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind(headerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(headerTitles: replaceable(headerTitles, updatedWith)) }
@@ -213,11 +232,13 @@ extension BindingChain {
         return self
     }
 
-    /// Binds footer titles by section. A section that is left out keeps the title that the chain binds otherwise.
+    /// Binds footer titles by section. A section that is missing in the dictionary keeps the title that the chain binds
+    /// for it otherwise.
     ///
     /// - Parameters:
     ///   - footerTitles: the titles; `nil` means no footer.
-    ///   - updatedWith: receives the closure that replaces the titles. `nil` if they never change.
+    ///   - updatedWith: receives the closure with which the program replaces the titles. Pass `nil` if they never
+    ///     change.
     @discardableResult
     public func bind(footerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(footerTitles: replaceable(footerTitles, updatedWith)) }

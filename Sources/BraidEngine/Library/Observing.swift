@@ -2,7 +2,7 @@ import Synchronization
 
 // Braid's Rx bindings, built on Swift concurrency: asynchronous sequences as input, and a stream of updates as output.
 
-/// The latest element of a sequence.
+/// The element that an asynchronous sequence produced last, or an initial value before its first element.
 final class Latest<Element: Sendable>: Sendable {
     private let element: Mutex<Element>
 
@@ -13,7 +13,7 @@ final class Latest<Element: Sendable>: Sendable {
     func set(_ new: Element) { element.withLock { $0 = new } }
 }
 
-/// The subscribers to a binder's updates.
+/// The streams through which a program's subscribers receive a binder's updates.
 final class Subscribers: Sendable {
     private let continuations = Mutex<(next: Int, all: [Int: AsyncStream<BatchUpdate>.Continuation])>((0, [:]))
 
@@ -57,11 +57,11 @@ extension TableBindings {
 // Binds asynchronous sequences in place of closures. All other bindings accept the closure that `latest(of:initially:)`
 // returns.
 extension BindingChain where Model == Never {
-    /// Binds one cell of a type to each model of the chain's only section. The models are the sequence's latest
-    /// element.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`. The models are the sequence's
+    /// latest element, an array.
     ///
-    /// The section has no rows until the sequence produces its first element.
-    /// ``SectionedTableBinder/observe(isolation:)`` reads the sequence.
+    /// The section has no rows until the sequence produces its first element. The sequence is read only while
+    /// ``SectionedTableBinder/observe(isolation:)`` runs.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -69,10 +69,11 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: bindings.latest(of: models, initially: []))
     }
 
-    /// Binds one cell of a type to each model. The models by section are the sequence's latest element.
+    /// Shows each model in a cell of the type `cellType`. The models are the sequence's latest element, a dictionary by
+    /// section.
     ///
-    /// The sections have no rows until the sequence produces its first element.
-    /// ``SectionedTableBinder/observe(isolation:)`` reads the sequence.
+    /// The sections have no rows until the sequence produces its first element. The sequence is read only while
+    /// ``SectionedTableBinder/observe(isolation:)`` runs.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models

@@ -8,21 +8,22 @@
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]
-    /// The cells made since the last command began.
+    /// The cells made since the last command began, by section and row index.
     private var made: [SectionID: [Int: any ReuseIdentifiable]] = [:]
 
     private struct Named {
         var model: JSONText
-        /// The cell's name as a JSON string.
+        /// The cell's name, its reuse identifier, as a JSON string.
         var name: JSONText
     }
 
     init(_ make: @escaping (RowInput) throws -> any ReuseIdentifiable) { self.make = make }
 
-    /// Returns the name of the row's cell. The cell is made only if the row's model has changed.
+    /// Returns the name of the row's cell. Makes the cell only if no cell was made yet for the same model at the same
+    /// place.
     func name(of row: RowInput) throws -> JSONText { try known(row) ?? newName(of: row) }
 
-    /// Makes the row's cell, and returns its name.
+    /// Makes the row's cell, even if its name is known, and returns the cell's name.
     func newName(of row: RowInput) throws -> JSONText {
         let cell = try make(row), name = JSONText.string(type(of: cell).reuseIdentifier)
         made[row.section, default: [:]][row.row] = cell
@@ -45,10 +46,10 @@ final class ProvidedCells {
         return known.name
     }
 
-    /// Drops all cells, because the values that the provider reads may change with the new command.
+    /// Drops all cells that were made, because the values that the cell provider reads may change with the new command.
     func dropCells() { made = [:] }
 
-    /// Drops the names of rows that no longer exist. `count` returns the number of rows of a section.
+    /// Drops the cell names of rows that no longer exist. `count` returns the number of rows of a section.
     func dropNames(count: (SectionID) -> Int) {
         for (section, known) in names {
             let count = count(section)

@@ -4,8 +4,8 @@ struct ModelTraits<Model> {
     /// Returns a model's identity. `nil` if models have no identity. Rows without identity are identified by their
     /// places, and a section with any change is reloaded.
     let identity: ((Model) -> String)?
-    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model may have changed at
-    /// every reading.
+    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model counts as changed at
+    /// every refresh.
     let areEqual: ((Model, Model) -> Bool)?
     /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
     /// `nil`.
@@ -53,23 +53,23 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     private let chain: Int
     private let provided: () throws -> [Section: [Model]]
     let traits = ModelTraits<Model>()
-    /// The cells that a cell provider makes for the models.
+    /// The cells that the chain's cell provider makes for the models. `nil` if the chain binds one cell type.
     var cells: ProvidedCells?
     private(set) var sections: Set<SectionID> = []
-    /// The models in the table, by section. `pending` contains the models that the table has after the running command,
-    /// if the command succeeds.
+    /// The models that the table shows, by section. `pending` contains the models that the table will show if the
+    /// running command succeeds.
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
     private var changes: [Change] = []
-    /// The numbers of the models that left their places in this command.
+    /// The numbers that represent the models that left their places in the running command.
     private var departed: [JSONText] = []
 
     private struct Change {
         var section: SectionID
         var models: [Model]
         var oldCount: Int
-        /// The ranges in which the models differ, ascending. The models between two ranges are the same before and
-        /// after.
+        /// The index ranges in which the old and the new models differ, ascending. The models between two ranges are
+        /// the same.
         var stretches: [TableEditor.Stretch]
     }
 
@@ -114,7 +114,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // If anything but the program's models has changed the rows, `place` refuses the command.
+            // If the stored rows do not match the old models in number, `place` later refuses the command.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -155,7 +155,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
                 Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
-                    // The old and the new list have elements, because the indexes are valid.
+                    // Neither list is empty here, because both indexes are valid.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
                 }
@@ -165,11 +165,12 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
-    /// Compares models by identity.
+    /// Compares old and new models by identity, as opposed to content.
     private struct Identities {
-        /// Returns whether an old and a new model at these places have the same identity.
+        /// Returns whether the old model and the new model at these indexes have the same identity.
         let areSame: (_ old: Int, _ new: Int) -> Bool
-        /// Returns the place of the old model with the identity of the new model at a place.
+        /// Returns the index of the old model that has the same identity as the new model at an index. `nil` if there
+        /// is none.
         let old: (_ new: Int) -> Int?
     }
 
@@ -184,7 +185,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         while suffix < shorter - prefix, isSame(oldCount - 1 - suffix, newCount - 1 - suffix) { suffix += 1 }
 
         let end = (old: oldCount - suffix, new: newCount - suffix)
-        /// Returns the nearest place after `at` from which the old and the new list continue with the same model.
+        /// Returns the nearest pair of indexes after `at` at which the old and the new list contain the same model.
         /// Inserted, deleted and changed models are mostly few and far apart.
         func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
@@ -195,8 +196,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             }
             return nil
         }
-        /// Returns a later place at which the old and the new list have a model with the same identity, even if the
-        /// model has changed.
+        /// Returns a later pair of indexes at which the old and the new list have a model with the same identity. The
+        /// model itself may have changed.
         ///
         /// The distance between the examined models doubles each time, so that whole blocks that were inserted, deleted
         /// or moved are skipped quickly.
@@ -282,15 +283,16 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         try editor.replace(change.stretches, with: arrivals[...], in: section)
     }
 
-    /// Returns whether the model that a number represents is equal to another model.
+    /// Returns whether the program's model that a number represents equals `model`. False if the models cannot be
+    /// compared.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {
         guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
         return areEqual(known, model)
     }
 }
 
-/// The number of cells of each of a chain's sections. `onPrefetch` can run again for a section with fewer cells than
-/// before.
+/// For a chain that binds numbers of cells instead of models: the number of cells of each section. `prefetch` handlers
+/// can run again for a section that has fewer cells than before.
 final class CountedSections<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
@@ -306,7 +308,7 @@ final class CountedSections<Section: TableSection>: ModelProvider {
 
     var sections: Set<SectionID> { Set(counts.keys) }
 
-    /// The number of cells in a section at the last reading.
+    /// The number of cells in a section when the binder last called the program's closure.
     subscript(section: SectionID) -> Int { counts[section] ?? 0 }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
@@ -329,7 +331,7 @@ final class CountedSections<Section: TableSection>: ModelProvider {
     func rollBack() {}
 }
 
-/// Titles by section that a program's closure returns.
+/// The titles by section that a program's closure returned at the last refresh.
 final class ProvidedTitles<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
@@ -344,8 +346,8 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider {
 
     var sections: Set<SectionID> { Set(titles.keys) }
 
-    /// The title of a section at the last reading. The outer `nil` means that the closure left the section out. The
-    /// inner `nil` means no title.
+    /// The title that the closure last returned for a section. The outer `nil` means that the closure left the section
+    /// out. The inner `nil` means no title.
     subscript(section: SectionID) -> String?? { titles[section] }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
@@ -363,7 +365,8 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider {
 }
 
 extension TableBindings {
-    /// Returns whether a section is in the scope of the cells that a chain binds.
+    /// Returns whether a section is in the scope of a chain, so that the chain may provide the section's models or
+    /// titles.
     fileprivate func isOwn(_ section: SectionID, of chain: Int) -> Bool {
         let scope = bindings[chain].scope
         switch scope {

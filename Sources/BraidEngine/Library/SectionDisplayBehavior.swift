@@ -7,11 +7,12 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     /// by first appearance.
     private let ordering: (([Section]) throws -> [Section])?
 
-    /// Displays the sections of `displayedSections`, in that order. Displays all sections until `displayedSections` is
-    /// set.
+    /// The rule that displays the sections of the binder's `displayedSections`, in that order. Until
+    /// `displayedSections` is set, it displays all sections.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
-    /// The sections with at least one row, in the order of a `Comparable` section type, or else as declared.
+    /// The rule that displays the sections with at least one row. Sections of a `Comparable` type are sorted ascending,
+    /// and other sections are in the order of declaration or first appearance.
     public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
 
     /// Returns the rule that displays the sections with at least one row, ordered by a closure.
@@ -23,7 +24,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
         Self(behavior: .hidesSectionsWithNoCellData, ordering: ordering)
     }
 
-    /// The sections with a row, a header or a footer, in the order of a `Comparable` section type, or else as declared.
+    /// The rule that displays the sections with a row, a header or a footer. Sections of a `Comparable` type are sorted
+    /// ascending, and other sections are in the order of declaration or first appearance.
     public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
 
     /// Returns the rule that displays the sections with a row, a header or a footer, ordered by a closure.
@@ -59,7 +61,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 /// succeeds.
 final class DisplayRule<Section: TableSection>: ModelProvider {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
-    /// The behavior and the displayed sections before the running command.
+    /// The behavior and the displayed sections before the program set a new rule. `nil` unless a command still has to
+    /// apply it.
     private var before: (behavior: SectionDisplayBehavior<Section>, displayed: [SectionID])?
     let sections: Set<SectionID> = []
 

@@ -1,4 +1,5 @@
-/// A table that a program binds: its chains define what is shown and allowed, and its closures keep the models.
+/// A table that a Swift program binds with closures, without a server. The program's binding chains define what the
+/// table shows and allows, and the program's closures supply the models.
 ///
 /// ```swift
 /// enum Section: String, TableSection, CaseIterable { case attending, invited }
@@ -13,7 +14,7 @@
 /// let update = try binder.refresh()
 /// ```
 ///
-/// The binder is not `Sendable`. A binder calls its closures where it is called itself: on one actor, or in one task. A
+/// The binder is not `Sendable`. A binder calls the program's closures on the actor or task that calls the binder. A
 /// command that throws does not change the table. If a handler changes the program's data before it fails, the program
 /// must undo the change. The next `refresh()` shows the data as they are at that call. A handler cannot give the binder
 /// a command.
@@ -32,7 +33,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         self.init(Array(Section.allCases))
     }
 
-    /// Creates a binder with dynamic sections, which come with the models.
+    /// Creates a binder with dynamic sections: a section exists once the program's models contain it.
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
 
     init(_ sections: [Section]?) {
@@ -46,22 +47,21 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Binding
 
-    /// A chain before its cells are bound.
+    /// A binding chain whose cells are not bound yet.
     public typealias Chain = BindingChain<Section, any ReuseIdentifiable, Never>
 
-    /// Begins a chain about one section. The chain's models can be given as an array.
+    /// Begins a binding chain about one section. The section's models can be given as an array.
     public func onSection(_ section: Section) -> Chain { bindings.onSection(section) }
-    /// Begins a chain about several sections.
+    /// Begins a binding chain whose bindings apply to each of several sections.
     public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
-    /// Begins a chain about several sections.
+    /// Begins a binding chain whose bindings apply to each of several sections.
     public func onSections(_ sections: [Section]) -> Chain { bindings.onSections(sections) }
-    /// Begins a chain about every section whose cells are not bound by name.
+    /// Begins a binding chain about every section whose cells no `onSection` or `onSections` chain binds.
     public func onAllOtherSections() -> Chain { bindings.onAllOtherSections() }
-    /// Begins a chain about every section whose cells are not bound by name. Meant for tables that bind no section by
-    /// name.
+    /// Begins the same chain as ``onAllOtherSections()``. Meant for tables that bind no section by name.
     public func onAllSections() -> Chain { bindings.onAllSections() }
-    /// Begins a chain about any section. The chain's dimensions are a fallback, and its tap handlers run in addition to
-    /// others.
+    /// Begins a binding chain about all sections that adds to the sections' own chains. The chain's dimensions are a
+    /// fallback, and its tap handlers run after the section's own handlers.
     public func onAnySection() -> Chain { bindings.onAnySection() }
 
     /// Ends the binding and reads the models for the first time. Call `finish()` once, before any command.
@@ -96,7 +96,8 @@ public final class SectionedTableBinder<Section: TableSection> {
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
         bindings.isFinished = true
-        // A program's closure may have set other sections since `wanted` was read.
+        // A closure of the program may have set other displayed sections in the meantime. Keep them for the next
+        // refresh.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
@@ -110,7 +111,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         set { _ = try? setSectionDisplayBehavior(newValue) }
     }
 
-    /// Sets which sections are displayed, and in which order, and refreshes the table by the new rule.
+    /// Sets the rule that decides which sections are displayed, and in which order. Refreshes the table by the new
+    /// rule.
     ///
     /// Before ``finish()`` nothing is refreshed. In a handler, the rule takes effect with the command that runs the
     /// handler. A table that becomes manually managed keeps the sections that it displays, until ``displayedSections``
@@ -151,7 +153,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         try bindings.values.model(place(at: path, in: nil).input.model)
     }
 
-    /// Returns the cell of a displayed row, made and filled.
+    /// Makes and fills the cell of a displayed row, and returns it.
     ///
     /// - Parameters:
     ///   - path: the row's index path.
@@ -167,7 +169,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         return cell
     }
 
-    /// Returns the header view of a displayed section, made and filled. `nil` for a title or no header.
+    /// Makes and fills the header view of a displayed section, and returns it. `nil` if the header is a title or the
+    /// section has no header.
     ///
     /// - Parameters:
     ///   - index: the section's index among the displayed sections.
@@ -179,7 +182,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         view(try section(index, in: sections).header)
     }
 
-    /// Returns the footer view of a displayed section, made and filled. `nil` for a title or no footer.
+    /// Makes and fills the footer view of a displayed section, and returns it. `nil` if the footer is a title or the
+    /// section has no footer.
     ///
     /// - Parameters:
     ///   - index: the section's index among the displayed sections.
@@ -229,7 +233,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
         _ = try requireBound()
         let wanted = wantedSections
-        // A program's closure may have set other sections since `wanted` was read.
+        // A closure of the program may have set other displayed sections in the meantime. Keep them for the next
+        // refresh.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
         return try perform { binder, table, shown in
@@ -237,7 +242,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// Commits an edit of a row, as `tableView(_:commit:forRowAt:)` does: runs `onDelete` or `onInsert`.
+    /// Performs a person's edit of a row, as `tableView(_:commit:forRowAt:)` does: runs `onDelete` or `onInsert`.
     ///
     /// - Parameters:
     ///   - style: the edit. The section's editing rule must allow the edit for this row.
@@ -268,14 +273,15 @@ public final class SectionedTableBinder<Section: TableSection> {
         try apply(.move(RowReference(path), to: .displayed(target.section), row: target.row))
     }
 
-    /// Taps a row: runs `onTapped` of the row's section, then `onTapped` of any section.
+    /// Reports a tap on a row: runs the `onTapped` handler of the row's section, then the handlers of `onAnySection()`
+    /// chains.
     ///
     /// - Parameter path: the row's index path in ``snapshot``.
     /// - Returns: the update to what the handlers changed.
     @discardableResult
     public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
-    /// Emits an event of a row's cell: runs the handlers of `onEvent(from:)`.
+    /// Reports an event that a row's cell emitted: runs the handlers of `onEvent(from:)`.
     ///
     /// - Parameters:
     ///   - event: the event.
@@ -296,7 +302,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         return try apply(.event(RowReference(path), name: emitter.eventName, parameters: number))
     }
 
-    /// Reports rows on the screen. Rows near a section's end make `prefetch` handlers run.
+    /// Reports which rows are on the screen. Rows near a section's end make `prefetch` handlers run.
     ///
     /// - Parameter paths: the rows' index paths in ``snapshot``.
     /// - Returns: the update to what the handlers changed.
@@ -307,13 +313,13 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Observing
 
-    /// A stream of every update from now on, in order. Each access creates a new stream.
+    /// A stream of every update that the binder makes from now on, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
 
     /// Returns a closure that returns a sequence's latest element. Bind the returned closure wherever a closure can be
     /// bound.
     ///
-    /// ``observe(isolation:)`` reads the sequence.
+    /// The sequence is read only while ``observe(isolation:)`` runs.
     ///
     /// - Parameters:
     ///   - elements: the sequence.
@@ -324,8 +330,9 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Reads the bound sequences, and refreshes the table whenever a sequence produces an element.
     ///
-    /// The method returns once all sequences have ended. If several elements arrive while the binder is busy, only the
-    /// last element counts. When the method throws, the other sequences are cancelled, which ends an `AsyncStream`.
+    /// The method returns once all sequences have ended. If a sequence produces several elements while the binder is
+    /// busy, only the sequence's last element counts. When the method throws, the other sequences are cancelled, which
+    /// ends an `AsyncStream`.
     ///
     /// - Throws: what a sequence or a refresh throws.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
@@ -378,7 +385,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         return outcome.update
     }
 
-    /// Runs a body that reads the program's models. The models that the body read are kept only if the body succeeds.
+    /// Runs a closure that reads the program's models. The binder keeps the models that were read only if the closure
+    /// succeeds.
     private func attempt<Result>(_ body: () throws -> Result) throws -> Result {
         isUnderWay = true
         defer { isUnderWay = false }

@@ -14,7 +14,7 @@ public final class TableBinder {
     /// Creates a binder without any bindings.
     public init() {}
 
-    /// Begins a chain about the table.
+    /// Begins a binding chain about the table's only section.
     public func onTable() -> BindingChain<OnlySection, any ReuseIdentifiable, Never> { binder.bindings.onTable() }
 
     /// Ends the binding and reads the models for the first time; see ``SectionedTableBinder/finish()``.
@@ -22,33 +22,33 @@ public final class TableBinder {
 
     /// The displayed table, with one section. The snapshot is empty before ``finish()``.
     public var snapshot: Snapshot { binder.snapshot }
-    /// Returns the model of the row at an index; see ``SectionedTableBinder/model(at:as:)``.
+    /// Returns the program's model of the row at an index; see ``SectionedTableBinder/model(at:as:)``.
     public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model {
         try binder.model(at: Self.path(row))
     }
-    /// Returns the cell of the row at an index, made and filled; see ``SectionedTableBinder/cell(at:in:)``.
+    /// Makes and fills the cell of the row at an index, and returns it; see ``SectionedTableBinder/cell(at:in:)``.
     public func cell(at row: Int, in sections: [Section]? = nil) throws -> any ReuseIdentifiable {
         try binder.cell(at: Self.path(row), in: sections)
     }
 
-    /// Returns the header view, made and filled. `nil` for a title or no header.
+    /// Makes and fills the table's header view, and returns it. `nil` if the header is a title or there is no header.
     public func headerView() throws -> (any ReuseIdentifiable)? { try binder.headerView(ofSection: 0) }
-    /// Returns the footer view, made and filled. `nil` for a title or no footer.
+    /// Makes and fills the table's footer view, and returns it. `nil` if the footer is a title or there is no footer.
     public func footerView() throws -> (any ReuseIdentifiable)? { try binder.footerView(ofSection: 0) }
 
     /// Calls the program's closures again and updates the table; see ``SectionedTableBinder/refresh()``.
     @discardableResult public func refresh() throws -> BatchUpdate { try binder.refresh() }
-    /// Commits an edit of the row at an index; see ``SectionedTableBinder/commit(_:at:)``.
+    /// Performs a person's edit of the row at an index; see ``SectionedTableBinder/commit(_:at:)``.
     @discardableResult public func commit(_ style: EditingStyle, at row: Int) throws -> BatchUpdate {
         try binder.commit(style, at: Self.path(row))
     }
-    /// Moves a row. `target` counts after the row has been taken out; see ``SectionedTableBinder/move(from:to:)``.
+    /// Moves a row. `target` is an index after the row has been taken out; see ``SectionedTableBinder/move(from:to:)``.
     @discardableResult public func move(from row: Int, to target: Int) throws -> BatchUpdate {
         try binder.move(from: Self.path(row), to: Self.path(target))
     }
-    /// Taps the row at an index; see ``SectionedTableBinder/tap(at:)``.
+    /// Reports a tap on the row at an index; see ``SectionedTableBinder/tap(at:)``.
     @discardableResult public func tap(at row: Int) throws -> BatchUpdate { try binder.tap(at: Self.path(row)) }
-    /// Emits an event of the row's cell; see ``SectionedTableBinder/emit(_:at:)``.
+    /// Reports an event that the cell of a row emitted; see ``SectionedTableBinder/emit(_:at:)``.
     @discardableResult public func emit(_ event: some Sendable, at row: Int) throws -> BatchUpdate {
         try binder.emit(event, at: Self.path(row))
     }
@@ -57,7 +57,7 @@ public final class TableBinder {
         try binder.willDisplay(rows.map(Self.path))
     }
 
-    /// A stream of every update from now on, in order. Each access creates a new stream.
+    /// A stream of every update that the binder makes from now on, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { binder.updates }
 
     /// Returns a closure that returns a sequence's latest element; see ``SectionedTableBinder/latest(of:initially:)``.

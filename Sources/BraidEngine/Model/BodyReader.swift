@@ -1,4 +1,5 @@
-/// Reads an object of a request by the names of its members. Rejects unknown members. Every fault has a pointer.
+/// Reads the members of a JSON object in a request body by name. Rejects members that the format does not define. Every
+/// fault has the JSON pointer of the faulty value.
 struct BodyReader {
     private let members: [(name: String, value: JSONText)]
     private let pointer: JSONPointer
@@ -43,7 +44,8 @@ struct BodyReader {
 
     func place(of name: String) -> JSONPointer { pointer.appending(name) }
 
-    /// Checks a title: a string, `null`, or `{"view": name, "viewModel"?: …}`.
+    /// Returns a header's or footer's value unchanged if it is a string, `null`, or `{"view": name, "viewModel"?: …}`.
+    /// Otherwise throws.
     static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
         switch value.kind {
         case .string, .null: return value

@@ -3,10 +3,10 @@
 /// Two ids are equal if their UTF-8 bytes are equal. Comparing bytes is JSON's rule, and is faster than `String`'s
 /// canonical equivalence.
 public struct RowID: Hashable, Sendable, CustomStringConvertible {
-    /// The id as text. An integer id of a model is written in decimal.
+    /// The row id as text. If the model's id is an integer, the text is that integer in decimal, for example `42`.
     public let text: String
 
-    /// Creates an id from its text.
+    /// Creates the row id with this text.
     public init(_ text: String) { self.text = text }
 
     @inline(__always)
@@ -23,7 +23,7 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RowID {
-    /// Creates an id from a string or from an integer of any size. Returns `nil` for any other value.
+    /// Creates a row id from a JSON string or from a JSON integer of any size. Returns `nil` for any other JSON value.
     init?(json: JSONText) {
         if let text = json.stringValue {
             self.init(text)
@@ -42,7 +42,7 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     /// The id as text.
     public let text: String
 
-    /// Creates an id from its text.
+    /// Creates the section id with this text.
     public init(_ text: String) { self.text = text }
     public init(stringLiteral text: String) { self.text = text }
 
@@ -51,7 +51,7 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
         left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text)
     }
 
-    /// Orders ids by their UTF-8 bytes, which is the order of their code points.
+    /// Orders section ids by their UTF-8 bytes, which is the order of their code points.
     public static func < (left: SectionID, right: SectionID) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
@@ -87,7 +87,7 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.init(section: indexes[indexes.startIndex], row: indexes[indexes.index(after: indexes.startIndex)])
     }
 
-    /// The section's index and the row's index, as Foundation's `IndexPath(indexes:)` expects them.
+    /// An array of the section's index and the row's index, as Foundation's `IndexPath(indexes:)` expects them.
     public var indexes: [Int] { [section, row] }
 
     public static func < (left: RowPath, right: RowPath) -> Bool {

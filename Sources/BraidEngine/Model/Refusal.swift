@@ -3,17 +3,19 @@
 public struct Refusal: Error, Sendable, Equatable {
     /// The kind of a refusal. The raw value is the problem's name on the wire: `/problems/<rawValue>`.
     public enum Code: String, Sendable, CaseIterable {
-        /// Several displayed sections contain a row with this id. The reference must name the section, too.
+        /// The command names a row only by its id, and several displayed sections contain a row with that id. The
+        /// command must name the section, too.
         case ambiguousRow = "ambiguous-row"
         /// The command is malformed, or the binder's state does not allow the call.
         case badRequest = "bad-request"
         /// The command took longer than its limit allows, and changed nothing.
         case commandTimeout = "command-timeout"
-        /// The table description, or what the binding chains bind, has faults.
+        /// The JSON table description has faults, or a Swift program's binding chains have mistakes.
         case descriptionInvalid = "description-invalid"
         /// Two models of a section have the same id.
         case duplicateRowID = "duplicate-row-id"
-        /// The section's policy does not allow this edit of this row, or the section's rows are derived.
+        /// The section's policy does not allow this row to be deleted, or a row to be inserted at it. Or the section's
+        /// rows are derived from other models or the state, so a command cannot edit them.
         case editingNotAllowed = "editing-not-allowed"
         /// A handler failed, or did not change the number of the section's models as the command requires.
         case handlerContract = "handler-contract"
@@ -31,13 +33,14 @@ public struct Refusal: Error, Sendable, Equatable {
         case moveNotAllowed = "move-not-allowed"
         /// A handler rejected the command. The detail is the handler's reason.
         case rejected = "rejected"
-        /// The row or place was named as of an earlier revision, and is no longer displayed or can no longer be found.
+        /// The command names a row or a place as of an earlier revision. The row has been removed or hidden since then,
+        /// or the rows around the place have, so that the place can no longer be found.
         case rowGone = "row-gone"
-        /// The named row or index path does not exist.
+        /// The row or the index path that the command names does not exist.
         case rowNotFound = "row-not-found"
-        /// The named section does not exist in this table.
+        /// The section that the command names does not exist in this table.
         case sectionNotFound = "section-not-found"
-        /// The table declares its sections, so a command cannot add, remove or reorder them.
+        /// The table's description declares all sections, so a command cannot add, remove or reorder sections.
         case sectionsAreDeclared = "sections-are-declared"
         /// A template or an expression of the description failed, or returned a value that its place does not allow.
         case templateFailed = "template-failed"
@@ -49,10 +52,11 @@ public struct Refusal: Error, Sendable, Equatable {
 
     /// One fault of a document, for example of a table description or of a model.
     public struct Fault: Sendable, Equatable {
-        /// The kind of a fault, by which programs decide.
+        /// The machine-readable kind of a fault, for example `unknownMember`. A program acts on this code, not on the
+        /// fault's `detail`.
         public typealias Code = FaultCode
 
-        /// The pointer to the faulty value in the document that was sent.
+        /// The JSON pointer to the faulty value in the document that was sent.
         public var pointer: JSONPointer
         /// The kind of the fault.
         public var code: Code
@@ -67,22 +71,22 @@ public struct Refusal: Error, Sendable, Equatable {
         }
     }
 
-    /// The kind of the refusal, by which programs decide.
+    /// The machine-readable kind of the refusal. A program acts on this code, not on ``detail``.
     public var code: Code
     /// A sentence for a developer: what was refused, where, and what would be accepted.
     public var detail: String
-    /// All faults of the document, if the refusal is about a document. Any other refusal has an empty list.
+    /// All faults of the refused document. Empty if the refusal is not about a document.
     public var faults: [Fault]
 
-    /// Creates a refusal. A program's handlers also throw refusals, to refuse a command with their own reason.
+    /// Creates a refusal. A program's handler can throw a refusal to refuse a command for a reason of its own.
     public init(_ code: Code, _ detail: String, faults: [Fault] = []) {
         self.code = code
         self.detail = detail
         self.faults = faults
     }
 
-    /// Returns the refusal for a model that the description made from a request. The model is not part of the request,
-    /// so the result has no pointers.
+    /// Returns this refusal, reworded for a model that a template of the description made. Such a model is not part of
+    /// the request, so the result has no pointers into the request.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
@@ -104,13 +108,15 @@ public struct Refusal: Error, Sendable, Equatable {
         return refusal
     }
 
-    /// A refusal of a section that the table does not have. The detail lists the first of the table's sections.
+    /// The refusal of a command that names a section that does not exist. The detail lists up to eight sections of the
+    /// table.
     static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
     }
 
-    /// A refusal of a section that is not displayed. The detail lists the first displayed sections.
+    /// The refusal of a command that names a section that is not displayed. The detail lists up to eight displayed
+    /// sections.
     package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .rowNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")

@@ -1,12 +1,13 @@
-/// The cells that are registered for model types: DataSourceController's `register(dataController:for:)`. A later
-/// registration of a type replaces an earlier one.
+/// For each registered model type, the name of the cell that shows its models. Corresponds to DataSourceController's
+/// `register(dataController:for:)`. A later registration of a model type replaces an earlier one.
 public struct RegisteredCells: Sendable, Equatable {
     private var cells: [UTF8Key: String] = [:]
 
     /// Creates an empty registration.
     public init() {}
 
-    /// Decodes registrations from an object of model types with names of cells.
+    /// Decodes registrations from a JSON object. Each member's name is a model type, and its value is the name of a
+    /// cell.
     ///
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
@@ -21,7 +22,8 @@ public struct RegisteredCells: Sendable, Equatable {
     /// Whether no cell is registered.
     public var isEmpty: Bool { cells.isEmpty }
 
-    /// The name of the cell for a model type. `nil` if no cell is registered. Setting `nil` removes the registration.
+    /// The name of the cell that is registered for a model type. `nil` if no cell is registered for it. Setting `nil`
+    /// removes the registration.
     public subscript(modelType: String) -> String? {
         get { cells[UTF8Key(modelType)] }
         set { cells[UTF8Key(modelType)] = newValue }
@@ -36,7 +38,7 @@ public struct RegisteredCells: Sendable, Equatable {
 }
 
 extension JSONText {
-    /// The type of a model that is registered by its content: its member `type` if that is a string, otherwise its kind
-    /// of JSON.
+    /// The model type by which a model's registered cell is found: the model's member `type` if that is a string,
+    /// otherwise the name of the model's JSON kind.
     var modelType: String { self["type"]?.stringValue ?? kind.name }
 }

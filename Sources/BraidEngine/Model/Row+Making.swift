@@ -1,4 +1,4 @@
-/// The parts of a row's object. A part that is `nil` or false is absent in the JSON.
+/// The parts from which a displayed row's JSON object is made. A part that is `nil` or false is absent in the JSON.
 struct RowParts {
     var id: RowID?
     var cell: String
@@ -13,7 +13,8 @@ struct RowParts {
 }
 
 extension RowParts {
-    /// The length of the row's object in bytes, without the escapes in its id and cell.
+    /// The length of the row's JSON object in bytes, not counting the backslashes that escape characters in its id and
+    /// cell name.
     fileprivate var encodedSize: Int {
         var size = #"{"cell":""}"#.utf8.count + cell.utf8.count
         if let id { size += #""id":"","#.utf8.count + id.text.utf8.count }
@@ -28,8 +29,8 @@ extension RowParts {
 }
 
 extension Row {
-    /// Creates a row and encodes its object in one allocation. The members have a fixed order, so equal parts have
-    /// equal bytes.
+    /// Creates a displayed row and encodes its JSON object in one allocation. The members have a fixed order, so rows
+    /// with equal parts have equal bytes.
     init(parts: RowParts) {
         let size = parts.encodedSize
         var writer = JSONWriter(capacity: size + RowContent.room(behind: size))

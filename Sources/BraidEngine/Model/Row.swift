@@ -7,7 +7,7 @@ public struct Row: Sendable {
     let marks: RowMarks
     let content: RowContent
 
-    /// Creates a row. `id` must be the id in the content.
+    /// Creates a displayed row. `id` must equal the id that `content` contains.
     init(id: RowID?, content: RowContent, updatesManually: Bool = false) {
         self.content = content
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
@@ -23,11 +23,11 @@ public struct Row: Sendable {
 
     /// The row's model in the snapshot, a part of ``json``. O(1).
     ///
-    /// `nil` if the binding gives view models, or only a number of rows (`numberOfCells`).
+    /// `nil` if the section binds view models instead of models, or only a number of rows (`numberOfCells`).
     public var model: JSONText? { content.model }
 
-    /// Whether the binding says `updates: manually`. Updates then contain `updateRows` instead of `reloadRows` for this
-    /// row.
+    /// Whether the binding of the row's section sets `updates` to `manually`. If so, updates contain `updateRows`
+    /// instead of `reloadRows` for this row.
     public var updatesManually: Bool { marks.updatesManually }
 
     /// Returns whether both rows are the same in everything that a snapshot shows. O(1).
@@ -42,8 +42,8 @@ public struct Row: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// Returns the indexes of the rows with an id, ascending. O(rows), but for most rows the method reads only the hash
-    /// in the list.
+    /// Returns the indexes of the rows whose id equals `id`, ascending. O(rows), but for most rows the method reads
+    /// only the id's hash, which the list stores inline.
     func indexes(of id: RowID) -> [Int] {
         let hash = RowHash.hash(id)
         var indexes: [Int] = []
@@ -56,7 +56,7 @@ extension PersistentList<Row> {
     }
 }
 
-/// The part of a row that a diff compares, stored inline in the list of rows.
+/// The hashes of a displayed row that a diff compares. The list of rows stores them inline.
 struct RowMarks: Sendable {
     let shown: RowHash.Pair
     /// The hash of the row's id. The lowest bit, which no hash uses, is set if the row updates manually.
@@ -67,7 +67,7 @@ struct RowMarks: Sendable {
         idAndUpdates = (id.map { RowHash.hash($0) } ?? 0) | (updatesManually ? 1 : 0)
     }
 
-    /// The hash of the id, or 0 if the row has no id.
+    /// The hash of the row's id, or 0 if the row has no id.
     @inline(__always) var idHash: UInt64 { idAndUpdates & ~1 }
     @inline(__always) var updatesManually: Bool { idAndUpdates & 1 != 0 }
 }

@@ -27,7 +27,7 @@ struct RowContent: Sendable {
         bytes = writer.bytes
     }
 
-    /// Creates the content of a stored row.
+    /// Creates the content of a stored row: a JSON object of the row's id, if it has one, and its model.
     init(id: RowID?, model: JSONText) {
         let size = model.count + (id?.text.utf8.count ?? 0) + #"{"id":"","model":}"#.utf8.count
         var writer = JSONWriter(capacity: size + Self.room(behind: size))
@@ -44,7 +44,8 @@ struct RowContent: Sendable {
         self.init(&writer, contentLength: writer.bytes.count, model: start..<start + model.count)
     }
 
-    /// Returns the number of bytes that follow the row's JSON, given the JSON's length.
+    /// Returns the number of bytes that a `RowContent` stores after the row's JSON. `length` is the JSON's length in
+    /// bytes.
     static func room(behind length: Int) -> Int { 3 * width(for: length) + 1 }
 
     private static func width(for length: Int) -> Int { length <= 0xFF ? 1 : length <= 0xFFFF ? 2 : 4 }
@@ -65,12 +66,13 @@ struct RowContent: Sendable {
         return range.isEmpty ? nil : JSONText(valid: bytes, range)
     }
 
-    /// The hashes that a diff compares.
+    /// The two hashes of the row's JSON that a diff compares, computed at each call.
     var hash: RowHash.Pair {
         bytes.withUnsafeBytes { RowHash.hash($0[part: 0..<length], contentLength: contentLength) }
     }
 
-    /// Returns whether the cells of both rows show the same bytes.
+    /// Returns whether both rows have the same content: the bytes of the JSON that the cell shows, without properties
+    /// such as `movable`.
     func looksSame(as other: RowContent) -> Bool {
         let length = contentLength
         guard length == other.contentLength else { return false }
@@ -114,7 +116,7 @@ extension RowContent {
         (hasID ? hasSameID(as: stored) : !stored.hasID) && model == stored.model
     }
 
-    /// Returns `self.id == id`, mostly without decoding the id.
+    /// Returns whether the row's id equals `id`. Decodes the row's id only if it contains escapes.
     func has(_ id: RowID?) -> Bool {
         guard hasID else { return id == nil }
         guard let id else { return false }
@@ -126,13 +128,13 @@ extension RowContent {
         } ?? (self.id == id)
     }
 
-    /// The hash of the id, equal to `RowHash.hash(id)`. 0 if the row has no id.
+    /// The hash of the row's id, equal to `RowHash.hash(id)`. 0 if the row has no id.
     var idHash: UInt64 {
         guard hasID else { return 0 }
         return withID { $0.map { RowHash.hash(ofID: $0) } } ?? id.map { RowHash.hash($0) } ?? 0
     }
 
-    /// Calls a closure with the id's bytes, or with `nil` if the id contains escapes.
+    /// Calls a closure with the UTF-8 bytes of the row's id, or with `nil` if the id contains JSON escapes.
     private func withID<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
         bytes.withUnsafeBytes { bytes in
             var cursor = JSONCursor(bytes, at: Self.idStart)

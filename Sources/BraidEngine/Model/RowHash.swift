@@ -1,11 +1,11 @@
-/// Hashes of rows and of their ids, with random seeds in each process. Nobody can choose ids or rows that collide. A
-/// hash must not leave the process.
+/// Hashes of rows and of their ids. Each process has its own random seeds, so an attacker cannot choose ids or rows
+/// whose hashes collide. A hash must not leave the process.
 ///
 /// The algorithm multiplies sixteen bytes as two factors and folds the product into the next state.
 /// Source: wyhash (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
 enum RowHash {
-    /// The hash of everything that a row shows, and the hash of its content alone. The two hashes are independent:
-    /// together 128 bits.
+    /// The hash of a row's whole JSON, and the hash of its content: the part that the cell shows. The two hashes are
+    /// independent: together 128 bits.
     struct Pair: Sendable, Equatable {
         let whole: UInt64
         let content: UInt64
@@ -16,13 +16,13 @@ enum RowHash {
         return (generator.next() | 1, generator.next() | 1, generator.next() | 1)
     }()
 
-    /// Returns the hash of an id, which is even and never 0.
+    /// Returns the hash of a row id. The hash is even and never 0.
     static func hash(_ id: RowID) -> UInt64 {
         var text = id.text
         return text.withUTF8 { hash(ofID: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Returns the hash of an id that is given as UTF-8 bytes.
+    /// Returns the hash of a row id that is given as UTF-8 bytes.
     static func hash(ofID bytes: UnsafeRawBufferPointer) -> UInt64 {
         let seed = seeds.id
         var state = seed ^ UInt64(bytes.count)
@@ -42,13 +42,14 @@ enum RowHash {
         return Pair(whole: folded(whole, end), content: folded(content, end))
     }
 
-    /// The hash of an id within a section.
+    /// Returns the hash of a row id combined with the index of its section, so that equal ids in two sections have
+    /// different hashes. For section 0, returns the id's hash itself.
     @inline(__always)
     static func hash(_ hash: UInt64, in section: Int32) -> UInt64 {
         section == 0 ? hash : folded(hash ^ UInt64(UInt32(bitPattern: section)), end)
     }
 
-    /// The bits of the golden ratio: an odd number without a pattern.
+    /// The last factor of each hash: the bits of the golden ratio, an odd number without a pattern.
     private static var end: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
     @inline(__always)

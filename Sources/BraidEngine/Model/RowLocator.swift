@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Finds the sections that may contain a row with an id, without searching every section.
+/// Finds the sections that may contain a row with a given id, without searching every section.
 ///
 /// A `RowLocator` is an index from hashes of row ids to sections. The index's entries are hints: every row of the table
 /// has an entry, and rows that have left their sections may still have one. The caller verifies each hint in the
@@ -10,7 +10,7 @@ import Synchronization
 /// ready even if the command that needed it is refused. A `RowLocator` behaves as a value: a changed copy shares the
 /// entries that did not change.
 struct RowLocator: Sendable {
-    /// A hint, 24 bytes: half of the id's hash, and the section.
+    /// A hint that a section may contain a row: half of the hash of the row's id, and the section's id. 24 bytes.
     private struct Entry {
         var hash: UInt32
         var section: SectionID
@@ -23,11 +23,11 @@ struct RowLocator: Sendable {
         func isBefore(_ other: Entry) -> Bool { hash == other.hash ? section < other.section : hash < other.hash }
     }
 
-    /// The hints, ascending by hash and section, without duplicates.
+    /// The index's hints, ascending by hash and section, without duplicates.
     private struct Entries {
         var list: PersistentList<Entry>
-        /// The maximum number of entries. In a larger index, most entries could belong to rows that have left their
-        /// sections.
+        /// The maximum number of entries in the index. In a larger index, most entries could belong to rows that have
+        /// left their sections.
         let most: Int
     }
 
@@ -41,10 +41,10 @@ struct RowLocator: Sendable {
 
     private var index = Index()
 
-    /// The number of entries, or `nil` if the index is not built yet.
+    /// The number of entries in the index, or `nil` if the index is not built yet.
     var entryCount: Int? { index.entries.withLock { $0?.list.count } }
 
-    /// Returns the sections that may contain a row with this hash of its id, in an arbitrary order.
+    /// Returns the ids of the sections that may contain a row whose id has this hash, in an arbitrary order.
     ///
     /// - Parameter sections: the sections of the table.
     /// - Complexity: O(rows) for the first call, then O(log rows).
@@ -82,10 +82,10 @@ struct RowLocator: Sendable {
         index = Index()
     }
 
-    /// Notes that rows with these hashes of ids have arrived in a section. O(log rows) for each row.
+    /// Notes that a section has received rows whose ids have these hashes. O(log rows) for each row.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
-        // Building the index again later costs less than inserting so many hints.
+        // The index would exceed its maximum size. The next lookup builds a new one, without hints for removed rows.
         guard made.list.count + hashes.count <= made.most else { return index = Index() }
         var entries = made
         for hash in hashes {

@@ -1,11 +1,11 @@
-/// A section's rows as a list of pieces: runs of rows from before all edits, and rows that edits inserted. The number
-/// of rows is unknown. An edit by index costs O(log edits).
+/// A section's rows as a list of pieces. A piece is a run of rows that existed before all edits, or rows that edits
+/// inserted. The number of rows is unknown. An edit at an index costs O(log edits).
 struct RowPieces {
     struct Piece: RopePiece {
         /// The index of the piece's first row before all edits. `nil` for inserted rows.
         var start: Int?
         var count: Int
-        /// Whether the row was replaced. Only a piece of one row can be replaced.
+        /// Whether an edit replaced the piece's row. Only a piece of one row can be replaced.
         var isReplaced = false
 
         func cut(at offset: Int) -> (Piece, Piece) {
@@ -13,7 +13,8 @@ struct RowPieces {
         }
     }
 
-    /// The length of a list whose end is unknown: more rows than a table can contain.
+    /// The assumed number of rows before all edits, since the real number is unknown: more rows than a table can
+    /// contain.
     static let endless = 1 << 31
 
     private var rope = Rope(Piece(start: 0, count: endless))
@@ -26,6 +27,6 @@ struct RowPieces {
         rope.change(at: index) { if $0.start != nil { $0.isReplaced = true } }
     }
 
-    /// All pieces of the rows, in order.
+    /// Returns all pieces, in the order of the rows after the edits.
     func inOrder() -> [Piece] { rope.inOrder() }
 }

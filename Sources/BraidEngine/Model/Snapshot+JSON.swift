@@ -1,6 +1,6 @@
 extension Snapshot {
     /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes. Stops counting as
-    /// soon as that number is exceeded.
+    /// soon as the number is exceeded.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes
         for section in sections {
@@ -48,7 +48,7 @@ extension Snapshot {
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
     ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and exceeds the size by
-    ///     at most 64 rows.
+    ///     at most 64 rows, a header and a footer.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {
@@ -96,8 +96,8 @@ extension Snapshot {
 }
 
 extension Section {
-    /// Writes the section with its members in the contract's order. `rowCount` counts all rows, and `rows` contains
-    /// those of the range.
+    /// Writes the section's JSON object, with its members in the order of the HTTP API. `rowCount` counts all rows of
+    /// the section, but `rows` contains only the rows in the range.
     func write(to writer: inout JSONWriter, rows range: Range<Int>) {
         writeStart(to: &writer)
         rows.forEach(in: range) { _, row in writer.value(row.json) }
@@ -131,7 +131,7 @@ extension Section {
         writer.endObject()
     }
 
-    /// Returns the number of bytes that `write` needs, or slightly more.
+    /// Returns an estimate of the number of bytes that `write` writes for the same range of rows.
     func encodedSize(rows range: Range<Int>) -> Int {
         var size = 128 + 2 * id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0)
         rows.forEach(in: range) { _, row in size += row.json.count + 1 }
@@ -155,7 +155,7 @@ public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
         self.writer = writer
     }
 
-    /// Returns the next piece as UTF-8 bytes, or `nil` after the last one.
+    /// Returns the next piece of the snapshot's JSON as UTF-8 bytes, or `nil` after the last piece.
     public mutating func next() -> [UInt8]? {
         guard !isDone else { return nil }
         while writer.bytes.count < size, !isDone { writeMore() }

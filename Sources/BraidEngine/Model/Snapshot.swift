@@ -6,14 +6,15 @@ public struct Section: Sendable {
     public var header: JSONText
     /// The footer, of the same form as ``header``. `null` without a footer.
     public var footer: JSONText
-    /// The sections that rows may move to: `"anySection"` or an array of section ids. `nil` if rows may not move.
+    /// The sections that this section's rows may move to: `"anySection"` or an array of section ids. `nil` if the rows
+    /// may not move.
     public var movesTo: JSONText?
     /// Whether the section's rows have ids. `false` if the models are not identifiable.
     public var isDiffable: Bool
     /// The section's displayed rows, in order.
     public var rows: PersistentList<Row> { didSet { idsWereChecked = false } }
-    /// Whether it is known that all rows have ids and that no two ids are equal. If true, a diff does not check the
-    /// section's ids.
+    /// Whether it is known that all rows of the section have ids and that no two of them are equal. If true, a diff
+    /// does not check the section's row ids again.
     var idsWereChecked = false
 
     /// Creates a section from its parts. A ``Binder`` makes the sections of a snapshot; tests and decoders use this
@@ -54,11 +55,14 @@ public struct Snapshot: Sendable {
     /// The value that a client shows instead of rows while the table is empty. `nil` if the table has rows or declares
     /// no such value.
     public var empty: JSONText?
-    /// The time that templates read while they made the rows and titles. Empty if no template read the time.
+    /// The current time that templates read while they made the snapshot's rows and titles. Empty if no template read
+    /// the time.
     var now = ""
-    /// The rows of hidden sections whose rows had to be made to decide that they are hidden.
+    /// The rows of hidden sections, by section id. Only for sections whose rows had to be rendered to decide that the
+    /// section is hidden.
     var offstage: [SectionID: PersistentList<Row>] = [:]
-    /// The keys of the displayed stored rows, for sections that hide some of their rows and whose rows have no ids.
+    /// The keys of the displayed stored rows, by section id. Only for sections that hide some of their rows and whose
+    /// rows have no ids.
     var shownKeys: [SectionID: [Int]] = [:]
 
     /// Creates a snapshot from its parts. ``totalRowCount`` is counted from the sections.

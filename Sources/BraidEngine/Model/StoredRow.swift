@@ -2,18 +2,18 @@
 public struct StoredRow: Sendable {
     /// The row's number in its session: 1, 2, 3, … A row's number never changes, and no later row gets the same number.
     public var key: Int
-    /// The row's position among its section's rows. Ranks ascend with gaps, so that an insert writes one row and not
-    /// all rows after it.
+    /// A number that orders the row among its section's rows. Ranks ascend with gaps, so that an insert writes one row
+    /// and not all rows after it.
     public var rank: Int
-    /// The row's id and model. The bytes of the id and the model are a separate copy, so that no row keeps a whole
-    /// request in memory. Alternatively, the row shares the bytes with the displayed row that shows the model.
+    /// The row's id and model. The row either shares their bytes with the displayed row that shows the model, or has
+    /// its own copy. It never shares the bytes of a request, which would keep the whole request in memory.
     var content: RowContent
 
     /// Creates a stored row.
     ///
     /// - Parameters:
     ///   - key: the row's number in its session.
-    ///   - rank: the row's position among its section's rows.
+    ///   - rank: the number that orders the row among its section's rows.
     ///   - id: the model's identity; `nil` if the model's type is not identifiable.
     ///   - model: the model.
     public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
@@ -25,24 +25,26 @@ public struct StoredRow: Sendable {
     /// The model's identity. `nil` if the model's type is not identifiable. Each call parses the id again.
     public var id: RowID? { content.id }
 
-    /// The model. `null` for a row without a model.
+    /// The row's model. JSON `null` for a row without a model.
     public var model: JSONText { content.model ?? .null }
 }
 
-/// The part of a section that a store keeps in addition to the section's rows.
+/// What a store keeps of a section in addition to its rows: number, id, ordinal, titles and the count for `onPrefetch`.
 public struct StoredSectionSummary: Sendable, Equatable {
     /// The section's number in its session: 1, 2, 3, … No later section gets the same number.
     public var number: Int
     /// The section's id.
     public var id: SectionID
-    /// The section's position in the order of declaration or first appearance. Ordinals ascend, with gaps.
+    /// A number that orders the section among the table's sections, as declared or by first appearance. Ordinals ascend
+    /// with gaps.
     public var ordinal: Int
     /// The header that a command set in place of the description's. `nil` if no command set a header; JSON `null` if a
     /// command set the header to none.
     public var header: JSONText?
-    /// The footer that a command set, of the same form as ``header``.
+    /// The footer that a command set in place of the description's, of the same form as ``header``.
     public var footer: JSONText?
-    /// The number of rows when `onPrefetch` last ran. `nil` if `onPrefetch` has not run since the section was filled.
+    /// The section's number of rows when `onPrefetch` last ran for it. `nil` if `onPrefetch` has not run, or if the
+    /// section has since been filled with fewer rows.
     public var prefetched: Int?
 
     /// Creates a section's summary. The parameters are described at the properties.
@@ -67,28 +69,28 @@ public struct TableChange: Sendable {
     /// The rows whose model is unchanged but whose section or rank changed: the section's number, the row's key, its
     /// new rank.
     public var placedRows: [(section: Int, key: Int, rank: Int)] = []
-    /// The keys of the removed rows.
+    /// The keys of the rows that the command removed.
     public var removedRows: [Int] = []
     /// The summaries of sections that are new or whose summary changed.
     public var writtenSections: [StoredSectionSummary] = []
     /// The numbers of the removed sections. ``removedRows`` contains the rows of the removed sections.
     public var removedSections: [Int] = []
-    /// The new state. `nil` if the state did not change.
+    /// The session's new state. `nil` if the state did not change.
     public var state: JSONText?
-    /// The new manually displayed sections, an array of ids or `null` for none set. `nil` if the displayed sections did
-    /// not change.
+    /// The ids of the sections that are now displayed manually, as a JSON array. JSON `null` if none are set any
+    /// longer. `nil` if the command did not change them.
     public var displayedSections: JSONText?
-    /// The new cells that the session registered, an object from model types to cells. `nil` if the registered cells
-    /// did not change.
+    /// All cells that the session has registered, as a JSON object from model types to names of cells. `nil` if the
+    /// registered cells did not change.
     public var cells: JSONText?
 
     /// Creates an empty change.
     public init() {}
 
-    /// The number of rows to write, place or remove.
+    /// The number of rows that the store has to write, place or remove.
     public var rowCount: Int { writtenRows.count + placedRows.count + removedRows.count }
 
-    /// Whether there is nothing to write.
+    /// Whether the change is empty, so that the store has nothing to write.
     public var isEmpty: Bool {
         rowCount == 0 && writtenSections.isEmpty && removedSections.isEmpty && state == nil && displayedSections == nil
             && cells == nil

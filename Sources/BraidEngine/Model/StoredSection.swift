@@ -1,10 +1,12 @@
 /// One section's stored models, whether or not the section is displayed.
 public struct StoredSection: Sendable {
-    /// The section's facts, apart from its rows.
+    /// What a store keeps of the section apart from its rows: number, id, ordinal, titles and the count for
+    /// `onPrefetch`.
     public internal(set) var facts: StoredSectionSummary
     /// The section's stored rows, ascending by rank.
     public private(set) var rows = PersistentList<StoredRow>()
-    /// The ranks of the rows with ids, found by id. A rank leads to the row's index by binary search.
+    /// An index from the hashes of row ids to the rows' ranks. It contains only rows that have an id. A binary search
+    /// finds the row's index from its rank.
     private var ranks = RankIndex()
 
     /// The section's id.
@@ -41,7 +43,7 @@ public struct StoredSection: Sendable {
         self.ranks = ranks
     }
 
-    /// Returns the index of the row with an id among ``rows``, or `nil` if the section has no such row.
+    /// Returns the index in ``rows`` of the row whose id equals `id`, or `nil` if the section has no such row.
     ///
     /// - Complexity: O(log rows).
     public func index(of id: RowID) -> Int? {
@@ -53,14 +55,14 @@ public struct StoredSection: Sendable {
 
     func contains(_ id: RowID) -> Bool { index(of: id) != nil }
 
-    /// Whether every row has an id. O(1).
+    /// Whether every stored row of the section has an id. O(1).
     var isWhollyIdentified: Bool { ranks.count == rows.count }
 
-    /// Returns the index of the row with a rank. Without such a row, returns the index at which a row with the rank
-    /// belongs.
+    /// Returns the index of the row whose rank is `rank`. If there is no such row, returns the index at which a row
+    /// with that rank would be inserted.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
-    /// Inserts a row at an index in `0...count` and sets its rank.
+    /// Inserts a row into the section at an index in `0...count` and sets the row's rank.
     ///
     /// - Parameter relabel: called with each row that gets a new rank to make room. `relabel` receives the row with its
     ///   old rank.
@@ -82,7 +84,8 @@ public struct StoredSection: Sendable {
         return removed
     }
 
-    /// Replaces rows. The new rows must already have ranks for their positions.
+    /// Replaces ranges of the section's rows by new rows. The new rows must already have ranks that fit their
+    /// positions.
     ///
     /// - Throws: `duplicateRowID` if two rows have the same id. After an error the section is in an invalid state and
     ///   must be discarded.
@@ -114,7 +117,8 @@ public struct StoredSection: Sendable {
         }
     }
 
-    /// Replaces each stored model by the equal model in the displayed row at the same index, to share its bytes.
+    /// Makes each stored row share the bytes of the displayed row at the same index, if that row has the same id and
+    /// model.
     mutating func shareModels(with shown: PersistentList<Row>) {
         rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in
@@ -125,7 +129,7 @@ public struct StoredSection: Sendable {
             })
     }
 
-    /// Replaces a row's id and model. The row's key and rank do not change.
+    /// Replaces the id and model of the row at `index`. The row's key and rank do not change.
     mutating func replace(at index: Int, id: RowID?, model: JSONText) {
         var row = rows[index]
         if !row.content.has(id) {
@@ -137,9 +141,9 @@ public struct StoredSection: Sendable {
     }
 }
 
-// Ranks are a simple form of Dietz and Sleator's order maintenance. The ranks of neighbours start 2^24 apart, and an
-// inserted row gets the middle rank. If a gap is used up, the smallest sparse window of ranks around the gap is spread
-// evenly.
+// Ranks are a simple form of Dietz and Sleator's order maintenance. The ranks of neighbouring rows start 2^24 apart,
+// and an inserted row gets the rank in the middle. If two neighbours' ranks leave no gap, the smallest sparse window of
+// rows around them gets evenly spread ranks.
 extension StoredSection {
     static let rankGap = 1 << 24
 
@@ -157,7 +161,7 @@ extension StoredSection {
         return makeRoom(for: 1, in: index..<index, relabel)
     }
 
-    /// Spreads the ranks around a range, so that `count` rows fit between any two rows of the range.
+    /// Gives the rows in and around a range evenly spread ranks, so that `count` rows fit between any two of them.
     ///
     /// - Parameter relabel: called with each row that gets a new rank. `relabel` receives the row with its old rank.
     /// - Returns: the indices of the rows that got new ranks.
@@ -166,7 +170,8 @@ extension StoredSection {
         while true {
             let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
             let isWhole = window.count == rows.count, gap = max(Self.rankGap, count + 1)
-            // Ranks outside the window do not change. At the ends of the section there is unlimited room.
+            // The ranks of rows outside the window do not change. Before the section's first row and after its last
+            // row, any rank is free.
             let low =
                 window.lowerBound == 0
                 ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank

@@ -1,11 +1,11 @@
-// Replacement of many rows at once.
+// Edits that replace many stored rows of a section by new models at once.
 extension TableEditor {
-    /// A range of a section's rows before a change, and the range of the models that replace them.
+    /// A range of a section's rows before a change, and the range of new models that replace these rows.
     typealias Stretch = (old: Range<Int>, new: Range<Int>)
     typealias Model = (id: RowID?, model: JSONText)
 
-    /// Replaces all of a section's rows by models. A row whose id is also a new model's id keeps its key. Rows with
-    /// equal content are not written again. O(old + new rows).
+    /// Replaces all of a section's rows by models. A row whose id is also a new model's id keeps its key. Rows whose
+    /// model is unchanged are not written to the store again. O(old + new rows).
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)
@@ -23,8 +23,8 @@ extension TableEditor {
         try noteFilled(section, rows: models.count)
     }
 
-    /// Replaces the rows of some stretches by models. A row whose id is also a new model's id keeps its key. Rows with
-    /// equal content are not written again.
+    /// Replaces the rows of some stretches by models. A row whose id is also a new model's id keeps its key. Rows whose
+    /// model is unchanged are not written to the store again.
     ///
     /// - Parameters:
     ///   - stretches: ascending, disjoint stretches.
@@ -95,8 +95,8 @@ extension TableEditor {
         noteRefill(section, TouchedRows.Edits(pieces))
     }
 
-    /// Returns a model's row with the rank of its new position, and whether the model is unchanged. Notes that the
-    /// store has to write the row.
+    /// Returns the stored row for a new model, with the rank of its new position, and whether the row's model is
+    /// unchanged. If the row is new or changes its model or rank, notes that the store has to write it.
     private mutating func arrive(_ new: Model, from source: StoredRow?, rank: Int, in section: Int) -> (
         row: StoredRow, isEqual: Bool
     ) {
@@ -120,23 +120,25 @@ extension TableEditor {
     }
 }
 
-/// The error that ranks leave no room for new rows in some ranges of old rows.
+/// The error that the ranks of neighbouring rows are too close for the new rows in some ranges of old rows.
 private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
 
-/// Matches models to the rows of the stretches that they replace.
+/// Matches new models to the old rows that they replace, within some stretches of a section.
 private struct Arrivals {
-    /// The rows in all stretches, in order.
+    /// The old rows in all stretches, in order.
     private var rows = ContiguousArray<StoredRow>()
-    /// For each model, the position in `rows` of the row that it continues, or `nil` for a new row.
+    /// For each new model, the position in `rows` of the old row whose key it keeps, or `nil` if the model gets a new
+    /// row.
     private var sources: [Int?]
-    /// For each model, the index in the section of its row, if the row keeps its place and rank.
+    /// For each new model, the section's index of the old row that it keeps, if that row also keeps its rank. Otherwise
+    /// `nil`.
     private(set) var staysAt: [Int?]
-    /// The rows that no model continues.
+    /// The old rows whose keys no new model keeps: they are removed.
     private(set) var gone: [StoredRow] = []
 
-    /// Creates the matching. Throws `duplicateRowID` if two models have the same id.
+    /// Matches the new models to the old rows. Throws `duplicateRowID` if two new models have the same id.
     init(_ models: ArraySlice<TableEditor.Model>, at stretches: [TableEditor.Stretch], in section: StoredSection)
         throws(Refusal)
     {
@@ -152,7 +154,7 @@ private struct Arrivals {
         var start = (old: 0, new: 0)
         for stretch in stretches {
             section.rows.forEach(in: stretch.old) { rows.append($1) }
-            // Within a stretch, models without ids continue the rows without ids, in order.
+            // Within a stretch, the n-th model without an id keeps the n-th old row, if that row has no id either.
             var nameless = start.old
             for place in start.new..<start.new + stretch.new.count where models[models.startIndex + place].id == nil {
                 if nameless < rows.count, !rows[nameless].content.hasID { sources[place] = nameless }
@@ -169,7 +171,7 @@ private struct Arrivals {
         for case let source? in sources { isKept[source] = true }
         for (index, row) in rows.enumerated() where !isKept[index] { gone.append(row) }
 
-        // Within a stretch, the rows of a longest ascending subsequence keep their places.
+        // Within a stretch, a longest subsequence of rows whose order did not change keeps its ranks.
         start = (0, 0)
         for stretch in stretches {
             let rowsHere = start.old..<start.old + stretch.old.count
@@ -188,7 +190,7 @@ private struct Arrivals {
 
     func source(of place: Int) -> StoredRow? { sources[place].map { rows[$0] } }
 
-    /// Returns the ranks of all models, in order.
+    /// Returns the rank of each new model's row, in the order of the models.
     func ranks(_ stretches: [TableEditor.Stretch], in section: StoredSection) throws(NoRoom) -> [Int] {
         var ranks: [Int] = [], noRoom = NoRoom()
         ranks.reserveCapacity(sources.count)

@@ -1,6 +1,7 @@
-// Changes to sections, titles and state.
+// Edits of a table's sections, titles, state and registered cells.
 extension TableEditor {
-    /// Creates a section at the end, unless the table contains it already (dynamic sections).
+    /// Adds an empty section with this id at the end of the table, unless the table contains it already. Used for
+    /// dynamic sections, which appear with their models.
     mutating func ensureSection(_ id: SectionID) {
         if table.position(of: id) == nil { insertSection(id, before: nil) }
     }
@@ -13,7 +14,8 @@ extension TableEditor {
         step.displayChanged = true
     }
 
-    /// Returns an id for a section without an id: `s1`, `s2`, … by the section's number, so that no id is used twice.
+    /// Returns an id for a new section that a command adds without an id: `s1`, `s2`, … from the section's number.
+    /// Skips ids that are taken.
     mutating func newSectionID(avoiding taken: Set<SectionID> = []) -> SectionID {
         while true {
             let id = SectionID("s\(table.nextSection)")
@@ -22,7 +24,7 @@ extension TableEditor {
         }
     }
 
-    /// Reorders the sections. `order` must contain the id of each section once.
+    /// Reorders the table's sections. `order` must contain the id of each section once.
     mutating func arrangeSections(_ order: [SectionID]) {
         guard table.sections.map(\.id) != order else { return }
         changedFacts.formUnion(table.arrangeSections(order))
@@ -58,7 +60,7 @@ extension TableEditor {
     ) throws(Refusal) {
         let position = try position(of: id)
         guard table.sections[position].facts[keyPath: which] != title else { return }
-        // Detach the title: a slice would keep the whole request in memory.
+        // Detach the title from the request's bytes: a slice would keep the whole request in memory.
         table.sections[position].facts[keyPath: which] = title?.detached
         changedFacts.insert(id)
         step.sections.insert(id)
@@ -71,13 +73,13 @@ extension TableEditor {
         changedFacts.insert(id)
     }
 
-    /// Notes that a section was filled again with a number of rows. If the section became smaller, `onPrefetch` can run
-    /// for the section again.
+    /// Notes that a section's models were replaced and that it now has `rows` rows. If these are fewer than when
+    /// `onPrefetch` last ran for the section, `onPrefetch` can run for it again.
     mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
         if let prefetched = table[id]?.facts.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }
 
-    /// Sets the manually displayed sections, or `nil` for none.
+    /// Sets which sections are displayed, and in which order. `nil` returns the decision to the description.
     mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids
@@ -105,7 +107,7 @@ extension TableEditor {
         step.cellsChanged = true
     }
 
-    /// The changes that the store has to write.
+    /// The command's changes that the store has to write.
     var change: TableChange {
         var change = TableChange()
         change.writtenRows = written.values.sorted { $0.row.key < $1.row.key }.map { ($0.section, $0.row) }
@@ -120,7 +122,7 @@ extension TableEditor {
 }
 
 extension TableChange {
-    /// Adds the changes that are not changes of rows or sections.
+    /// Adds the changes of the registered cells, the state and the displayed sections between two versions of a table.
     mutating func setRest(from old: TableModel, to new: TableModel) {
         if new.cells != old.cells { cells = new.cells.json }
         if new.state != old.state { state = new.state }
@@ -131,6 +133,6 @@ extension TableChange {
 }
 
 extension JSONText {
-    /// Creates an array of section ids.
+    /// Creates a JSON array of section ids.
     init(ids: [SectionID]) { self.init(.array(ids.map { .string($0.text) })) }
 }

@@ -1,24 +1,24 @@
 /// Edits a copy of a table for one command. The editor records which rows the store has to write and which rows the
-/// diff has to look at. Dropping the editor undoes the command.
+/// diff has to look at. Discarding the editor discards the command's edits.
 ///
-/// The members are internal only for the extensions in the files `TableEditor+….swift`.
+/// Some members are internal instead of private, because the extensions in the files `TableEditor+….swift` use them.
 struct TableEditor {
     var table: TableModel
     /// The table before the command.
     let before: TableModel
-    /// All edits by section, in the index space of stored rows. If all rows of a section are displayed, stored and
-    /// displayed rows have the same indexes.
+    /// All row edits of the command, by section. Their indexes count stored rows. If all rows of a section are
+    /// displayed, stored and displayed rows have the same indexes.
     private(set) var allTouched = TouchedRows()
-    /// The changes since the last call of `takeStep()`.
+    /// The command's changes since the last call of `takeStep()`.
     var step = Step()
 
-    /// Changes since the last snapshot was made.
+    /// The changes that the command has made since the last snapshot.
     struct Step {
         var touched = TouchedRows()
         /// The sections whose rows or facts changed, including hidden ones.
         var sections: Set<SectionID> = []
         var stateChanged = false
-        /// Whether sections were added, removed or reordered, or other sections are to be displayed.
+        /// Whether sections were added, removed or reordered, or whether the choice of displayed sections changed.
         var displayChanged = false
         var cellsChanged = false
 
@@ -28,17 +28,18 @@ struct TableEditor {
     var written: [Int: (section: Int, row: StoredRow)] = [:]
     var placed: [Int: (section: Int, rank: Int)] = [:]
     var removed: Set<Int> = []
-    /// The existing rows that this command has changed in any way, by key, as they were before the command.
+    /// The rows that existed before this command and that it has changed, moved or removed. By key, as they were
+    /// before.
     private var originals: [Int: (section: Int, row: StoredRow)] = [:]
     var changedFacts: Set<SectionID> = []
     /// The ids of `removedSections`.
     var removedSectionIDs: Set<SectionID> = []
     var removedSections: [Int] = []
-    /// The sections whose rows were inserted, removed or changed one by one, by index.
+    /// The sections in which the command inserted, removed or changed individual rows.
     private(set) var editedSections: Set<SectionID> = []
-    /// The sections whose rows were replaced by lists of models.
+    /// The sections in which the command replaced rows by a whole list of models, as opposed to individual rows.
     private(set) var refilledSections: Set<SectionID> = []
-    /// The first key that this command assigned. The store does not know rows with this key or a greater one.
+    /// The first row key that this command can assign. The store contains no rows with this key or a greater one.
     let firstNewKey: Int
 
     init(_ table: TableModel) {
@@ -47,22 +48,22 @@ struct TableEditor {
         firstNewKey = table.nextKey
     }
 
-    /// Returns the changes since the last call and starts a new step.
+    /// Returns the command's changes since the last call of this method, and starts a new step.
     mutating func takeStep() -> Step {
         defer { step = Step() }
         return step
     }
 
-    /// Notes that any row of a displayed section may look different, so that the noted edits are incomplete.
+    /// Notes that any row of a displayed section may look different, also rows without a noted edit.
     mutating func noteWhole(_ section: SectionID) { allTouched.wholeSection(section) }
 
-    /// Notes an edit of one row.
+    /// Notes an edit of one row of a section.
     private mutating func noteRow(_ section: SectionID, _ edit: (inout TouchedRows) -> Void) {
         editedSections.insert(section)
         note(section, edit)
     }
 
-    /// Notes that models have replaced rows.
+    /// Notes that a list of models has replaced rows of a section.
     mutating func noteRefill(_ section: SectionID, _ edits: TouchedRows.Edits) {
         refilledSections.insert(section)
         note(section) { $0.edit(in: section, edits) }
@@ -74,7 +75,8 @@ struct TableEditor {
         step.sections.insert(section)
     }
 
-    /// Keeps a row as it was before the command, if the row has not changed before.
+    /// Keeps a copy of a row as it was before the command, to undo the command. Does nothing for a row that the command
+    /// created or that it has changed before.
     mutating func keepOriginal(_ row: StoredRow, of section: Int) {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
@@ -107,9 +109,10 @@ struct TableEditor {
     }
 }
 
-// Changes to rows. Indices are those of the section's stored rows at the time of the call.
+// Edits of individual rows. An index counts the section's stored rows at the time of the call.
 extension TableEditor {
-    /// Inserts a new model at an index, or at the end if `index` is `nil`. Returns the new row's index.
+    /// Inserts a row for a new model into a section at an index, or at the end if `index` is `nil`. Returns the row's
+    /// index.
     @discardableResult
     mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
         defer { table.nextKey += 1 }

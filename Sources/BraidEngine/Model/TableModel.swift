@@ -8,11 +8,12 @@ public struct TableModel: Sendable {
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
-    /// The sections that a program or a command displays manually, in that order. `nil` if no sections were set.
+    /// The ids of the sections that a program or a command chose to display, in display order. `nil` if none were
+    /// chosen, so that the description decides.
     public internal(set) var displayedSections: [SectionID]?
     /// The session's state, a JSON object.
     public internal(set) var state: JSONText
-    /// The cells that the session itself registered for model types.
+    /// The cells that commands of the session registered for model types, as opposed to the description's cells.
     public internal(set) var cells: RegisteredCells
     /// The key of the next row. Keys are never reused.
     public internal(set) var nextKey = 1
@@ -48,37 +49,38 @@ public struct TableModel: Sendable {
     }
 
     private mutating func notePositions(from start: Int) {
-        // Access by index avoids copying sections.
+        // Iterating over the sections would copy each section. Access by index does not.
         for position in start..<sections.count { positions[sections[position].id] = position }
     }
 
     /// The number of stored rows in all sections. O(sections).
     var rowCount: Int {
-        // Access by index avoids copying sections.
+        // Iterating over the sections would copy each section. Access by index does not.
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 
     /// Returns the index of a section in ``sections``, or `nil` if the table has no such section. O(1).
     public func position(of id: SectionID) -> Int? { positions[id] }
 
-    /// The section with an id, displayed or not. `nil` if the table has no such section.
+    /// The section with the id `id`, displayed or not. `nil` if the table has no such section.
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
 
-    /// Returns the positions of the sections that contain a row with an id, ascending, including hidden sections.
+    /// Returns the positions of the sections that contain a row whose id equals `id`, ascending, including hidden
+    /// sections.
     ///
     /// - Complexity: O(log rows) in a table of many sections, once its `RowLocator` is built.
     func positions(ofSectionsWith id: RowID) -> [Int] {
-        // Access by index avoids copying sections.
+        // Iterating over the sections would copy each section. Access by index does not.
         guard sections.count > Self.fewSections else { return sections.indices.filter { sections[$0].contains(id) } }
         let positions = locator.sections(of: RowHash.hash(id), in: sections).compactMap { position(of: $0) }
         return positions.filter { sections[$0].contains(id) }.sorted()
     }
 
-    /// The number of sections up to which each section is searched. Searching 64 sections takes about 10 µs and needs
-    /// no memory for an index.
+    /// The largest number of sections for which a row id is searched in each section instead of in the `RowLocator`.
+    /// Searching 64 sections takes about 10 µs and needs no memory for an index.
     static let fewSections = 64
 
-    /// Notes that rows with these hashes of ids have arrived in a section, through a change of `sections`.
+    /// Notes that a change of `sections` has added rows to a section. `hashes` contains the hashes of their ids.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         locator.noteArrivals(hashes, in: section)
     }
@@ -87,7 +89,7 @@ public struct TableModel: Sendable {
     /// not change the ordinals of its neighbours.
     private static let ordinalGap = 1 << 16
 
-    /// Inserts a section at a position in `0...count`. O(sections behind it).
+    /// Inserts a section at a position in `0...count`. O(sections after it).
     ///
     /// - Returns: the ids of the sections whose facts changed, the new section first.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
@@ -115,8 +117,8 @@ public struct TableModel: Sendable {
         return raiseOrdinals(from: 1)
     }
 
-    /// Makes the ordinals ascend from a position on, and changes only ordinals that do not ascend. Returns the ids of
-    /// the changed sections.
+    /// Raises each ordinal from a position on that is not greater than the ordinal before it. Returns the ids of the
+    /// changed sections.
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {

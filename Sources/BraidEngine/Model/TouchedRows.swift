@@ -17,28 +17,28 @@ public struct TouchedRows: Sendable {
 
     private var notes: [SectionID: Notes] = [:]
 
-    /// Creates an empty list of notes.
+    /// Creates a list without notes of touched rows.
     public init() {}
 
     /// Whether nothing was noted.
     public var isEmpty: Bool { notes.isEmpty }
 
-    /// Notes that a row was inserted and is now at the index.
+    /// Notes that a row was inserted into a section and is now at `index`.
     public mutating func insert(in section: SectionID, at index: Int) { note(.insert, section, index) }
 
-    /// Notes that the row at the index was removed.
+    /// Notes that the row at `index` was removed from a section.
     public mutating func remove(in section: SectionID, at index: Int) { note(.remove, section, index) }
 
-    /// Notes that the row at the index was changed or replaced.
+    /// Notes that the row at `index` in a section was changed or replaced.
     public mutating func replace(in section: SectionID, at index: Int) { note(.replace, section, index) }
 
     /// Notes that any of the section's rows may have changed.
     public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
-    /// Notes many edits that happened as one step.
+    /// Notes many edits of a section that happened as one step.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
-    /// Appends notes of later edits to the notes of this list.
+    /// Appends the notes of edits that happened after the edits in this list.
     public mutating func append(_ later: TouchedRows) {
         if notes.isEmpty { return notes = later.notes }
         for (section, notes) in later.notes { append(notes, section) }
@@ -72,15 +72,15 @@ public struct TouchedRows: Sendable {
         }
     }
 
-    /// The maximum number of edits per section. Folding more edits takes longer than comparing all rows of most
-    /// sections.
+    /// The maximum number of noted edits per section. With more edits, the whole section counts as changed: comparing
+    /// all rows of most sections is faster than folding the edits.
     private static var most: Int { 1 << 18 }
 
-    /// The notes about one section's rows.
+    /// Which rows of one section were touched.
     public enum Rows: Sendable {
         /// No row of the section was touched.
         case untouched
-        /// Only the rows in the edits were touched.
+        /// Only the rows that the edits name were touched.
         case edits(Edits)
         /// Any of the section's rows may have changed.
         case whole
@@ -111,19 +111,19 @@ public struct TouchedRows: Sendable {
     /// A section's notes, folded into one step from the rows before all notes to the rows after all notes. All indexes
     /// ascend.
     public struct Edits: Sendable {
-        /// The indexes of removed rows, before the step.
+        /// The indexes of removed rows, counted before the step.
         public private(set) var removed: [Int] = []
-        /// The indexes of inserted rows, after the step.
+        /// The indexes of inserted rows, counted after the step.
         public private(set) var inserted: [Int] = []
-        /// The indexes of rows that stayed with other content, after the step.
+        /// The indexes of rows that stayed but whose content changed, counted after the step.
         public private(set) var replaced: [Int] = []
         /// The runs of rows that no edit touched. `old` and `new` are each run's first index before and after the step.
-        /// The last run is endless.
+        /// The last run has no known end.
         private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
 
         var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
 
-        /// The ranges between untouched runs, before and after the step.
+        /// The index ranges of the changed rows between untouched runs: `old` before the step, `new` after it.
         var changes: [(old: Range<Int>, new: Range<Int>)] {
             var changes: [(old: Range<Int>, new: Range<Int>)] = [], old = 0, new = 0
             for run in untouched {
