@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time in the format of HTTP. No formatter is needed, and all answers of a second share one text.
+/// Formats a time as HTTP's `Date` field needs it, without a `DateFormatter`.
 ///
 /// Source: RFC 9110, 5.6.7 (IMF-fixdate).
 enum HTTPDate {

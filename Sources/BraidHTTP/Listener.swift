@@ -33,7 +33,8 @@ struct Listener: Sendable {
     let socket: Int32
     /// The listener's address, with the assigned port.
     let address: HTTPAddress
-    /// The identity of the socket file, so that `close` removes no other file.
+    /// The device and inode of the Unix socket's file, so that `close` removes only the file that this listener
+    /// created.
     private var file: (device: dev_t, inode: ino_t)?
 
     init(_ address: HTTPAddress, backlog: Int, userTimeout: Int) throws(HTTPServerError) {
@@ -84,10 +85,11 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Accepted sockets inherit the listener's options. Answers are written as a whole, so waiting for more
-            // bytes would only delay the answers.
+            // Set on the listener, as accepted sockets inherit its options. The server writes each answer as a whole,
+            // so waiting for more bytes (Nagle's algorithm) would only delay it.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // Missing acknowledgements reveal a peer that has vanished.
+            // The kernel closes a connection whose peer acknowledges no bytes for this time, so a vanished client is
+            // noticed.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
                 return (socket, .tcp(host: host, port: port == 0 ? takenPort(socket) : port))
@@ -130,7 +132,8 @@ struct Listener: Sendable {
         if attempt(bind, socket) { return socket }
         var code = errno
         if code == EADDRINUSE, isSocket(path) {
-            // If no process listens on the socket file, a killed process has left the file behind.
+            // If no process listens on the existing socket file, a killed process has left it behind, and it can be
+            // replaced.
             let probe = cepoll_socket(AF_UNIX)
             let isStale = probe >= 0 && !attempt(connect, probe) && errno == ECONNREFUSED
             if probe >= 0 { Glibc.close(probe) }

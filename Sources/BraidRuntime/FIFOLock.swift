@@ -45,7 +45,7 @@ public final class FIFOLock: Sendable {
         if !isLocked { throw CancellationError() }
     }
 
-    /// Acquires the lock if it is free. Returns whether the lock was free.
+    /// Acquires the lock if it is free, without waiting. Returns whether this call has acquired the lock.
     public func lockIfFree() -> Bool {
         state.withLock { state in
             defer { state.isLocked = true }
@@ -76,7 +76,7 @@ public final class FIFOLock: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Holds the lock while `body` runs.
+    /// Acquires the lock, runs `body` while holding it, and releases it.
     public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await lock()
         defer { unlock() }

@@ -24,7 +24,7 @@ public struct SHA256Digest: Sendable, Equatable {
         }
     }
 
-    /// Creates a digest from its bytes. Returns `nil` if the number of bytes is wrong.
+    /// Creates a digest from the 32 bytes of an existing digest. Returns `nil` if the number of bytes is not 32.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
