@@ -6,10 +6,10 @@ enum Admission: Sendable, Equatable {
     /// Everyone may use the route, even without a token.
     case everyone
     case role(Role)
-    /// Requesters with the highest role that any command of the transaction needs.
+    /// A requester may use the route if it has the highest role that any command of its transaction needs.
     case commands
 
-    /// The lowest role that may use the route. `nil` if no role is needed.
+    /// The lowest role that may use the route at all. `nil` if no role is needed.
     var leastRole: Role? {
         switch self {
         case .everyone: nil

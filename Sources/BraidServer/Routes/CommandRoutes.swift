@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Returns the routes of all commands. The engine declares the commands (`CommandKind`).
+/// Returns the routes of all commands, one for each `CommandKind` of the engine that has an HTTP method.
 func commandRoutes(_ sessions: Sessions) -> [Route] {
     CommandKind.all.compactMap { kind in
         guard let method = kind.method else { return nil }
@@ -50,7 +50,7 @@ extension Command {
     }
 }
 
-/// The requested form of a command's answer: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
+/// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
 struct CommandForm: Sendable {
     var dryRun: Bool
     var isSequential: Bool
@@ -64,7 +64,7 @@ struct CommandForm: Sendable {
         case let form?: throw ProblemError(.badRequest, "`form` is \"stages\" or \"sequential\", not \"\(form)\".")
         }
         for preference in (context.head.headers["prefer"] ?? "").split(separator: ",") {
-            // A preference can have parameters after a semicolon.
+            // A preference in the `Prefer` field can have parameters after a semicolon.
             let name = preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
             if name.hasPrefix("return=") { self.preference = self.preference ?? String(name.dropFirst(7)) }
         }
@@ -72,12 +72,13 @@ struct CommandForm: Sendable {
 
     var asksForSnapshot: Bool { preference == "representation" }
 
-    /// The response with a snapshot, but without the snapshot itself and without its headers.
+    /// The status and the first header field of an answer to `Prefer: return=representation`. The caller adds the
+    /// snapshot and its header fields.
     var snapshotHead: HTTPResponse {
         HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")])
     }
 
-    /// Returns the response to a command.
+    /// Returns the response to an executed command, in the form that the client wants.
     ///
     /// - Parameter notifies: whether the body contains `notification`, as answers of the data source do.
     func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {

@@ -10,8 +10,8 @@ func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
         text.write(sessions.metrics.commands)
         text.write(sessions.statistics, behind: sessions.metrics.streamsBehind.value)
         text.write(sharing: sessions.metrics)
-        // If the store fails, /readyz reports the failure. Without the store's size, operators need the other metrics
-        // all the more.
+        // If the store's size cannot be read, leave it out: operators then need the other metrics all the more, and
+        // /readyz reports the failure.
         text.write(sessions.store.statistics, size: try? await sessions.store.size())
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
         text.write(ProcessStatistics(), start: metrics.start)
