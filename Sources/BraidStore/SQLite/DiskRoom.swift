@@ -1,10 +1,10 @@
 import Glibc
 
-/// The writer's knowledge of whether the disk has room.
+/// What the SQLite writer knows about free room on the disk.
 ///
-/// When the disk is full, the reserve file is deleted, and only writes that make room are performed. All writes are
-/// performed again when the reserve can be made again, or when deletes have left enough unused pages in the database.
-/// Without a reserve, every write finds out for itself whether the disk has room.
+/// When the disk is full, the writer deletes the reserve file, and then performs only requests that make room, such as
+/// deletes. It performs all requests again when the reserve file can be written again, or when deletes have left enough
+/// unused pages in the database. Without a reserve file, every write tries, and fails if the disk is full.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -35,12 +35,13 @@ struct DiskRoom {
         nextTry = .now + .seconds(1)
     }
 
-    /// Lets the next write look for room at once, because something was deleted.
+    /// Lets the next call of `isShort` try to make the reserve file at once, because something was deleted.
     mutating func retry() { nextTry = .now }
 }
 
 extension DiskRoom {
-    /// Returns whether a log of `pages` pages should be copied into the database. A log of `limit` pages always should.
+    /// Returns whether the writer should copy its write-ahead log of `pages` pages into the database now. From `limit`
+    /// pages on, it always should.
     ///
     /// While the log is copied, the database can grow by the size of the log. If the disk has little room, the log is
     /// therefore limited to half of the reserve. A log of this size can be copied even when the disk is full.
