@@ -44,8 +44,10 @@ final class PostgresWriter: @unchecked Sendable {
     /// Queues statements, which the writer runs with its next group of requests. Returns after the commit, even if the
     /// task is cancelled before the commit.
     ///
-    /// - Parameters: - cost: the estimated cost of the request, in rows. - value: converts the statements' result rows
-    ///   into the method's result. Throws the refusal if the statements wrote nothing.
+    /// - Parameters:
+    ///   - cost: the estimated cost of the request, in rows.
+    ///   - value: converts the statements' result rows into the method's result. Throws the refusal if the statements
+    ///     wrote nothing.
     func write<Value: Sendable>(
         _ statements: [PostgresStatement], cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([Rows]) throws -> Value

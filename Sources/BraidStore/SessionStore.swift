@@ -58,8 +58,9 @@ public protocol SessionStore: Sendable {
     func commit(_ commit: SessionCommit) async throws
     /// Returns the records of a session's journal after a revision, by ascending revision.
     ///
-    /// - Parameters: - limit: the largest number of records. - bytes: the size at which to stop. The record that brings
-    ///   the total size to `bytes` is the last record.
+    /// - Parameters:
+    ///   - limit: the largest number of records.
+    ///   - bytes: the size at which to stop. The record that brings the total size to `bytes` is the last record.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
     /// Returns a session as it was just before the first record in its journal.

@@ -34,8 +34,10 @@ package struct CommandRequest: Sendable {
         let answer: @Sendable (Session, Session.Answer) -> JSONText
         let refusal: @Sendable (any Error) -> JSONText?
 
-        /// - Parameters: - answer: encodes the answer to an executed command. - refusal: encodes the answer to an error
-        ///   that the client caused. The closure returns `nil` if the store should keep no answer.
+        /// - Parameters:
+        ///   - answer: encodes the answer to an executed command.
+        ///   - refusal: encodes the answer to an error that the client caused. The closure returns `nil` if the store
+        ///     should keep no answer.
         package init(
             answer: @escaping @Sendable (Session, Session.Answer) -> JSONText,
             refusal: @escaping @Sendable (any Error) -> JSONText?

@@ -56,10 +56,12 @@ extension Sessions {
     /// Performs a request unless it was performed before. If the store contains an answer under the request's
     /// idempotency key, returns that answer instead.
     ///
-    /// - Parameters: - session: the number of the session that the request is for, or 0 if the request opens a session.
+    /// - Parameters:
+    ///   - session: the number of the session that the request is for, or 0 if the request opens a session.
     ///   - refusal: encodes the answer to an error that the client caused. The closure returns `nil` if the store
-    ///   should keep no answer. - body: performs the request. The closure must store the result of `keep` in the same
-    ///   transaction as its changes. A closure that stores no changes stores the result of `keep` alone.
+    ///     should keep no answer.
+    ///   - body: performs the request. The closure must store the result of `keep` in the same transaction as its
+    ///     changes. A closure that stores no changes stores the result of `keep` alone.
     package func once<Value>(
         _ key: IdempotencyKey, session: Int, refusal: (any Error) -> JSONText?,
         _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value

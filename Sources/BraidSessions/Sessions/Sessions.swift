@@ -177,8 +177,9 @@ package final class Sessions: Sendable {
 
     /// Opens a new session and stores it.
     ///
-    /// - Parameters: - text: the request's body, which the store keeps for `reset` and `replay`. - keep: makes the
-    ///   answer that is stored with the session, for a retry.
+    /// - Parameters:
+    ///   - text: the request's body, which the store keeps for `reset` and `replay`.
+    ///   - keep: makes the answer that is stored with the session, for a retry.
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {

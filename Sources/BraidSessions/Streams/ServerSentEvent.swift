@@ -6,8 +6,10 @@ import BraidRuntime
 enum ServerSentEvent {
     /// Appends an event to `bytes`, encoded for a `text/event-stream`.
     ///
-    /// - Parameters: - id: the event's ID. Without an ID, the reader's last event ID does not change. - data: the
-    ///   event's data, as one line. Compact JSON qualifies, as it contains line breaks only in escaped form.
+    /// - Parameters:
+    ///   - id: the event's ID. Without an ID, the reader's last event ID does not change.
+    ///   - data: the event's data, as one line. Compact JSON qualifies, as it contains line breaks only in escaped
+    ///     form.
     static func append(_ event: StaticString, id: String?, data: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         var fields = "\(id.map { "id: \($0)\n" } ?? "")event: \(event)\ndata: "
         fields.withUTF8 { bytes.append(contentsOf: $0) }

@@ -31,9 +31,11 @@ final class SQLiteConnection {
     /// SQLite reads the file only when the first statement runs. So the initializer does not find out whether the file
     /// is a database.
     ///
-    /// - Parameters: - path: the file. SQLite reads a path that begins with `file:` as a URI. - busyTimeout: the number
-    ///   of milliseconds that a statement waits for another connection's lock before it fails with `SQLITE_BUSY`. -
-    ///   cachedStatements: the number of statements that are kept prepared.
+    /// - Parameters:
+    ///   - path: the file. SQLite reads a path that begins with `file:` as a URI.
+    ///   - busyTimeout: the number of milliseconds that a statement waits for another connection's lock before it fails
+    ///     with `SQLITE_BUSY`.
+    ///   - cachedStatements: the number of statements that are kept prepared.
     /// - Throws: `SQLITE_CANTOPEN` if the file cannot be opened.
     init(path: String, mode: Mode, busyTimeout: CInt = 0, cachedStatements: Int = 128) throws(SQLiteError) {
         let flags =
@@ -305,9 +307,10 @@ extension SQLiteConnection {
 extension SQLiteConnection {
     /// Calls `handler` now and then while `body` runs statements of this connection.
     ///
-    /// - Parameters: - instructions: the approximate number of instructions of SQLite's virtual machine between two
-    ///   calls. - handler: returns `false` to end the statement with `SQLITE_INTERRUPT`. The handler must not use the
-    ///   connection.
+    /// - Parameters:
+    ///   - instructions: the approximate number of instructions of SQLite's virtual machine between two calls.
+    ///   - handler: returns `false` to end the statement with `SQLITE_INTERRUPT`. The handler must not use the
+    ///     connection.
     @discardableResult
     func withProgress<Value>(
         every instructions: CInt, _ handler: @escaping () -> Bool, _ body: () throws -> Value

@@ -20,8 +20,10 @@ final class SQLiteReaderPool: @unchecked Sendable {
     private let limit: Int
     private let connect: @Sendable () throws -> SQLiteSharedConnection
 
-    /// - Parameters: - count: the most connections that the pool opens, at least 1. The pool opens a connection when
-    ///   all others are busy. - connect: opens a connection. The pool closes the connection.
+    /// - Parameters:
+    ///   - count: the most connections that the pool opens, at least 1. The pool opens a connection when all others are
+    ///     busy.
+    ///   - connect: opens a connection. The pool closes the connection.
     init(count: Int, connect: @escaping @Sendable () throws -> SQLiteSharedConnection) {
         limit = max(1, count)
         self.connect = connect
