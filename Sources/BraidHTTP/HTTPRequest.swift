@@ -98,7 +98,7 @@ public enum HTTPBodyDisposition: Sendable {
     public static let smallBody = 16 * 1024
 }
 
-/// The application behind an HTTP server.
+/// The application that an HTTP server calls to answer requests.
 public protocol HTTPHandler: Sendable {
     /// Decides how to handle a request's body. Called on a loop's thread after the head has arrived, so this method
     /// must not block.

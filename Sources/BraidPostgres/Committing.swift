@@ -11,7 +11,8 @@ import BraidStore
 
 extension SessionCommit {
     /// Returns the SQL statement that stores a commit. Its row says whether the session was at the expected revision
-    /// (the fence), whether the session exists, and whether the client's idempotency key already has an answer.
+    /// (the fence) and whether the session exists. The row also says whether the client's idempotency key already has
+    /// an answer.
     ///
     /// The statement of a commit never waits. If another server has locked the session's row or holds the session's
     /// lock, the commit is refused, because the session's revision is about to change.

@@ -5,8 +5,8 @@ import BraidStore
 extension NewSession {
     /// Returns the SQL statement that stores a new session. The statement's row contains the session's number.
     ///
-    /// If the session's number is null, the row says whether the id is taken, whether the description exists, and
-    /// whether the client's idempotency key already has an answer.
+    /// If the session's number is null, the row says why: the id is taken, the description does not exist, or the
+    /// client's idempotency key already has an answer.
     ///
     /// - Parameter restoringVersion: whether to restore the version of the table description that the session needs. It
     ///   may have been deleted because a newer version exists and no session used it. Restoring locks all descriptions,
@@ -58,8 +58,8 @@ extension NewSession {
 }
 
 enum Ending {
-    /// Returns the SQL statements that delete a session. The first one waits until a commit of the session that is in
-    /// progress has ended, so that the second one sees everything that this commit wrote.
+    /// Returns the SQL statements that delete a session. The first one waits for a commit of the session that is in
+    /// progress. So the second one sees everything that this commit wrote.
     static func statements(of id: String, as facts: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }

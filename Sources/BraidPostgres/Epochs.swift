@@ -28,7 +28,7 @@ extension PostgresConnection {
         if found.bool(1), found.bool(2) || !losesCommits { return found.text(0) }
 
         // The lock on the row of `epoch_suffix` lets one server at a time begin epochs. `synchronous_commit = on`
-        // flushes the new suffix to disk, because later commits may not wait for the disk.
+        // flushes the new suffix to disk, because with `synchronous = normal` later commits do not wait for the disk.
         let locked = try all([
             "BEGIN", "SELECT set_config('synchronous_commit', 'on', true)",
             "SELECT suffix, place <> '' AND NOT (\(raw: Self.isWhole)), loses_commits FROM epoch_suffix FOR UPDATE",

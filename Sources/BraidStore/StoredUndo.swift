@@ -138,7 +138,7 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// Returns the earliest of the passed states at which clients saw the stored table. Returns `start` if there is
+    /// Returns the earliest of the restored states at which clients saw the stored table. Returns `start` if there is
     /// none.
     ///
     /// The result's `totalRowCount` is that of `start`.

@@ -38,7 +38,7 @@ struct Fixtures {
             do {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
             } catch StoreError.sessionExists {
-                // Another server on the database has loaded the same fixture at the same time.
+                // Ignore this error: another server on the same database has just loaded the same fixture.
             } catch {
                 faults += JSONFile(path).faults(of: error)
             }

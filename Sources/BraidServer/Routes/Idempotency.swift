@@ -26,8 +26,8 @@ extension IdempotencyKey {
 }
 
 extension Route {
-    /// Throws `badRequest` if the request has an idempotency key and its route ignores keys. The client would otherwise
-    /// believe that the request is safe to repeat.
+    /// Throws `badRequest` if the request has an idempotency key and its route does not support keys. Without this
+    /// error, the client would believe that the request is safe to repeat.
     func checkKey(_ head: HTTPRequestHead) throws {
         guard !takesKey, head.headers["idempotency-key"] != nil else { return }
         throw ProblemError(

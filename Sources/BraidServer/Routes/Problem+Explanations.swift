@@ -3,7 +3,7 @@ import BraidEngine
 /// The explanation of one problem type: what `GET /problems/{name}` answers in addition to the problem's title and
 /// status.
 struct ProblemExplanation: Sendable {
-    /// The meaning of the problem, in one sentence.
+    /// What the problem type means, in one sentence.
     var summary: String
     /// In which situation the server answers with the problem.
     var cause: String

@@ -121,7 +121,7 @@ package final class SessionTokens: Sendable {
     }
 
     /// Ends the streams and long polls of revoked tokens. This method looks up every token with a stream or long poll
-    /// in the store, because this server may have missed another server's notice of a revocation.
+    /// in the store. This server may have missed another server's notice of a revocation.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)

@@ -1,7 +1,7 @@
 import BraidEngine
 
-/// The parsed body of a request to open a session: a table, or the rows and sections of a DataSourceController
-/// initializer.
+/// The parsed body of a request to open a session: a table description, or the rows and sections of a
+/// DataSourceController initializer.
 package struct SessionOpening: Sendable {
     /// Where a session's table description comes from: a registered description by its name, or the request itself.
     package enum Table: Sendable {

@@ -273,8 +273,8 @@ extension ChangeFeed {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // `Task.isCancelled` shows a cancellation that has already happened. A later cancellation finds the
-                    // continuation in `waiting`.
+                    // If the task was cancelled before this line, `Task.isCancelled` says so. If it is cancelled later,
+                    // the cancellation handler finds the continuation in `waiting`.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil

@@ -18,7 +18,7 @@ struct DiskRoom {
     /// Returns whether the disk is short of room. Tries, once a second at most, to make the reserve again.
     ///
     /// `unused` returns the number of unused bytes in the database. If it is twice the size of the reserve, there is
-    /// room enough. The log has the room in which the reserve was.
+    /// room enough. For the write-ahead log, there is the room that the deleted reserve file has freed.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {

@@ -54,7 +54,7 @@ final class ProcessLock: Sendable {
     }
 
     /// Releases the locks before closing the files. A program that this process is just starting has a copy of every
-    /// descriptor for a moment, and through it would keep locks that are only closed.
+    /// descriptor for a moment. Without the release, the copies would keep the locks.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)

@@ -68,7 +68,7 @@ struct SQLiteError: Error, Hashable, Sendable {
             systemError: sqlite3_system_errno(connection))
     }
 
-    /// The error of a call on a connection that is closed.
+    /// The error of an SQLite call on a connection that is closed.
     static let closed = SQLiteError(code: .misuse, message: "the connection is closed")
 }
 

@@ -9,7 +9,7 @@ import ArgumentParser
 /// - Empty variables are ignored. Unknown variables are ignored too, as other programs may use the prefix `BRAID_`.
 struct EnvironmentOptions {
     struct Option: Equatable {
-        /// The option's name without its dashes.
+        /// The command-line option's name without its leading dashes, as in `journal-limit`.
         let name: String
         let isFlag: Bool
         let isRepeating: Bool
