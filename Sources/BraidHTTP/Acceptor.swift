@@ -7,7 +7,7 @@ import Synchronization
 public struct HTTPConnections: Sendable {
     /// The number of open connections.
     public var open: Int
-    /// The most connections that may be open.
+    /// The most connections that the server allows to be open at once.
     public var maximum: Int
     /// The number of connections accepted since the server's start.
     public var accepted: Int

@@ -99,7 +99,7 @@ final class EventLoop: @unchecked Sendable {
         guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
     }
 
-    /// Sends the loop a message. Any thread can call this method. The loop is woken once for all messages until it
+    /// Sends the loop a message. Any thread can call this method. Several messages wake the loop only once, until it
     /// reads them.
     func post(_ mail: Mail) {
         if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }

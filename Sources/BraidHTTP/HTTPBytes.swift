@@ -11,7 +11,7 @@ extension UInt8 {
     /// above 127.
     public var isVisible: Bool { self > 0x20 && self < 0x7F }
 
-    /// The byte in lower case, if it is an ASCII letter.
+    /// The byte in lower case if it is an ASCII letter. Otherwise the byte itself.
     public var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
     /// Whether the byte is a tchar: part of a token, such as a method or a field name (RFC 9110, 5.6.2).

@@ -10,7 +10,7 @@ public struct HTTPRequestHead: Sendable {
     }
 
     public var method: String
-    /// The request's target as the client sent it.
+    /// The request's target as the client sent it, for example `/v1/tables?pretty`.
     public var target: String
     /// The path's segments, each percent-decoded once. An encoded slash, `%2F`, does not end a segment. "/v1/x/" ends
     /// with an empty segment, "/" is one empty segment, and `*` has none.
@@ -34,7 +34,7 @@ public struct HTTPRequestHead: Sendable {
     public var host: String? { authority ?? headers["host"] }
 }
 
-/// A request with its whole body.
+/// An HTTP request whose whole body the server has received.
 public struct HTTPRequest: Sendable {
     public var head: HTTPRequestHead
     public var body: [UInt8]

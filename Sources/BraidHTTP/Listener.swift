@@ -105,7 +105,8 @@ struct Listener: Sendable {
         return withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
                 var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-                // The port has the same offset in sockaddr_in and sockaddr_in6.
+                // Read the port of an IPv6 address through sockaddr_in as well: in sockaddr_in6, it has the same
+                // offset.
                 address.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
                 return Int(UInt16(bigEndian: address.pointee.sin_port))
             }

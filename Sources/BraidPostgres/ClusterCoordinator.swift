@@ -53,8 +53,8 @@ final class ClusterCoordinator: Sendable {
         var pause = 1_000
         while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
             guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
-            // Random jitter, so that no waiting server always loses. The jitter grows with the time spent waiting,
-            // because many sessions may wait.
+            // Wait for the session's lock with random jitter, so that no waiting server always loses. The jitter grows
+            // with the time spent waiting, because many sessions may wait.
             try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
             pause = min(2 * pause, 8_000)
         }
@@ -182,8 +182,8 @@ final class ClusterCoordinator: Sendable {
 // The notices of one server to the others, as PostgreSQL notifications: a payload is the sender's name, followed by one
 // word for each notice.
 extension StoreNotice {
-    /// The SQL expression of the channel's name. The name contains the OID of the table `braid_server`, because tables
-    /// in another schema of the same database belong to other servers.
+    /// The SQL expression for the name of the channel of notifications. The name contains the OID of the table
+    /// `braid_server`, because tables in another schema of the same database belong to other servers.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }

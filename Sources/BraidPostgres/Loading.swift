@@ -81,7 +81,7 @@ extension PostgresConnection {
     }
 
     func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
-        // A session's ID is not empty, so every id is greater than "".
+        // Without `after`, start after the empty string: session IDs are not empty, so every ID is greater.
         try query(
             "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))"
         )

@@ -53,7 +53,7 @@ public final class FIFOLock: Sendable {
         }
     }
 
-    /// Whether tasks wait for the lock.
+    /// Whether at least one task waits for the lock.
     public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
     /// Releases the lock, or passes it to the next waiting task.

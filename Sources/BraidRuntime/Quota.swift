@@ -17,7 +17,7 @@ public final class Quota: Sendable {
         }
     }
 
-    /// The reason why a quota refused a lease.
+    /// The reason why a quota refused to lease an amount.
     public enum Refusal: Error, Sendable {
         /// The quota is used up.
         case quota

@@ -49,7 +49,7 @@ package final class CommandCounters: Sendable {
         counters[kind][outcome].add()
     }
 
-    /// Counts a command that threw `error`.
+    /// Counts a command whose execution threw `error`, as refused or as failed.
     func count(_ command: Command, thrown error: any Error) {
         if error is StaleSession { return }  // The caller executes the command again, and counts the last outcome.
         count(command, SessionError.isRefusal(error) ? .refused : .failed)

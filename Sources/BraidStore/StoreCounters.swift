@@ -16,7 +16,7 @@ public struct StoreStatistics: Sendable, Equatable {
 public struct StoreSize: Sendable, Equatable {
     /// The number of sessions.
     public var sessions: Int
-    /// The size of the database, in bytes.
+    /// The size of the whole database, in bytes.
     public var bytes: Int
     /// The size of SQLite's write-ahead log, in bytes. The log contains the pages that are not yet copied into the
     /// database.

@@ -31,7 +31,7 @@ public protocol StoreSharing: Sendable {
 public struct StoredRevision: Sendable, Equatable {
     /// The revision's number.
     public var number: Int
-    /// The time of the revision, in milliseconds since 1970.
+    /// The time at which the revision was committed, in milliseconds since 1970.
     public var time: Int
 
     public init(number: Int, time: Int) {

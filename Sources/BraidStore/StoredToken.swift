@@ -3,7 +3,7 @@
 public struct NewToken: Sendable, Equatable {
     /// The token's id, which is not secret and is unique among all tokens.
     public var id: String
-    /// The name of the role that the token grants.
+    /// The name of the role that the token grants: `participant` or `viewer`.
     public var role: String
     /// The time of creation.
     public var created: Int

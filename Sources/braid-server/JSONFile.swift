@@ -15,7 +15,7 @@ struct JSONFile {
         try read(depthLimit: depthLimit) { json, _ in try make(json) }
     }
 
-    /// Returns the warnings that `find` reports for the file's JSON, in the form of faults.
+    /// Returns the warnings that `find` reports for the file's JSON, each with its line and column.
     func warnings(_ find: (JSONText) throws -> [Refusal.Fault]) throws(FaultyFile) -> [String] {
         try read { json, bytes in lines(try find(json), in: bytes, marked: "warning: ") }
     }

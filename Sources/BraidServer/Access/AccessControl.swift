@@ -19,7 +19,7 @@ struct AccessControl: Sendable {
     /// What the server knows about the sender of a request without waiting for the store.
     enum Claim: Sendable {
         case known(Requester)
-        /// The request's token is not cached, so the store must be read.
+        /// The server must read the request's token from the store, because the token is not cached.
         case unknown(PresentedToken)
     }
 

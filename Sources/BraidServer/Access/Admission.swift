@@ -14,7 +14,7 @@ enum Admission: Sendable, Equatable {
         switch self {
         case .everyone: nil
         case .role(let role): role
-        // A viewer may send no command, so the server does not read a viewer's transaction.
+        // A viewer may send no command, so the server refuses a viewer without looking into the transaction.
         case .commands: .participant
         }
     }

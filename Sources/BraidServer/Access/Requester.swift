@@ -10,7 +10,7 @@ struct Requester: Sendable {
 
     static let controller = Requester(role: .controller)
 
-    /// Throws `role` if the requester's role is lower than the given one.
+    /// Throws the error `role` if the requester's role is lower than the given role.
     func require(_ role: Role) throws {
         guard self.role < role else { return }
         throw ProblemError(

@@ -4,7 +4,7 @@ import CAssets
 
 /// A file that is compiled into the server's binary and that every client may read without a token.
 struct Asset: Sendable {
-    /// The path at which the file is served.
+    /// The URL path at which the server serves the file.
     let path: String
     /// The file's media type, without parameters.
     let mediaType: String

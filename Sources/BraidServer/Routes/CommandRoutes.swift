@@ -19,7 +19,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
 }
 
 extension RequestContext {
-    /// Returns the command in the request's body. Throws `role` if the requester may not send this command.
+    /// Returns the command in the request's body. Throws the error `role` if the requester may not send this command.
     fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
         guard kind.name != "reset" else {
             if !request.body.isEmpty, try json() != .emptyObject {
@@ -35,7 +35,8 @@ extension RequestContext {
 }
 
 extension Command {
-    /// Returns the journal's text of a command: `{resource: body}`, with `"partial": true` for a partial command.
+    /// Returns the text with which the journal records a command: `{resource: body}`, with `"partial": true` for a
+    /// partial command.
     static func journalText(resource: String, body: JSONText, partial: Bool) -> JSONText {
         var writer = JSONWriter(capacity: body.count + 32)
         writer.beginObject()

@@ -58,7 +58,7 @@ struct RequestContext: Sendable {
 /// A route of the HTTP API: a method and a path pattern, with the function that handles matching requests.
 final class Route: Sendable {
     let method: String
-    /// The method and the path pattern of the route: `GET /v1/tables`.
+    /// The method and the path pattern of the route, as in `GET /v1/tables`.
     let name: String
     /// Who may use the route.
     let admission: Admission

@@ -136,7 +136,7 @@ package struct JournalFile {
     }
 }
 
-/// A sentence that says what is wrong with a journal file.
+/// An error in a journal file, with a sentence that says what is wrong.
 package struct JournalFault: Error, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }

@@ -85,7 +85,7 @@ extension SQLiteConnection {
 
     func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
         var sessions: [SessionSummary] = []
-        // Session ids are not empty, so every id comes after "".
+        // Without `after`, start after the empty string: session ids are not empty, so every id is greater.
         try query(
             "SELECT \(SessionSummary.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "",
             max(0, limit)

@@ -127,7 +127,7 @@ struct Opening {
         }
     }
 
-    /// Applies the settings of the connection that writes, such as when a commit counts as done, and reads them back.
+    /// Applies the SQLite settings of the connection that writes, such as `synchronous`, and reads them back.
     private func configureWriter(_ db: SQLiteConnection) throws {
         let synchronous = options.synchronous == .full ? 2 : 1
         try db.execute("PRAGMA synchronous = \(synchronous)")
@@ -140,7 +140,7 @@ struct Opening {
         // room, but these zeros would make the log grow. With FAST, only deleted data on pages that stay in use is
         // overwritten, at no cost.
         try db.execute("PRAGMA secure_delete = FAST")
-        // After a large write, SQLite cuts the log file down to this size.
+        // If a large write makes the log file larger, SQLite later cuts it down to this size.
         try db.execute("PRAGMA journal_size_limit = 67108864")
         guard try db.pragma("synchronous") == synchronous, try db.pragma("mmap_size") == 0,
             try db.first("PRAGMA journal_mode", value: { $0.text(0) }) == "wal"

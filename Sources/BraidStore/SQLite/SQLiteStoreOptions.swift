@@ -5,8 +5,8 @@ import Glibc
 public struct SQLiteStoreOptions: Sendable {
     /// When the store reports a commit as done: after the disk flush, or before it.
     public enum Synchronous: Sendable {
-        /// A commit counts as done when it is on disk, and survives a power loss. The disk is flushed once for each
-        /// group of commits.
+        /// A commit counts as done only when it is on disk, so it survives a power loss. The disk is flushed once for
+        /// each group of commits.
         case full
         /// A commit counts as done when it is written to the operating system's cache. It survives a crash of the
         /// server process, but perhaps not a power loss.

@@ -24,7 +24,7 @@ extension SQLiteConnection {
         return try run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Removes the versions of a table description that are not the latest and that no session was opened with.
+    /// Removes those versions of a table description that are neither the latest version nor used by a stored session.
     func dropUnusedVersions(of table: String) throws {
         try run(
             """

@@ -4,7 +4,7 @@ import BraidRuntime
 import BraidServer
 import Glibc
 
-/// The options that decide who may use the server.
+/// The command-line options of `serve` that decide who may use the server.
 struct AccessOptions: ParsableArguments {
     @Option(help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)")
     var tokenFile: String?
