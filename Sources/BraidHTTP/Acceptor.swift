@@ -9,7 +9,7 @@ public struct HTTPConnections: Sendable {
     public var open: Int
     /// The most connections that the server allows to be open at once.
     public var maximum: Int
-    /// The number of connections accepted since the server's start.
+    /// The number of client connections that the server has accepted since its start.
     public var accepted: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int

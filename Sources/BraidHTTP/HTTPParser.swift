@@ -14,7 +14,7 @@ public struct HTTPParser {
     public struct Limits: Sendable {
         /// The most bytes of a request's head: the request line and the header fields, line ends included.
         public var headBytes: Int
-        /// The most header fields of one request.
+        /// The most header fields that one request may have.
         public var fields: Int
         public var targetBytes: Int
         public var trailerBytes: Int

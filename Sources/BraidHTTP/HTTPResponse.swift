@@ -26,7 +26,7 @@ public enum HTTPBody: Sendable {
     /// A body of unknown length: the server sends the stream's bytes as they are produced.
     case stream(ByteStream)
 
-    /// The body's size in bytes. `nil` for a stream.
+    /// The size of the response's body in bytes. `nil` for a stream, whose size is unknown.
     public var count: Int? {
         switch self {
         case .none: 0
@@ -38,7 +38,7 @@ public enum HTTPBody: Sendable {
 
 /// What the application returns for a request: a response that is ready, or a task that produces the response.
 public enum HTTPReply: Sendable {
-    /// The loop's thread writes the given response at once.
+    /// The response is ready: the event loop's thread sends it at once, without a task.
     case ready(HTTPResponse)
     /// A task produces the response on an executor.
     ///

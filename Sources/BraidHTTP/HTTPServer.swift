@@ -55,7 +55,7 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The settings of an HTTP server.
+    /// The settings of an HTTP server, which do not change while it runs.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
         public var limits: Limits
@@ -96,7 +96,8 @@ public final class HTTPServer: Sendable {
         self.handler = handler
     }
 
-    /// The address of the server's listener, with the assigned port. `nil` while the server does not run.
+    /// The address at which the server listens. If the configured port was 0, with the port that the system assigned.
+    /// `nil` while the server does not run.
     public var address: HTTPAddress? { running.withLock { $0?.address } }
 
     /// The statistics of the server's connections. `nil` while the server does not run.

@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// The address at which a server listens.
+/// The address at which a server listens: a TCP port or a Unix socket.
 public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     /// A host name or an IPv4 or IPv6 address. With port 0 the system assigns a free port.
     case tcp(host: String, port: Int)
@@ -31,7 +31,7 @@ public struct HTTPServerError: Error, CustomStringConvertible {
 /// A listening socket.
 struct Listener: Sendable {
     let socket: Int32
-    /// The listener's address, with the assigned port.
+    /// The address at which the listener listens. If the configured port was 0, with the port that the system assigned.
     let address: HTTPAddress
     /// The device and inode of the Unix socket's file, so that `close` removes only the file that this listener
     /// created.

@@ -15,7 +15,7 @@ public struct PostgresStoreOptions: Sendable {
         case normal
     }
 
-    /// When a commit is acknowledged to the client.
+    /// When the server acknowledges a commit to the client: after PostgreSQL's disk flush, or before it.
     public var synchronous: Synchronous
     /// The number of revisions that each session's journal keeps. The journal may temporarily keep up to a 64th more.
     public var journalLimit: Int

@@ -5,7 +5,7 @@ import Synchronization
 /// The producer can be any thread or task. The arrays of bytes are queued without copying, so thousands of streams can
 /// share one event's bytes. An idle stream holds no buffer.
 public final class ByteStream: Sendable {
-    /// The result of writing to a stream.
+    /// The result of a producer's call of `write`: the queue accepted the bytes or refused them.
     public enum WriteResult: Equatable, Sendable {
         case accepted
         /// The queue refused the bytes, because `queued` bytes are already waiting to be sent.

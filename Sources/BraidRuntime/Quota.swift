@@ -49,8 +49,8 @@ public final class Quota: Sendable {
     /// Returns whether the quota could lease the amount now. This method ignores the shares of sessions and tokens.
     public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
-    /// Returns a lease of the amount. The lease ends with `end()`, or when its last reference is released. Throws
-    /// `Refusal`.
+    /// Returns a lease of the amount. The lease ends with `end()`, or when its last reference is released. Throws a
+    /// `Refusal` if the quota or the account's share is used up.
     public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Refusal) -> Lease {
         let lease = Lease(of: self, to: account)
         try lease.grow(to: amount)

@@ -5,7 +5,7 @@ import CMD
 /// Comparing two digests takes the same time wherever the digests differ, so that the time tells nothing about a
 /// secret.
 public struct SHA256Digest: Sendable, Equatable {
-    /// The number of bytes in a digest.
+    /// The number of bytes in a SHA-256 digest.
     public static let byteCount = 32
 
     /// The digest: ``byteCount`` bytes.

@@ -13,7 +13,7 @@ package final class IDGenerator: Sendable {
     let isCounting: Bool
     private let counts: Mutex<Counts>
 
-    /// Creates a generator of random IDs.
+    /// Creates a generator of random IDs, as opposed to counted IDs.
     package init() {
         requestPrefix = Self.randomWord(6)
         isCounting = false

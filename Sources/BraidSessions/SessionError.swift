@@ -80,7 +80,7 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 }
 
-// MARK: - Which errors a retry can overcome
+// MARK: - Classes of errors: the client's fault, or refused only for now
 
 extension SessionError {
     /// Returns whether the error is the client's, such as a bad request or an exceeded quota. Other errors are the

@@ -11,7 +11,7 @@ public struct KeptAnswer: Sendable, Equatable {
     /// The id of the token that made the request, or empty for a controller. The same key from another token belongs to
     /// another request.
     public var requester: String
-    /// The value of the request's `Idempotency-Key`.
+    /// The value of the `Idempotency-Key` field of the answered request.
     public var key: String
     /// The time of the answer, in milliseconds since 1970. Answers are kept for a day.
     public var at: Int

@@ -86,7 +86,7 @@ public protocol SessionStore: Sendable {
     // MARK: Tokens
 
     /// Stores a new token for a session. The store may also delete tokens that have expired at the new token's time
-    /// `created`. Throws `sessionMissing`.
+    /// `created`. Throws `sessionMissing` if the session does not exist.
     func createToken(_ token: NewToken, for sessionID: String) async throws
     /// Returns a token by its id, even if it has expired. Returns `nil` if the token or its session does not exist.
     func token(_ id: String) async throws -> StoredToken?

@@ -24,7 +24,7 @@ public enum StoreError: Error, Sendable, Equatable {
     /// The database cannot be reached, or does not accept requests at the moment.
     case unavailable(String)
 
-    // Reasons why a database was not opened.
+    // Reasons why the server did not open a database.
     /// Another process uses the database, so this process must not open it. `holder` is that process's ID, if it is
     /// known.
     case locked(path: String, holder: String?)
@@ -34,7 +34,7 @@ public enum StoreError: Error, Sendable, Equatable {
     case wrongApplication(path: String)
     case newerVersion(found: Int, known: Int)
 
-    // Reasons why a database was not backed up.
+    // Reasons why `braid-server backup` did not copy a database.
     case missing(path: String)
     case exists(path: String)
 }

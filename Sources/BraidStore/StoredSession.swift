@@ -18,7 +18,8 @@ public struct NewSession: Sendable {
     /// The body of the request that opened the session. `reset` and `replay` start from it.
     public var opening: JSONText
     public var state: JSONText
-    /// The ids of the displayed sections, as a JSON array. `nil` if no command has set such a list.
+    /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
+    /// them.
     public var displayedSections: JSONText?
     /// The cells that the session's client registered, as JSON, or `nil`.
     public var cells: JSONText?
@@ -124,7 +125,8 @@ public struct StoredSession: Sendable {
     /// without a description, the JSON that the session shows while it has no rows, or `nil`.
     public var description: JSONText?
     public var state: JSONText
-    /// The ids of the displayed sections, as a JSON array. `nil` if no command has set such a list.
+    /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
+    /// them.
     public var displayedSections: JSONText?
     /// The cells that the session's client registered, as JSON, or `nil`.
     public var cells: JSONText?
@@ -159,8 +161,8 @@ public struct StoredSession: Sendable {
 public struct PublishedTable: Sendable {
     /// The time at which this table was published, in milliseconds since 1970.
     public var updated: Int
-    /// The ids of the displayed sections in the published table, as a JSON array. `nil` if no command had set such a
-    /// list.
+    /// The ids of the sections that a command had chosen to display in the published table, as a JSON array. `nil` if
+    /// no command had chosen them.
     public var displayedSections: JSONText?
     /// The published table's sections by ascending ordinal, each with its rows by ascending rank.
     public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
@@ -186,7 +188,7 @@ public struct SessionCommit: Sendable {
     public var fromTime: Int?
     /// The new revision, `from + 1`.
     public var to: Int
-    /// The time of the commit, in milliseconds since 1970.
+    /// The time at which the session committed the command, in milliseconds since 1970.
     public var at: Int
     public var change: TableChange
     /// Whether this commit publishes the stored table. If not, clients continue to see the previously published table,

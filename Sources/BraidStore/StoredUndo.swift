@@ -213,7 +213,8 @@ extension StoredSectionSummary {
         }
     }
 
-    /// Decodes a section from an object with the members that `writeMembers` writes. Throws `corrupt`.
+    /// Decodes a section from an object with the members that `writeMembers` writes. Throws `corrupt` for any other
+    /// JSON.
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(

@@ -2,8 +2,8 @@ import BraidEngine
 import BraidRuntime
 import BraidSessions
 
-/// A file of JSON that a user named on the command line. The file's faults are reported as `file:line:column: pointer:
-/// message`.
+/// A file of JSON that a command reads, such as a fixture or a snapshot. The file's faults are reported as
+/// `file:line:column: pointer: message`.
 struct JSONFile {
     let path: String
 

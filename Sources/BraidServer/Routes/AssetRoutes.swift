@@ -6,7 +6,7 @@ import CAssets
 struct Asset: Sendable {
     /// The URL path at which the server serves the file.
     let path: String
-    /// The file's media type, without parameters.
+    /// The media type of the file, without parameters such as `charset`.
     let mediaType: String
     let bytes: [UInt8]
     /// The file's strong ETag, quotes included. The ETag changes when the file's content changes.

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 
 /// Returns the route `observe`, with which a client sends a stream of models to a session (Braid's Rx binding). Each
-/// line of the request's body replaces the session's models.
+/// line of the request's body contains one set of models.
 func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
     [
         Route(

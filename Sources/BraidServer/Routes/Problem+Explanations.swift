@@ -5,11 +5,11 @@ import BraidEngine
 struct ProblemExplanation: Sendable {
     /// What the problem type means, in one sentence.
     var summary: String
-    /// In which situation the server answers with the problem.
+    /// In which situation the server answers with this type of problem document.
     var cause: String
     /// What the client, or the operator of the server, should do about the problem.
     var remedy: String
-    /// An example of a problem document of this type.
+    /// An example of a problem document of the explained type.
     var example: Example
 
     init(_ summary: String, cause: String, remedy: String, example: Example) {

@@ -83,13 +83,13 @@ final class Route: Sendable {
     let endsAtStop: Bool
     /// Whether the route's requests may have an `Idempotency-Key`. Other routes refuse a request with a key.
     let takesKey: Bool
-    /// The media type of the route's answers.
+    /// The media type in which the route usually answers.
     let produces: String
     /// A second media type in which the route can answer, in addition to `produces`.
     let alternative: String?
     /// The counters of the route's answers, for the metrics.
     let counters: RouteCounters
-    /// The worker pool that runs the route's handler.
+    /// The worker pool on whose threads the route's handler runs.
     let lane: Workers.Lane
     /// Answers a request of this route in a task, which is cancelled when the client disconnects.
     let handle: Handler

@@ -46,7 +46,7 @@ package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
         /// The number of revocations so far. If this number changes while a token is read from the store, that token
-        /// may have been revoked, so it is not cached.
+        /// may have been revoked, so it is read again.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
@@ -94,7 +94,7 @@ package final class SessionTokens: Sendable {
     }
 
     /// Returns at most `limit` unexpired tokens of a session, by ascending ID, starting after the ID `after`. Throws
-    /// `noSession`.
+    /// `noSession` if the session does not exist.
     package func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
         guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: clock.now()) else {
             throw SessionError(noSession: sessionID)
@@ -157,8 +157,8 @@ package final class SessionTokens: Sendable {
 
     /// Returns the token that a client has sent, from the cache or the store.
     ///
-    /// - Throws: `invalidToken`. An unknown token and a wrong secret cost the same work, so that the time of the answer
-    ///   does not tell which was wrong.
+    /// - Throws: `invalidToken` if the token is unknown, wrong or expired. An unknown token and a wrong secret cost the
+    ///   same work, so that the time of the answer does not tell which was wrong.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)

@@ -92,11 +92,11 @@ package final class Sessions: Sendable {
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
     /// Returns a session at the revision that the store has at the time of the call, or at a later one. Throws
-    /// `noSession`.
+    /// `noSession` if no session has the ID.
     package func current(_ id: String) async throws -> Session { try await withCurrent(id) { $0 } }
 
     /// Returns a session from memory, or loads it from the store. If servers share the store, the returned session may
-    /// be behind the store. Throws `noSession`.
+    /// be behind the store. Throws `noSession` if no session has the ID.
     func session(_ id: String) async throws -> Session {
         // Concurrent calls for one ID share one read of the store. If this read began before the call and found no
         // session, another server may have opened the session since. So a call that shared the read and found no

@@ -1,7 +1,7 @@
 import BraidEngine
 import BraidStore
 
-// Conversions of stored sessions to the engine's types.
+// Conversions of stored sessions to the types of the engine: binder, table and snapshot.
 extension StoredSession {
     /// Returns the binder for this stored session: the one of its table description, or the common one of sessions
     /// without a description.

@@ -75,8 +75,8 @@ struct Opening {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
-        // With FULL, SQLite flushes the settings and the schema to disk before the first commit. The store's own
-        // setting may not wait for the disk.
+        // With FULL, SQLite flushes the settings and the schema to disk before the first commit. Afterwards, the
+        // store's own option applies, which may not wait for the disk.
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")

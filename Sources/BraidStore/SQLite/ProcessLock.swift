@@ -90,7 +90,7 @@ final class ProcessLock: Sendable {
         return fcntl(database, setLockOfOpenFile, &lock) == 0
     }
 
-    /// The constant F_OFD_SETLK of Linux' fcntl.h.
+    /// The constant F_OFD_SETLK of Linux' fcntl.h: set or release a lock that belongs to an open file.
     private static let setLockOfOpenFile: CInt = 37
 
     /// Removes the lock file if this process made it. Called when the database could not be opened.

@@ -45,7 +45,7 @@ extension SQLiteResultCode: CustomStringConvertible {
     var description: String { sqlite3_errstr(rawValue).map { String(cString: $0) } ?? "unknown error" }
 }
 
-/// The error of a call of SQLite that failed.
+/// The error that SQLite reported for a call.
 struct SQLiteError: Error, Hashable, Sendable {
     /// The extended result code, which says what failed as precisely as SQLite knows.
     let code: SQLiteResultCode

@@ -72,7 +72,7 @@ struct EnvironmentOptions {
     }
 }
 
-// MARK: The properties of an option
+// MARK: Reading whether an option is a flag or repeatable
 
 private protocol DeclaredOption {
     var isFlag: Bool { get }
