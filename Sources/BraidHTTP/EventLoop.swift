@@ -59,8 +59,8 @@ final class EventLoop: @unchecked Sendable {
     /// The messages to handle at the end of the loop's turn. The loop's own thread appends to this array directly,
     /// without the mailbox's lock.
     private var mails: [Mail] = []
-    /// The IDs of connections to continue. They have used up the bytes of their turn, or have received a `resume`
-    /// message.
+    /// The IDs of connections to continue. These connections have used up the bytes of their turn, or have received a
+    /// `resume` message.
     private var again: [UInt64] = []
     /// The most connections of `again` to continue before the loop handles new events. Without this limit, a command's
     /// answer would wait for the thousands of streams that send the command's update.

@@ -24,8 +24,8 @@ final class HTTPConnection {
         case streaming(ByteStream)
         /// The last answer of the connection is being sent. The connection closes after it.
         case closing
-        /// The server has sent its last answer and shut down its sending side. It still reads and drops the client's
-        /// bytes: closing with unread bytes would reset the connection, and the client could lose the answer.
+        /// The server has sent its last answer and shut down its sending side. The server still reads and drops the
+        /// client's bytes: closing with unread bytes would reset the connection, and the client could lose the answer.
         case lingering
     }
 
@@ -36,8 +36,8 @@ final class HTTPConnection {
     private(set) var isClosed = false
 
     var parser: HTTPParser
-    /// Bytes that were read from the socket and are not parsed yet, from index `heldStart` on. They follow a request
-    /// that is still being answered.
+    /// Bytes that were read from the socket and are not parsed yet, from index `heldStart` on. These bytes follow a
+    /// request that is still being answered.
     private var held: [UInt8] = []
     private var heldStart = 0
     /// Whether the kernel may have received bytes for this socket that the server has not read yet.

@@ -25,8 +25,8 @@ public struct HTTPRequestHead: Sendable {
     public var framing: Framing = .none
     /// Whether the client waits for `100 Continue` before it sends the body.
     public var expectsContinue = false
-    /// The host and port of a request target in absolute form, such as `GET http://host:port/path`. They take
-    /// precedence over the Host field (RFC 9112, 3.2.2).
+    /// The host and port of a request target in absolute form, such as `GET http://host:port/path`. This host and port
+    /// take precedence over the Host field (RFC 9112, 3.2.2).
     public var authority: String?
 
     public var isHead: Bool { method == "HEAD" }

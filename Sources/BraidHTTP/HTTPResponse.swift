@@ -67,8 +67,8 @@ struct HTTPExchange {
 }
 
 extension HTTPResponse {
-    /// Whether the server sends the answer's body. It sends none for a HEAD request, or with a status such as 204 (RFC
-    /// 9112, 6.3).
+    /// Whether the server sends the answer's body. The answer to a HEAD request, or with a status such as 204, has no
+    /// body (RFC 9112, 6.3).
     func sendsBody(in exchange: HTTPExchange) -> Bool {
         !exchange.isHead && mayHaveBody
     }

@@ -29,7 +29,8 @@ public final class HTTPServer: Sendable {
         /// closes the connection. `lingerBytes` limits the number of these bytes.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// The upper limit of `lingerTime` while the server stops. It leaves enough time for the last answer to arrive.
+        /// The upper limit of `lingerTime` while the server stops. This limit is long enough for the last answer to
+        /// arrive.
         public var lingerTimeAtStop: Duration
         /// The interval at which the server checks the deadlines of all connections.
         public var sweep: Duration
@@ -64,8 +65,8 @@ public final class HTTPServer: Sendable {
         public var maxConnections: Int
         /// The quota of memory for request bodies, each from its first byte until its request is answered.
         public var incoming: Quota
-        /// The quota of memory for large answers, until they are sent. It is separate from `incoming`, so that clients
-        /// that read slowly do not block new requests.
+        /// The quota of memory for large answers, until they are sent. This quota is separate from `incoming`, so that
+        /// clients that read slowly do not block new requests.
         public var outgoing: Quota
         /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int

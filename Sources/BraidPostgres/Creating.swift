@@ -5,12 +5,12 @@ import BraidStore
 extension NewSession {
     /// Returns the SQL statement that stores a new session. The statement's row contains the session's number.
     ///
-    /// If the session's number is null, the row says why: the id is taken, the description does not exist, or the
-    /// client's idempotency key already has an answer.
+    /// If the session's number is null, the row says why: the id is taken, this version of the description does not
+    /// exist, or the client's idempotency key already has an answer.
     ///
-    /// - Parameter restoringVersion: whether to restore the version of the table description that the session needs. It
-    ///   may have been deleted because a newer version exists and no session used it. Restoring locks all descriptions,
-    ///   so pass `true` only if the version is known to be deleted.
+    /// - Parameter restoringVersion: whether to restore the version of the table description that the session needs.
+    ///   This version may have been deleted because a newer version exists and no session used it. Restoring locks all
+    ///   descriptions, so pass `true` only if the version is known to be deleted.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
         var sql: PostgresStatement = """
             WITH description AS MATERIALIZED (
@@ -51,8 +51,8 @@ extension NewSession {
         guard let row = rows.first?.first else { throw StoreError.sessionExists }
         if let number = row.optionalInt(0) { return number }
         if row.count > 3, row.bool(3) { throw StoreError.answered }
-        // The row may also show no conflict although nothing was written: a session with this id was created after the
-        // statement began, so the statement does not see it.
+        // Nothing was written although the description exists, so the id is taken. The row does not show this if the
+        // other session was created after the statement began.
         throw row.bool(1) || row.bool(2) ? StoreError.sessionExists : StoreError.tableMissing
     }
 }
@@ -107,8 +107,8 @@ extension KeptAnswer {
     /// locked are skipped.
     ///
     /// The statement fails if another server has stored an answer under the same idempotency key since the statement
-    /// began. It fails because the time of the answer becomes null, which the column forbids. The writer repeats the
-    /// statement, and the repeated statement sees that answer.
+    /// began. The statement fails because the time of the answer becomes null, which the column forbids. The writer
+    /// repeats the statement, and the repeated statement sees that answer.
     func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (

@@ -2,8 +2,8 @@
 import BraidEngine
 import BraidStore
 
-// The store's reads. A read with several statements is one transaction in one pipeline. So it returns the data at one
-// moment, and takes one round trip.
+// The store's reads. A read with several statements is one transaction in one pipeline. So the read returns the data at
+// one moment, and takes one round trip.
 
 extension PostgresConnection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
@@ -136,8 +136,8 @@ private struct Content {
     private var sections: [Int: StoredSectionSummary] = [:]
     private var rows: [Int: (section: Int, row: StoredRow)] = [:]
 
-    /// Adds sections and rows from result rows. They replace collected ones with the same keys. A null id removes the
-    /// collected section, and a null section removes the collected row.
+    /// Adds sections and rows from result rows. An added section or row replaces a collected one with the same key. A
+    /// null id removes the collected section, and a null section removes the collected row.
     mutating func add(sections: Rows, rows: Rows) throws {
         self.sections.reserveCapacity(sections.count)
         self.rows.reserveCapacity(rows.count)

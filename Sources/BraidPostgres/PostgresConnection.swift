@@ -75,8 +75,8 @@ final class PostgresConnection {
 
     /// Whether the connection is open and has no unexpected input.
     ///
-    /// Unexpected input most likely means that the database has ended the connection. If it means something else,
-    /// opening a new connection needlessly costs little.
+    /// Unexpected input most likely means that the database has ended the connection. If the input means something
+    /// else, opening a new connection needlessly costs little.
     var isAlive: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0

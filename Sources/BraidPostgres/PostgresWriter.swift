@@ -113,7 +113,7 @@ extension PostgresWriter {
             for (request, rows) in zip(group, rows) { request.succeed(rows) }
         } catch let error as ServerError where error.isOfOneRequest && group.count > 1 {
             // One request of the group caused the error, but its writes cannot be rolled back alone. So write each
-            // request in a transaction of its own.
+            // request in a separate transaction.
             for request in group { write([request]) }
         } catch let error as ServerError where error.isOfTheMoment && attempt < 5 {
             write(group, attempt: attempt + 1)

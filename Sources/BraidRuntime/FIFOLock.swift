@@ -30,8 +30,8 @@ public final class FIFOLock: Sendable {
                         state.isLocked = true
                         return true
                     }
-                    // If the task was cancelled before this line, `Task.isCancelled` says so. If it is cancelled later,
-                    // the cancellation handler finds the task in `waiters`.
+                    // If the task was cancelled before this line, `Task.isCancelled` says so. If the task is cancelled
+                    // later, the cancellation handler finds the task in `waiters`.
                     if Task.isCancelled { return false }
                     state.queue.append(number)
                     state.waiters[number] = continuation

@@ -7,8 +7,8 @@ import Glibc
 public struct Workers: Sendable {
     /// The name of a pool.
     public enum Lane: Sendable {
-        /// For work that needs a few milliseconds of processor time at most. It may wait longer, for example for the
-        /// disk.
+        /// For work that needs a few milliseconds of processor time at most. Such work may wait longer, for example for
+        /// the disk.
         case short
         /// For work that takes longer: large tables, bodies, answers and histories. The threads of the long pool have a
         /// low priority, so they only use time that the event loops, the short pool and the store leave.

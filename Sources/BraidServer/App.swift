@@ -202,8 +202,8 @@ package final class App: HTTPHandler {
         to request: HTTPRequest, _ route: Route, _ claim: AccessControl.Claim, _ exchange: HandledRequest
     ) async -> HTTPResponse {
         var exchange = exchange
-        // The lease reserves one of the `--max-requests` places. It ends before the answer is sent, because the client
-        // may send its next request as soon as it has the answer.
+        // The lease reserves one of the `--max-requests` places. The lease ends before the answer is sent, because the
+        // client may send its next request as soon as it has the answer.
         defer { exchange.lease?.end() }
         do {
             let requester = try await access.requester(claim)

@@ -15,8 +15,8 @@ package final class Clock: Sendable {
         counted = Mutex(0)
     }
 
-    /// Creates a counting clock. It starts at 2000-01-01T00:00:00.000Z or one millisecond after `latest`, whichever is
-    /// later.
+    /// Creates a counting clock. The clock starts at 2000-01-01T00:00:00.000Z or one millisecond after `latest`,
+    /// whichever is later.
     package init(countingAfter latest: Int) {
         isCounting = true
         counted = Mutex(max(latest + 1, 946_684_800_000))

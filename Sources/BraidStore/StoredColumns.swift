@@ -31,8 +31,8 @@ extension StoredColumns {
 }
 
 extension SessionSummary {
-    /// The columns that `init(_:)` reads, as an SQL list. `s` is the table `session`. They must be the first columns of
-    /// the row.
+    /// The columns that `init(_:)` reads, as an SQL list. `s` is the table `session`. A query must return these columns
+    /// first.
     package static let columns = """
         s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),
         s.revision, s.created, s.updated, s.total_row_count

@@ -2,8 +2,8 @@ import BraidRuntime
 import Glibc
 import Synchronization
 
-/// The progress of a long task such as a backup, shown to a person. It is written to stderr only if stderr is a
-/// terminal and the task takes longer than a second.
+/// The progress of a long task such as a backup, shown to a person. The progress is written to stderr only if stderr is
+/// a terminal and the task takes longer than a second.
 final class Progress: Sendable {
     private let title: String
     private let state: Mutex<(next: ContinuousClock.Instant, shown: Bool)>

@@ -21,7 +21,8 @@ struct Asset: Sendable {
         etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
     }
 
-    /// The OpenAPI document `docs/openapi.json`, without white space. It is parsed and compacted on first use.
+    /// The OpenAPI document `docs/openapi.json`, without white space. The document is parsed and compacted on first
+    /// use.
     static let openAPI: Asset = {
         let text = Array(UnsafeBufferPointer(start: cassets_openapi.bytes, count: cassets_openapi.count))
         return Asset("/openapi.json", "application/json", (try? JSONText(parsing: text))?.bytes ?? text)
@@ -52,8 +53,8 @@ struct Asset: Sendable {
     }
 
     /// The header fields of the server's own HTML pages. Such a page may load scripts and styles from this server only,
-    /// and connect to this server only. It may show images from everywhere, because models can name any URL. No other
-    /// page can embed it.
+    /// and connect to this server only. The page may show images from everywhere, because models can name any URL. No
+    /// other page can embed the page.
     private static let pageHeaders = [
         (
             "Content-Security-Policy",

@@ -51,8 +51,8 @@ extension Session {
     }
 
     private static let pieceBytes = 256 * 1024
-    /// The number of pieces of a streamed snapshot that are encoded before they can be sent. With fewer pieces, the
-    /// encoding thread and the sending thread would keep waiting for each other.
+    /// The most pieces of a streamed snapshot that are encoded and wait to be sent. With fewer pieces, the encoding
+    /// thread and the sending thread would keep waiting for each other.
     private static let queuedPieces = 8
 
     /// Returns the session's snapshot as JSON, with only the rows of the window. Throws `rowNotFound` if the window's

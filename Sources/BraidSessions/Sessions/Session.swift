@@ -43,7 +43,7 @@ package final class Session: Sendable {
     /// disk.
     struct Committed: Sendable {
         var model: TableModel
-        /// The snapshot that clients see. It is the snapshot of `model`, unless the session has changes that are not
+        /// The snapshot that clients see. This is the snapshot of `model`, unless the session has changes that are not
         /// published.
         var snapshot: Snapshot
         var unpublished: Unpublished?
@@ -162,7 +162,7 @@ package final class Session: Sendable {
     /// does not contain all of these records, `body` gets fewer.
     ///
     /// The records are read a page at a time. If there is more than one page, the method leases memory from the quota
-    /// for answers while `body` runs. It never waits for memory.
+    /// for answers while `body` runs. The method never waits for memory.
     /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the history.
     func withHistory<Value>(
         after revision: Int, count: Int, for account: Quota.Account, _ body: ([JournalRecord]) throws -> Value

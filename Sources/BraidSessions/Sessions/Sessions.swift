@@ -4,8 +4,8 @@ import BraidStore
 import Logging
 import Synchronization
 
-/// The sessions of this server. The first request for a session loads it from the store. It stays in memory until no
-/// request has used them for some time.
+/// The sessions of this server. The first request for a session loads it from the store. A session stays in memory
+/// until no request has used it for some time.
 package final class Sessions: Sendable {
     package let store: any SessionStore
     let clock: Clock
@@ -183,7 +183,8 @@ package final class Sessions: Sendable {
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
-        // Return freed memory to the system afterwards: by then, the store has released its copies of a large body.
+        // Return freed memory to the system afterwards: at that time, the store has released its copies of a large
+        // body.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
         let (table, unlimited) = try await boundTable(opening)
         let binder = limited(unlimited)

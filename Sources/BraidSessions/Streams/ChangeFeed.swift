@@ -201,8 +201,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Notes that the pump has changes to deliver to subscribers. Returns whether the pump is idle, so that the caller
-    /// must start it.
+    /// Notes that the pump has changes to deliver to subscribers. Returns whether the caller must start the pump,
+    /// because it is idle and there are subscribers.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }
@@ -273,8 +273,8 @@ extension ChangeFeed {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // If the task was cancelled before this line, `Task.isCancelled` says so. If it is cancelled later,
-                    // the cancellation handler finds the continuation in `waiting`.
+                    // If the task was cancelled before this line, `Task.isCancelled` says so. If the task is cancelled
+                    // later, the cancellation handler finds the continuation in `waiting`.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil

@@ -3,8 +3,8 @@ import Glibc
 /// What the SQLite writer knows about free room on the disk.
 ///
 /// When the disk is full, the writer deletes the reserve file, and then performs only requests that make room, such as
-/// deletes. It performs all requests again when the reserve file can be written again, or when deletes have left enough
-/// unused pages in the database. Without a reserve file, every write tries, and fails if the disk is full.
+/// deletes. The writer performs all requests again when the reserve file can be written again, or when deletes have
+/// left enough unused pages in the database. Without a reserve file, every write tries, and fails if the disk is full.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -17,8 +17,9 @@ struct DiskRoom {
 
     /// Returns whether the disk is short of room. Tries, once a second at most, to make the reserve again.
     ///
-    /// `unused` returns the number of unused bytes in the database. If it is twice the size of the reserve, there is
-    /// room enough. For the write-ahead log, there is the room that the deleted reserve file has freed.
+    /// `unused` returns the number of unused bytes in the database. If this number is at least twice the size of the
+    /// reserve, the disk does not count as short. The write-ahead log can then use the room that the deleted reserve
+    /// file has freed.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {

@@ -15,8 +15,8 @@ final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
     private let isNew: Bool
-    /// The descriptor of the locked database file. It is closed only after SQLite has closed the file, because closing
-    /// it would drop SQLite's locks.
+    /// The descriptor of the locked database file. This descriptor is closed only after SQLite has closed the file,
+    /// because closing it earlier would drop SQLite's locks.
     private let database = Mutex<CInt?>(nil)
     /// Whether the lock file says that a database was created next to it. If so, an empty database file has lost its
     /// content.

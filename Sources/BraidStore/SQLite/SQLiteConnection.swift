@@ -335,8 +335,8 @@ extension SQLiteConnection {
     }
 }
 
-/// The `sqlite3` connection of the C interface, shared by a ``SQLiteConnection`` and its statements. It is closed when
-/// none of them exists any more.
+/// The `sqlite3` connection of the C interface, shared by a ``SQLiteConnection`` and its statements. The last of these
+/// objects to be released closes the connection.
 final class SQLiteHandle {
     /// The `sqlite3` pointer of the C interface. `nil` once the connection is closed. Swift's exclusivity check is off,
     /// because each access only reads or writes the pointer.

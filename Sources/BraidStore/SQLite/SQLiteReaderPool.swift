@@ -1,6 +1,6 @@
 import BraidRuntime
 
-/// A pool of SQLite connections for reading, each with its own thread.
+/// A pool of SQLite connections for reading, each with a separate thread.
 ///
 /// A read waits for one of a bounded number of connections. While a read waits or runs, it blocks none of the threads
 /// that run Swift's tasks. Reads begin in order of arrival.

@@ -17,8 +17,8 @@ final class SQLiteStatement {
     /// Swift's exclusivity check is off here and for the variables below: a statement belongs to one thread at a time,
     /// and no access calls other code.
     @exclusivity(unchecked) var isTaken = false
-    /// The time of the last use, as the number of statements that the cache had handed out by then. Maintained by the
-    /// cache.
+    /// The time of the last use, as the number of statements that the cache had handed out up to this use. Maintained
+    /// by the cache.
     @exclusivity(unchecked) var lastUse: UInt = 0
     /// The next statement in the same hash chain of the connection's statement cache.
     @exclusivity(unchecked) var next: SQLiteStatement?

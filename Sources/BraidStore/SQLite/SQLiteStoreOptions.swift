@@ -8,8 +8,8 @@ public struct SQLiteStoreOptions: Sendable {
         /// A commit counts as done only when it is on disk, so it survives a power loss. The disk is flushed once for
         /// each group of commits.
         case full
-        /// A commit counts as done when it is written to the operating system's cache. It survives a crash of the
-        /// server process, but perhaps not a power loss.
+        /// A commit counts as done when it is written to the operating system's cache. Such a commit survives a crash
+        /// of the server process, but perhaps not a power loss.
         case normal
     }
 
@@ -36,8 +36,8 @@ public struct SQLiteStoreOptions: Sendable {
     /// The exit status with which `onLostWrite` ends the process by default, after a failed disk flush (EX_IOERR).
     public static let lostWriteExitStatus: CInt = 74
 
-    /// Returns a new epoch suffix, which begins with a hyphen. It must differ from `last`, the current suffix, and from
-    /// all suffixes before `last`.
+    /// Returns a new epoch suffix, which begins with a hyphen. The new suffix must differ from `last`, the current
+    /// suffix, and from all suffixes before `last`.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
 
     /// For tests: returns the SQLite error code with which the next COMMIT fails, or `nil` to perform the COMMIT.

@@ -1,8 +1,9 @@
 import BraidRuntime
 import Glibc
 
-/// The SQLite store's writing thread. It commits a group of waiting requests (`WriteQueue`) as one transaction, so that
-/// they share one disk flush. While a transaction is under way, requests for the next group are queued.
+/// The SQLite store's writing thread. This thread commits a group of waiting requests (`WriteQueue`) as one
+/// transaction, so that they share one disk flush. While a transaction is under way, requests for the next group are
+/// queued.
 ///
 /// The writer is a thread, not a task: a disk flush would block one of the few threads that run Swift's tasks.
 final class SQLiteWriter: @unchecked Sendable {
@@ -145,8 +146,8 @@ extension SQLiteWriter {
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
-            // This is the last write to the database. If it reaches the disk, so have all writes before it. If it does
-            // not, the next start begins new epochs.
+            // This is the last write to the database. If this write reaches the disk, all writes before it have reached
+            // the disk as well. If this write fails, the next start begins new epochs.
             try? database.write { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate)
@@ -205,7 +206,7 @@ extension SQLiteWriter {
             return true
         } catch let error as SQLiteError where error.isOfOneRequest && group.count > 1 {
             // One request of the group caused the error, but SQLite cannot roll back its writes alone. So run each
-            // request in a transaction of its own.
+            // request in a separate transaction.
             return group.map { commit([$0]) }.contains(true)
         } catch let error as LostWrite {
             lose(error, group)
