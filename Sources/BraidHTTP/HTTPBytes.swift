@@ -16,8 +16,8 @@ extension UInt8 {
 
     /// Whether the byte is a tchar: part of a token, such as a method or a field name (RFC 9110, 5.6.2).
     var isTokenByte: Bool {
-        // Two words as a set of 128 bits: bit n, in `low` below 64 and in `high` from 64 on, says whether the byte n is
-        // a tchar.
+        // A set of 128 bits in two words: bit n says whether the byte n is a tchar. The bits below 64 are in `low`, and
+        // the other bits in `high`.
         let low: UInt64 = 0x03FF_6CFA_0000_0000  // ! # $ % & ' * + - . 0-9
         let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE  // A-Z ^ _ ` a-z | ~
         return self < 64 ? low >> UInt64(self) & 1 == 1 : self < 128 && high >> UInt64(self & 63) & 1 == 1

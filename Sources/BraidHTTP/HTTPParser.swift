@@ -301,8 +301,8 @@ extension HTTPParser {
         chunkDigits = 0
     }
 
-    /// Parses the bytes around the data of a chunk: the chunk's size, extension and line end, and the line end after
-    /// its data (RFC 9112, 7.1).
+    /// Parses the bytes around a chunk's data: size, extension and line end before the data, and the line end after it
+    /// (RFC 9112, 7.1).
     private mutating func readChunkFraming(_ byte: UInt8) throws(HTTPFailure) {
         switch state {
         case .chunkSize:

@@ -5,8 +5,8 @@ import BraidStore
 extension NewSession {
     /// Returns the SQL statement that stores a new session. The statement's row contains the session's number.
     ///
-    /// If the session's number is null, the row says why: the id is taken, this version of the description does not
-    /// exist, or the client's idempotency key already has an answer.
+    /// If the session's number is null, the other columns say why. The id is taken, this version of the description
+    /// does not exist, or the client's idempotency key already has an answer.
     ///
     /// - Parameter restoringVersion: whether to restore the version of the table description that the session needs.
     ///   This version may have been deleted because a newer version exists and no session used it. Restoring locks all

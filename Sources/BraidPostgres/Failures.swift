@@ -75,8 +75,8 @@ extension StoreError {
         case "25006": self = .readOnly(path: name)
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
-        // These errors can pass: the database is out of memory or connections, shuts down or starts, stopped a
-        // statement that took too long, or refused the login.
+        // These errors can pass. The database is out of memory or connections, is starting or shutting down, has
+        // stopped a slow statement, or has refused the login.
         case "53200", "53300", "57014", "57P01", "57P02", "57P03", "57P05": self = .unavailable(detail)
         case let code where ["08", "28"].contains(code.prefix(2)): self = .unavailable(detail)
         default: self = .io(detail)

@@ -11,7 +11,7 @@ public struct Workers: Sendable {
         /// the disk.
         case short
         /// For work that takes longer: large tables, bodies, answers and histories. The threads of the long pool have a
-        /// low priority, so they only use time that the event loops, the short pool and the store leave.
+        /// low priority. They only use time that the event loops, the short pool and the store leave.
         case long
         /// For requests for readiness and metrics, which must be answered even when the other pools are busy. This pool
         /// runs no request of a session.

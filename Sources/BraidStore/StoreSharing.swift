@@ -13,8 +13,8 @@ public protocol StoreSharing: Sendable {
     /// Starts to pass the notices of other servers to `hear`. Call this method once for each server.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void)
 
-    /// Locks a session for this server, so that only this server may commit to it, until `endTurn` or until the
-    /// connection to the store is lost.
+    /// Locks a session for this server, so that no other server may commit to the session. The lock lasts until
+    /// `endTurn`, or until the connection to the store is lost.
     ///
     /// Commits do not need the lock of a session. The lock is for a session for which several servers commit at the
     /// same time. A server whose commit conflicted must read the new revisions first. Without the lock, this server

@@ -4,8 +4,8 @@ import BraidSessions
 // Conditional requests. Source: RFC 9110, section 13.
 
 extension Route {
-    /// Throws `preconditionFailed` if the request has a condition that its route does not evaluate. Such a condition
-    /// says when the command must not be executed, so ignoring it would be wrong (RFC 9110, 13.1.1 and 13.1.2).
+    /// Throws `preconditionFailed` if the request has a condition that its route does not evaluate. The condition says
+    /// when the request must not be executed, so no route may ignore it (RFC 9110, 13.1.1 and 13.1.2).
     ///
     /// A GET may have any condition because reading does no harm. `If-Unmodified-Since` is ignored because resources
     /// have no modification date (13.1.4).

@@ -29,7 +29,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         Route("POST", "/v1/tables/validate", takesBody: true) { context in
             let body = try context.json()
             let description = try TableDescription(body)
-            // A fault of the models or the state in the description itself is only a warning: a session can be opened
+            // A fault of the models or the state in the description itself is only a warning. A session can be opened
             // with other models and another state.
             let warnings =
                 description.warnings

@@ -50,8 +50,8 @@ extension Session {
             markStale(.ended)
             throw StaleSession()
         }
-        // The store has an older or another revision than this server's copy, so the database has lost commits: a
-        // standby that had not received them took over. The stored state is authoritative.
+        // The store has an older or another revision than this server's copy, so the database has lost commits. A
+        // standby that had not received these commits took over. The stored state is authoritative.
         guard stored.number > before.snapshot.revision || stored == before.stored else {
             markStale()
             throw StaleSession()

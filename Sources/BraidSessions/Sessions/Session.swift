@@ -90,8 +90,8 @@ package final class Session: Sendable {
     }
 
     /// Returns the worker pool on which a command of this session should run. The choice depends on the command's
-    /// estimated cost and on the engine's time for the last command of its kind, refused commands and dry runs
-    /// included.
+    /// estimated cost, and on the engine's time for the last command of its kind. Refused commands and dry runs count
+    /// as well.
     func lane(for command: Command) -> Workers.Lane {
         let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }
         return time > Self.longTime

@@ -8,7 +8,7 @@ final class SessionCount: Sendable {
     /// The count of sessions and the time at which it was last read. `nil` before the first use, so that a server need
     /// not count the sessions at its start.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// The time after which the known number of sessions is outdated, if servers share the store: this server does not
+    /// The time after which the known number of sessions is outdated, if servers share the store. This server does not
     /// notice the sessions that other servers open and end.
     private static let validity = Duration.seconds(60)
 

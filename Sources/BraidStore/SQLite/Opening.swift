@@ -161,8 +161,8 @@ struct Opening {
         throw StoreError.damaged(path, "it has \(size) of its \(length) bytes")
     }
 
-    /// Throws a clear error if the path is a directory: SQLite's own error would only say that it cannot be opened, or
-    /// that the disk failed.
+    /// Throws a clear error if the path is a directory. SQLite's own error would only say that the file cannot be
+    /// opened, or that the disk failed.
     static func refuseDirectory(_ path: String) throws {
         var facts = stat()
         guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else { return }

@@ -22,7 +22,7 @@ final class SQLiteConnection {
     }
 
     let handle: SQLiteHandle
-    /// Swift's exclusivity check is off for this property: a connection belongs to one thread at a time, and the cache
+    /// Swift's exclusivity check is off for this property. A connection belongs to one thread at a time, and the cache
     /// calls no code that could use the cache again.
     @exclusivity(unchecked) private var statements: SQLiteStatementCache
 

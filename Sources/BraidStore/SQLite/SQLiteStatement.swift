@@ -14,7 +14,7 @@ final class SQLiteStatement {
     let sql: String
     /// Whether the statement is taken out of its connection's cache.
     ///
-    /// Swift's exclusivity check is off here and for the variables below: a statement belongs to one thread at a time,
+    /// Swift's exclusivity check is off here and for the variables below. A statement belongs to one thread at a time,
     /// and no access calls other code.
     @exclusivity(unchecked) var isTaken = false
     /// The time of the last use, as the number of statements that the cache had handed out up to this use. Maintained

@@ -82,8 +82,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The number of rows above which a session is large: this number of rows takes more than a tenth of a reader's
-    /// page cache of 2 MiB.
+    /// The number of rows above which a session is large. Such a session takes more than a tenth of a reader's page
+    /// cache of 2 MiB.
     private static let largeRowCount = 1_000
 
     public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
