@@ -63,7 +63,8 @@ public final class HTTPServer: Sendable {
         /// The most connections that may be open at once. The process's limit of file descriptors can lower this
         /// number.
         public var maxConnections: Int
-        /// The quota of memory for request bodies, each from its first byte until its request is answered.
+        /// The quota of memory for request bodies. A body uses memory from its first byte until its request is
+        /// answered.
         public var incoming: Quota
         /// The quota of memory for large answers, until they are sent. This quota is separate from `incoming`, so that
         /// clients that read slowly do not block new requests.

@@ -80,7 +80,7 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 }
 
-// MARK: - Classes of errors: the client's fault, or refused only for now
+// MARK: - Whether an error is the client's, and whether a retry can succeed
 
 extension SessionError {
     /// Returns whether the error is the client's, such as a bad request or an exceeded quota. Other errors are the

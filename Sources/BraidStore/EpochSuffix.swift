@@ -9,6 +9,6 @@ public enum EpochSuffix {
     }
 
     /// Returns the counted epoch suffix after `last`: `-1`, `-2`, … Counted suffixes make the answers of tests
-    /// predictable. A backup that is restored twice gets the same such suffix twice.
+    /// predictable. A backup that is restored twice gets the same counted suffix twice.
     public static func counted(after last: String) -> String { "-\((Int(last.dropFirst()) ?? 0) + 1)" }
 }

@@ -15,8 +15,8 @@ public struct KeptAnswer: Sendable, Equatable {
     public var key: String
     /// The time of the answer, in milliseconds since 1970. Answers are kept for a day.
     public var at: Int
-    /// A hash of the request that this answers. If a client sends the same key with a request that has another hash,
-    /// that is the client's mistake.
+    /// A hash of the request to which this answer belongs. If a client sends the same key with a request that has
+    /// another hash, that is the client's mistake.
     public var request: Int
     /// The answer.
     public var answer: JSONText

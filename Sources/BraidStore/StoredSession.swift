@@ -207,7 +207,8 @@ public struct SessionCommit: Sendable {
     /// The command's taps and cell events, as a JSON array, in the form in which controllers receive them. `nil` if the
     /// command has none.
     public var rowEvents: JSONText?
-    /// The ids of the rows and sections that the update removes from the display, as JSON. `nil` if there are none.
+    /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
+    /// if there are none. Rebasing needs them.
     public var hidden: JSONText?
     /// The undo record that leads the session back to the revision `from`: a `StoredUndo` as JSON.
     public var undo: JSONText
@@ -265,7 +266,8 @@ public struct JournalRecord: Sendable, Equatable {
     public var update: JSONText
     /// The command's taps and cell events, as a JSON array. `nil` if the command has none.
     public var rowEvents: JSONText?
-    /// The ids of the rows and sections that the update removes from the display, as JSON. `nil` if there are none.
+    /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
+    /// if there are none. Rebasing needs them.
     public var hidden: JSONText?
 
     public init(

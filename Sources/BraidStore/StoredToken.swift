@@ -1,4 +1,4 @@
-/// A token that is about to be stored: its role, its lifetime, and the hash of its secret. Times are in milliseconds
+/// A token that is about to be stored: its role, its lifetime, and the hash of its text. Times are in milliseconds
 /// since 1970.
 public struct NewToken: Sendable, Equatable {
     /// The token's id, which is not secret and is unique among all tokens.

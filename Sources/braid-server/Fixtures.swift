@@ -5,8 +5,8 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// The directories whose files the server loads at its start, subdirectories included, to have tables and sessions for
-/// tests.
+/// The directories with fixtures, subdirectories included: files with tables and sessions that the server loads at its
+/// start.
 ///
 /// `*.table.json` files contain table descriptions. `*.session.json` files contain bodies of `POST /v1/sessions`, with
 /// an `id`. A session that already exists is not changed.

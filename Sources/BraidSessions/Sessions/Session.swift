@@ -22,7 +22,8 @@ package final class Session: Sendable {
     let store: any SessionStore
     private let clock: Clock
     let descriptions: CompiledDescriptions
-    /// The session's lock. A command holds it from its execution to its commit, so commands run one after the other.
+    /// The session's lock. A command holds the lock from its execution to its commit, so commands run one after the
+    /// other.
     let commands = FIFOLock()
     /// The lock of requests that read a large part of the session: a long history, or a large table that is written
     /// indented. Such a read needs a multiple of its answer's size in memory, so each session runs one at a time.
