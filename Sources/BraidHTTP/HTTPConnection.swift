@@ -68,8 +68,8 @@ final class HTTPConnection {
 
     private var output = OutputQueue()
 
-    /// The time at which the wait of the current phase started, from which its deadline counts. In milliseconds of the
-    /// loop's clock.
+    /// The time at which the wait of the current phase started, from which its deadline counts. The time is in
+    /// milliseconds of the loop's clock.
     var since: Int
     /// The number of bytes of the current request's body that have arrived.
     var bodyBytes = 0

@@ -88,8 +88,8 @@ struct Listener: Sendable {
             // Set on the listener, as accepted sockets inherit its options. The server writes each answer as a whole,
             // so waiting for more bytes (Nagle's algorithm) would only delay it.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // The kernel closes a connection whose peer acknowledges no bytes for this time, so a vanished client is
-            // noticed.
+            // The kernel closes a connection whose peer acknowledges no sent bytes for `userTimeout` milliseconds. So
+            // the server notices a client that has vanished.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
                 return (socket, .tcp(host: host, port: port == 0 ? takenPort(socket) : port))

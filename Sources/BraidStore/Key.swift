@@ -6,7 +6,7 @@ package enum Key {
 
     static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }
 
-    /// Returns the range of all keys whose rows, sections or revisions belong to a session.
+    /// Returns the range of all keys that can belong to a session's rows, sections or revisions.
     static func all(of session: Int) -> ClosedRange<Int> { of(session, 0)...of(session, largest) }
 
     static func number(in key: Int) -> Int { key & largest }
