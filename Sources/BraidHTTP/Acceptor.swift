@@ -7,17 +7,18 @@ import Synchronization
 public struct HTTPConnections: Sendable {
     /// The number of open connections.
     public var open: Int
-    /// The most connections that may be open.
+    /// The most connections that the server allows to be open at once.
     public var maximum: Int
-    /// The number of connections accepted since the server's start.
+    /// The number of client connections that the server has accepted since its start.
     public var accepted: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// The number of streams among the stalled connections.
+    /// The number of the `stalled` connections whose answer was a stream, as opposed to an answer of known length.
     public var stalledStreams: Int
 }
 
-/// The counts and quotas that all loops of a server share. A closed connection wakes the acceptor through this object.
+/// The counts and quotas that all loops of a server share. When a connection closes, this object wakes the acceptor if
+/// the acceptor is paused.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let accepted = Atomic<Int>(0)
@@ -26,7 +27,8 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
-    /// The quota of request bodies. `outgoing` is the quota of answers (`HTTPServer.Configuration`).
+    /// The quota of memory for request bodies. `outgoing` is the quota of memory for answers
+    /// (`HTTPServer.Configuration`).
     let incoming: Quota
     let outgoing: Quota
 
@@ -51,8 +53,8 @@ final class ServerLoad: Sendable {
         accepted.add(1, ordering: .relaxed)
     }
 
-    /// Counts a connection that is closed because its client reads nothing. `closed` counts the same connection as
-    /// well.
+    /// Counts a connection that the server closes because its client reads nothing of its answer. The caller also calls
+    /// `closed` for this connection.
     func stalled(isStream: Bool) {
         stalled.add(1, ordering: .relaxed)
         if isStream { stalledStreams.add(1, ordering: .relaxed) }
@@ -97,7 +99,8 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // The client has disconnected, or its network has failed: accept(2), "Error handling".
+                // The waiting client has disconnected, or its network has failed, so accept the next client: accept(2),
+                // "Error handling".
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue
@@ -106,7 +109,8 @@ final class Acceptor {
             }
             load.opened()
             let loop = loops[nextLoop]
-            // The acceptor runs on the first loop, so that loop needs no wake.
+            // The acceptor already runs on the first loop's thread, so the first loop needs no wake-up message for the
+            // new socket.
             if nextLoop == 0 { loop.adopt(accepted) } else { loop.post(.adopt(accepted)) }
             nextLoop = (nextLoop + 1) % loops.count
         }

@@ -3,19 +3,21 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// A thread that waits for its sockets and serves them.
+/// A thread that waits for events of its sockets, and that reads, parses and writes the HTTP connections of these
+/// sockets.
 ///
-/// Unchecked: only the loop's thread uses the loop's state, so that no request needs a lock. Only the mailbox has a
-/// lock: other threads send messages with `post`.
+/// Unchecked: only the loop's own thread uses the loop's state, so no request needs a lock. Only the mailbox has a
+/// lock: other threads send the loop messages with `post`.
 final class EventLoop: @unchecked Sendable {
     enum Mail {
         /// A new connection's socket.
         case adopt(Int32)
-        /// The decision how to handle a request's body.
+        /// The application's decision how to handle a request's body, for example to buffer it or to refuse it.
         case disposition(connection: UInt64, HTTPBodyDisposition)
-        /// The answer of a task or of a handler that reads the body while it arrives.
+        /// The response that a task has produced, or that a handler of a streamed request body has produced.
         case answer(connection: UInt64, HTTPResponse)
-        /// The connection's stream has bytes to send, or the reader of the request's body has room.
+        /// The connection can continue: its response's stream has bytes to send, or its request's body reader has room
+        /// again.
         case resume(connection: UInt64)
         case acceptAgain
         case stop(deadline: Int, onExit: @Sendable () -> Void)
@@ -33,10 +35,10 @@ final class EventLoop: @unchecked Sendable {
     private let mailbox = Mutex(Mailbox())
     private let epoll: Int32
     private let bell: Int32
-    /// The loop's thread. 0 while the thread does not run.
+    /// The ID of the loop's thread. 0 while the thread does not run.
     private let thread = Atomic<UInt>(0)
 
-    // Only the loop's thread uses the properties below.
+    // Only the loop's own thread uses the stored properties below, so they need no lock.
 
     /// The buffer for reading sockets. All connections share this buffer, as each connection parses its bytes before
     /// the next connection reads.
@@ -54,13 +56,14 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// The messages to handle at the end of the loop's turn. The loop's own thread adds messages directly, without a
-    /// lock.
+    /// The messages to handle at the end of the loop's turn. The loop's own thread appends to this array directly,
+    /// without the mailbox's lock.
     private var mails: [Mail] = []
-    /// The connections to continue: their turn was over, or their stream has bytes to send.
+    /// The IDs of connections to continue. These connections have used up the bytes of their turn, or have received a
+    /// `resume` message.
     private var again: [UInt64] = []
-    /// The most connections to continue before the loop handles new events. Without this limit, a command's answer
-    /// would wait for the thousands of streams that send the command's update.
+    /// The most connections of `again` to continue before the loop handles new events. Without this limit, a command's
+    /// answer would wait for the thousands of streams that send the command's update.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 
@@ -85,7 +88,7 @@ final class EventLoop: @unchecked Sendable {
         input.deallocate()
     }
 
-    /// Sets the acceptor. Called before `start`.
+    /// Sets the acceptor of new connections, and starts watching its listening socket. Called before `start`.
     func accept(with acceptor: Acceptor) {
         self.acceptor = acceptor
         watchListener(true)
@@ -96,7 +99,7 @@ final class EventLoop: @unchecked Sendable {
         guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
     }
 
-    /// Sends the loop a message. Any thread can call this method. The loop is woken once for all messages until it
+    /// Sends the loop a message. Any thread can call this method. Several messages wake the loop only once, until it
     /// reads them.
     func post(_ mail: Mail) {
         if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
@@ -171,14 +174,14 @@ extension EventLoop {
         return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
-    /// Checks the deadlines of all connections. One sweep replaces a separate timer for each wait of a connection.
+    /// Checks the deadlines of all connections of the loop. One regular sweep replaces a timer for each connection.
     private func sweep() {
         nextSweep = now + limits.sweep.milliseconds
         for case let connection? in connections { connection.checkDeadlines() }
         if acceptor?.isPaused == true { acceptAgain() }
     }
 
-    /// Moves the messages of other threads to `mails`.
+    /// Moves the messages that other threads have posted from the mailbox to `mails`.
     private func readMail() {
         mails += mailbox.withLock { mailbox in
             defer { mailbox.mails = [] }
@@ -236,8 +239,8 @@ extension EventLoop {
 // MARK: - Connections
 
 extension EventLoop {
-    /// Returns the connection with an ID. Returns `nil` if this connection is closed, even if another connection uses
-    /// its slot.
+    /// Returns the connection with an ID. Returns `nil` if this connection is closed, even if a newer connection now
+    /// uses its slot of the array.
     private func connection(_ id: UInt64) -> HTTPConnection? {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         guard slot < connections.count, generations[slot] == UInt32(truncatingIfNeeded: id >> 32) else { return nil }
@@ -258,13 +261,13 @@ extension EventLoop {
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
         connections[slot] = HTTPConnection(socket: socket, id: id, loop: self)
-        // The socket is registered once, and edge-triggered. To slow a client down the loop does not read, which needs
-        // no call to the kernel.
+        // Register the socket with epoll once, edge-triggered. To slow a client down, the loop just stops reading its
+        // socket, which needs no system call.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         if !watch(socket, id, interest) { connections[slot]?.close() }
     }
 
-    /// Removes a connection that has closed its socket.
+    /// Removes a connection from the loop after the connection has closed its socket.
     func forget(_ id: UInt64) {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         connections[slot] = nil
@@ -272,7 +275,7 @@ extension EventLoop {
         load.closed()
     }
 
-    /// Continues a connection after the other connections had their turn.
+    /// Schedules a connection to continue later, after the loop's other connections have had their turn.
     func takeTurnAgain(_ id: UInt64) { again.append(id) }
 
     private func watch(_ descriptor: Int32, _ id: UInt64, _ interest: UInt32) -> Bool {
@@ -303,7 +306,8 @@ extension EventLoop {
 }
 
 extension HTTPResponse {
-    /// Closes the stream of the response's body, as no client will read the response.
+    /// Closes the stream of an unsent response's body. The stream's producer learns that no client will read the
+    /// response.
     func abandon() {
         if case .stream(let stream) = body { stream.close() }
     }

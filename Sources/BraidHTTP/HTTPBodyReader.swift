@@ -15,7 +15,8 @@ public final class HTTPBodyReader: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    /// The lease of the memory that the body's handler uses beyond `limit`. If `nil`, this memory is unlimited.
+    /// The lease that grows when the body's handler holds more than `limit` bytes at once. If `nil`, no quota limits
+    /// the handler's memory.
     private let lease: Quota.Lease?
     /// Makes the loop read the connection's socket again. Any thread can call this closure.
     private let resume: @Sendable () -> Void
@@ -53,8 +54,8 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Leases memory for a handler that is about to hold the given number of bytes of the body at once. Throws
-    /// `HTTPFailure` if the quota refuses the lease.
+    /// Leases memory for a handler that is about to hold the given number of bytes of the body at once. Up to `limit`
+    /// bytes need no lease. Throws `HTTPFailure` if the quota refuses the lease.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {
@@ -66,10 +67,11 @@ public final class HTTPBodyReader: Sendable {
 
     // MARK: For the loop
 
-    /// Whether the loop must not read the socket until `resume` is called.
+    /// Whether the buffer is full, so that the loop must not read the socket until `resume` is called.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Adds bytes of the body to the buffer. A body of many tiny chunks needs no more memory than its bytes.
+    /// Adds bytes that the loop has received to the body's buffer. A body of many tiny chunks needs no more memory than
+    /// its bytes.
     public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
             guard state.end == nil else { return nil }  // The body has failed, so later bytes are dropped.
@@ -83,10 +85,11 @@ public final class HTTPBodyReader: Sendable {
         waiting?.resume(returning: .success(Array(bytes)))
     }
 
-    /// Ends the body. Its reader first gets the buffered bytes, and then the end.
+    /// Marks the body as complete. The body's reader first gets the buffered bytes, and then `nil` for the end.
     public func finish() { end(.success(())) }
 
-    /// Breaks the body off. Its reader first gets the buffered bytes, and then the failure.
+    /// Marks the body as broken off. The body's reader first gets the buffered bytes, and then `failure` as a thrown
+    /// error.
     public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
 
     private func end(_ end: Result<Void, HTTPFailure>) {

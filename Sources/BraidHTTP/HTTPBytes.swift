@@ -7,15 +7,17 @@ extension UInt8 {
 
     public var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
     public var isBlank: Bool { self == .space || self == .tab }
-    /// Whether the byte is a visible character (VCHAR).
+    /// Whether the byte is a visible ASCII character (VCHAR), as opposed to a blank, a control character or a byte
+    /// above 127.
     public var isVisible: Bool { self > 0x20 && self < 0x7F }
 
-    /// The byte in lower case, if it is an ASCII letter.
+    /// The byte in lower case if it is an ASCII letter. Otherwise the byte itself.
     public var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
     /// Whether the byte is a tchar: part of a token, such as a method or a field name (RFC 9110, 5.6.2).
     var isTokenByte: Bool {
-        // Bit n of the two words together says whether the byte n is a tchar.
+        // A set of 128 bits in two words: bit n says whether the byte n is a tchar. The bits below 64 are in `low`, and
+        // the other bits in `high`.
         let low: UInt64 = 0x03FF_6CFA_0000_0000  // ! # $ % & ' * + - . 0-9
         let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE  // A-Z ^ _ ` a-z | ~
         return self < 64 ? low >> UInt64(self) & 1 == 1 : self < 128 && high >> UInt64(self & 63) & 1 == 1
@@ -37,7 +39,8 @@ extension Array where Element == UInt8 {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Appends a text as UTF-8. For short texts, this method is several times as fast as appending `utf8`.
+    /// Appends a string as UTF-8. For short strings, this method is several times as fast as `append(contentsOf:
+    /// text.utf8)`.
     public mutating func append(text: String) {
         var text = text
         text.withUTF8 { append(contentsOf: $0) }
@@ -50,8 +53,8 @@ extension Array where Element == UInt8 {
         append(contentsOf: String(number, radix: 16).utf8)
     }
 
-    /// Appends a text, with spaces for the bytes that are not allowed in a header field. So a value that contains a
-    /// client's bytes can neither end the line nor add a field.
+    /// Appends a string, and replaces the bytes that a header field may not contain with spaces. So a value with a
+    /// client's bytes can neither end the header line nor add a field.
     public mutating func append(fieldText text: String) {
         var text = text
         text.withUTF8 { utf8 in

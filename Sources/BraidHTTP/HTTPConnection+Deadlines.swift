@@ -1,6 +1,7 @@
 import BraidRuntime
 
-// The deadlines of a connection. The loop's sweep checks the deadlines, so no connection needs a timer.
+// The deadlines of an HTTP connection, for example for a slow request. The event loop's regular sweep checks them, so
+// no connection needs a timer.
 extension HTTPConnection {
     func checkDeadlines() {
         if isStalled {

@@ -1,6 +1,6 @@
 import BraidRuntime
 
-// One exchange: from the head of a request to the end of its answer.
+// One HTTP exchange on a connection: from the head of a request to the end of the server's answer.
 extension HTTPConnection {
     func received(_ head: HTTPRequestHead) {
         exchange = HTTPExchange(head)
@@ -10,7 +10,7 @@ extension HTTPConnection {
         take(head, loop.handler.disposition(of: head))
     }
 
-    /// Continues with the application's decision how to handle the request's body.
+    /// Continues the current request after the application's task has decided how to handle the request's body.
     func decided(_ disposition: HTTPBodyDisposition) {
         guard case .undecided = phase, let head else { return }
         phase = .receiving
@@ -50,7 +50,8 @@ extension HTTPConnection {
                 Task(executorPreference: executor) { loop.post(.disposition(connection: id, await work())) })
             return
         }
-        // The application has decided to read the body, so the client should send the body (RFC 9110, 10.1.1).
+        // The application accepts the body, so a client that sent `Expect: 100-continue` should now send it (RFC 9110,
+        // 10.1.1).
         if head.expectsContinue, head.framing != .none { loop.output.append("HTTP/1.1 100 Continue\r\n\r\n") }
     }
 
@@ -108,7 +109,8 @@ extension HTTPConnection {
                 loop.post(.answer(connection: id, response))
             }
             phase = .answering(task, endsAtStop: endsAtStop)
-            // A client that has only closed its side of the connection can still read, so its command is executed.
+            // Cancel only a wait for a future event. Other tasks continue: a client that has only closed its sending
+            // side can still read the answer.
             if endsAtStop, loop.isStopping || peerIsDone { task.cancel() }
         }
     }
@@ -119,7 +121,8 @@ extension HTTPConnection {
         case .answering, .fed:
             answer(response)
         case .feeding:
-            // The rest of the request's body is unread, so the start of the next request cannot be found.
+            // The rest of the request's body is unread, so the connection must close after this answer: the start of a
+            // next request is unknown.
             exchange.keepsAlive = false
             answer(response)
         default:
@@ -129,7 +132,7 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// Answers a failure of the current request and closes the connection.
+    /// Answers the current request with an error because of `failure`, and closes the connection after the answer.
     func refuse(_ failure: HTTPFailure) {
         if case .feeding(let reader) = phase { reader.fail(failure) }
         if head == nil { exchange = HTTPExchange() }
@@ -137,7 +140,7 @@ extension HTTPConnection {
         answer(loop.handler.response(to: failure, head: head ?? parser.takeUnfinishedHead()))
     }
 
-    /// Encodes the answer to the current request and decides whether the connection continues.
+    /// Encodes the answer to the current request and decides whether the connection stays open for the next request.
     private func answer(_ given: HTTPResponse) {
         guard let response = affordable(given) else { return }
         head = nil
@@ -166,8 +169,8 @@ extension HTTPConnection {
         exchangeEnded()
     }
 
-    /// Leases memory for an answer's large body until the client has read the body. A stream counts with its queue, and
-    /// its large pieces have their own leases. Smaller bodies need no lease.
+    /// Leases memory for an answer's body of more than 1 MiB, until the body is sent. For a stream, the lease covers
+    /// the stream's queue and the socket's buffer, and each large piece has its own lease.
     ///
     /// A GET whose lease is refused is answered with 503 or 429. A command may already have been applied, and these
     /// statuses would make the client send the command again. So if the lease for a command's answer is refused, this

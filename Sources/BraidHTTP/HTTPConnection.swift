@@ -2,7 +2,8 @@ import BraidRuntime
 import CEpoll
 import Glibc
 
-/// The socket of a client, with the state of the client's current request. A connection belongs to its loop's thread.
+/// A client's socket, with the state of the request that it is sending or that the server is answering. Only the event
+/// loop's thread uses a connection.
 ///
 /// A connection handles one request at a time. The connection does not read the socket while the answer is awaited or
 /// cannot be written. Unread bytes fill the kernel's buffer, and TCP slows the client down. The kernel still reports
@@ -11,20 +12,20 @@ final class HTTPConnection {
     enum Phase {
         /// The connection is receiving a request's head, or a body that is buffered.
         case receiving
-        /// The request's handler runs while the body arrives.
+        /// The handler of the current request runs and reads the request's body while the body arrives.
         case feeding(HTTPBodyReader)
         /// The request's head is complete. The application is deciding how to handle the body.
         case undecided(Task<Void, Never>)
-        /// The request is complete and its handler runs.
+        /// The request is complete, its body included, and the task that produces its answer runs.
         case answering(Task<Void, Never>, endsAtStop: Bool)
-        /// The streamed body is complete, and its handler still runs.
+        /// The request's streamed body has arrived completely, and the handler that reads it has not answered yet.
         case fed
-        /// The answer's body is written as its stream produces bytes.
+        /// The server sends an answer whose body comes from a stream, as the stream produces bytes.
         case streaming(ByteStream)
-        /// The connection's last answer is being written.
+        /// The last answer of the connection is being sent. The connection closes after it.
         case closing
-        /// The server's side is shut down. Bytes from the client are read and dropped, as unread bytes would cause a
-        /// reset, which could destroy the answer.
+        /// The server has sent its last answer and shut down its sending side. The server still reads and drops the
+        /// client's bytes: closing with unread bytes would reset the connection, and the client could lose the answer.
         case lingering
     }
 
@@ -35,37 +36,40 @@ final class HTTPConnection {
     private(set) var isClosed = false
 
     var parser: HTTPParser
-    /// Bytes that were read and not parsed, from `heldStart` on. These bytes follow a request that is still being
-    /// answered.
+    /// Bytes that were read from the socket and are not parsed yet, from index `heldStart` on. These bytes follow a
+    /// request that is still being answered.
     private var held: [UInt8] = []
     private var heldStart = 0
-    /// Whether the kernel may have bytes of this socket to read.
+    /// Whether the kernel may have received bytes for this socket that the server has not read yet.
     private var isReadable = false
     /// Whether the client sends nothing more, because it has closed its side or disconnected. Bytes that the client
     /// sent before may still be unread.
     private(set) var peerIsDone = false
-    /// Whether all bytes that the client sent are read.
+    /// Whether the server has read the end of the client's bytes: the client sends nothing more, and nothing is left
+    /// unread.
     private var isReadToEnd = false
-    /// The number of bytes that the connection may still read or write before the other connections get their turn.
+    /// The number of bytes that the connection may still read or write in this turn, before the other connections get
+    /// their turn.
     private var turnBytes = 0
     private var waitsForTurn = false
 
-    /// The properties of the current request that the answer needs.
+    /// The properties of the current request on which the encoding of its answer depends, such as the HTTP version.
     var exchange = HTTPExchange()
     var head: HTTPRequestHead?
     var body: [UInt8] = []
     var bodyLimit = 0
-    /// The lease of the memory for the request's body. The lease counts against `bodyAccount`.
+    /// The lease of the memory for the request's body. The lease counts against the account `bodyAccount`.
     var bodyLease: Quota.Lease?
     var bodyAccount = Quota.Account()
-    /// The lease of the memory for a large answer, until the answer is sent.
+    /// The lease of the memory for a large answer to the client, until the answer is sent.
     var answerLease: Quota.Lease?
-    /// The leases of the memory for a stream's large pieces, until the pieces are sent.
+    /// The leases of the memory for large pieces of an answer's stream, until the pieces are sent.
     var pieceLeases: [Quota.Lease] = []
 
     private var output = OutputQueue()
 
-    /// The start of the wait that the current phase's deadline limits, in milliseconds of the loop's clock.
+    /// The time at which the wait of the current phase started, from which its deadline counts. The time is in
+    /// milliseconds of the loop's clock.
     var since: Int
     /// The number of bytes of the current request's body that have arrived.
     var bodyBytes = 0
@@ -82,7 +86,7 @@ final class HTTPConnection {
         lastProgress = loop.now
     }
 
-    /// Handles the kernel's events for the socket.
+    /// Handles the events that epoll reports for the connection's socket.
     func becameReady(_ events: UInt32) {
         if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
         if events & EPOLLRDHUP.rawValue != 0, !peerIsDone {
@@ -93,7 +97,7 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// Reads, parses, answers and writes as much as is possible without waiting, for at most one turn.
+    /// Reads, parses, answers and writes as much as is possible without waiting, up to one turn's limit of bytes.
     func proceed() {
         turnBytes = 1 << 20
         waitsForTurn = false
@@ -138,7 +142,8 @@ final class HTTPConnection {
         return false
     }
 
-    /// Whether the parser may continue: no complete request is being answered, and the body's reader has room.
+    /// Whether the parser may continue: the connection is not answering a complete request, and the body's reader has
+    /// room.
     private var takesBytes: Bool {
         if isClosed { return false }
         switch phase {
@@ -149,19 +154,20 @@ final class HTTPConnection {
     }
 
     func serverStops() {
-        // A request that has already arrived is still answered.
+        // Even when the server stops, it still handles the bytes of a request that have already arrived.
         proceed()
         guard !isClosed else { return }
         endWaits()
         proceed()
     }
 
-    /// Ends endless streams and endless waits, because the client has left or the server stops.
+    /// Ends what may never end by itself, such as an endless answer stream or a long poll. Called when the client sends
+    /// nothing more or the server stops.
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
-        // A client that has closed its side may still read, so its command is executed. Cancelling a read request does
-        // no harm.
+        // A client that has closed its sending side may still read, so the server still executes its command. The task
+        // of a GET or HEAD is cancelled, which does no harm.
         case .answering(let task, let endsAtStop) where endsAtStop || !loop.isStopping && isRead: task.cancel()
         case .feeding(let reader) where loop.isStopping:
             reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
@@ -169,7 +175,7 @@ final class HTTPConnection {
         }
     }
 
-    /// Whether the current request only reads and changes nothing.
+    /// Whether the current request is a GET or HEAD, which changes nothing.
     private var isRead: Bool { head?.method == "GET" || head?.method == "HEAD" }
 
     func close() {
@@ -193,7 +199,8 @@ extension HTTPConnection {
     private static let headRead = 4 * 1024
 
     private func read() {
-        // Read little between requests: the bytes after a request stay in memory until the request is answered.
+        // Read little before a request's head is complete: bytes after the request stay in memory until the request is
+        // answered.
         let room = head == nil ? Self.headRead : loop.input.count
         let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
@@ -206,8 +213,8 @@ extension HTTPConnection {
             return
         }
         turnBytes -= count
-        // If the kernel returns fewer bytes than requested, it has no more and will report the next byte. But the
-        // kernel does not report a second time that the client has closed its side.
+        // If the kernel returns fewer bytes than the buffer holds, it has no more now, and epoll will report the next
+        // bytes. But epoll does not report a second time that the client has closed its side.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -227,7 +234,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Parses as many of the bytes as the phase allows. Returns the number of parsed bytes.
+    /// Parses as many of the received bytes as the connection's phase allows. Returns the number of parsed bytes.
     private func parse(_ bytes: Span<UInt8>) -> Int {
         if case .lingering = phase {
             lingered += bytes.count
@@ -271,7 +278,7 @@ extension HTTPConnection {
 
 extension HTTPConnection {
     /// Sends the bytes in the loop's output buffer, and after them `pieces`. Bytes that the socket does not accept wait
-    /// in the queue.
+    /// in the connection's output queue.
     func flush(_ pieces: [[UInt8]] = []) {
         defer { loop.output.removeAll(keepingCapacity: true) }
         guard !isClosed, !(loop.output.isEmpty && pieces.isEmpty) else { return }
@@ -285,13 +292,14 @@ extension HTTPConnection {
                 if sent == loop.output.count { return }
             }
         }
-        // After an error of the socket, the next call fails with the same error.
+        // An error of `send` is not handled here, as `drain` calls the socket next and gets the same error.
         output.append(Array(loop.output[sent...]))
         for piece in pieces { output.append(piece) }
         _ = drain()
     }
 
-    /// Ends the leases of an answer's memory if the answer is sent.
+    /// Ends the leases of the memory for the answer's bytes, if all these bytes are sent. While a stream continues, its
+    /// answer's lease remains.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
         pieceLeases = []
@@ -299,7 +307,7 @@ extension HTTPConnection {
         answerLease = nil
     }
 
-    /// Sends the bytes in the output queue. Returns whether the queue is empty.
+    /// Sends the bytes in the connection's output queue. Returns whether the queue is empty afterwards.
     private func drain() -> Bool {
         defer { giveRoomBackIfSent() }
         while !output.isEmpty {
@@ -326,7 +334,7 @@ extension HTTPConnection {
     /// Whether the client has stopped reading its answer.
     ///
     /// The socket becomes writable only when a third of the kernel's buffer is free. A slow client needs minutes to
-    /// free a third. So acknowledged bytes count as progress as well.
+    /// free a third. So bytes that the client's TCP acknowledges count as progress as well.
     var isStalled: Bool {
         guard !output.isEmpty else { return false }
         let pending = Int(cepoll_unacknowledged(socket))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time in the format of HTTP. No formatter is needed, and all answers of a second share one text.
+/// Formats a time as HTTP's `Date` field needs it, without a `DateFormatter`.
 ///
 /// Source: RFC 9110, 5.6.7 (IMF-fixdate).
 enum HTTPDate {
@@ -35,7 +35,7 @@ enum HTTPDate {
 }
 
 extension [UInt8] {
-    /// Appends a number below 100 in two digits.
+    /// Appends a number below 100 as two decimal digits: 7 as `07`.
     fileprivate mutating func append(two number: Int) {
         append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number / 10 % 10))
         append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))

@@ -1,19 +1,19 @@
 /// The header fields of a message, in the order in which they arrived.
 ///
-/// The received bytes are kept, and a `String` is made only for a field that is read. Field names are compared without
-/// regard to case.
+/// This value keeps the received bytes, and makes a `String` only for a field that the server looks up. Field names are
+/// compared without regard to case.
 /// - Complexity: a look-up is O(bytes of the names). A message has at most a hundred fields.
 ///
 /// Source: RFC 9110, 5.1 (names) and 5.3 (order and combination).
 public struct HTTPHeaders: Sendable {
-    /// The places of a field's name and value in `bytes`.
+    /// The byte ranges of a header field's name and value within `bytes`.
     public struct Field: Sendable {
         public var name: Range<Int32>
         public var value: Range<Int32>
     }
 
     public let bytes: [UInt8]
-    /// The places of the fields' names and values. Every range lies within `bytes`.
+    /// The byte ranges of all header fields' names and values. Every range lies within `bytes`.
     public let fields: [Field]
 
     /// Returns the value of a field, or `nil` if the message lacks the field. Several lines of one name are joined with
@@ -27,7 +27,7 @@ public struct HTTPHeaders: Sendable {
         return found
     }
 
-    /// Returns the values of all lines with a field name, in order.
+    /// Returns the values of all header lines with the given field name, in order, without joining them.
     public func values(_ name: String) -> [String] {
         fields.filter { isNamed($0, name) }.map { text($0.value) }
     }

@@ -1,4 +1,5 @@
-// The lines of a request's head that HTTP itself needs. The parser checks these lines as they arrive.
+// The parts of a request's head that the HTTP parser itself interprets, such as `Content-Length`. The parser checks
+// each line as it arrives.
 extension HTTPParser {
     /// The request line: method SP request-target SP HTTP-version (RFC 9112, 3).
     struct RequestLine {
@@ -33,7 +34,8 @@ extension HTTPParser {
             guard bytes[major] == UInt8(ascii: "1") else {
                 throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
             }
-            // A higher minor version of HTTP is read as the highest known one (RFC 9110, 2.5).
+            // A request with HTTP/1.2 or higher is treated as HTTP/1.1, the highest version that the parser knows (RFC
+            // 9110, 2.5).
             minor = bytes[major + 2] == UInt8(ascii: "0") ? 0 : 1
             guard !method.isEmpty, bytes[method].allSatisfy(\.isTokenByte) else {
                 throw HTTPFailure(status: 400, detail: "The method is not a token.")
@@ -44,7 +46,7 @@ extension HTTPParser {
         }
     }
 
-    /// The values of the header fields that HTTP itself needs.
+    /// The values of the header fields that the HTTP parser itself interprets, for example the length of the body.
     struct Facts {
         var length: Int?
         var isChunked = false

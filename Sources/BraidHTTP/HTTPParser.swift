@@ -10,11 +10,11 @@ import Glibc
 ///
 /// Source: RFC 9112, sections 2 to 7; RFC 9110, section 5.
 public struct HTTPParser {
-    /// The limits of a request's head and of the framing of its body. Exceeding a limit is a failure.
+    /// The limits of a request's head and of the framing of its body. The parser fails a request that exceeds a limit.
     public struct Limits: Sendable {
-        /// The most bytes of the request line and the fields, line ends included.
+        /// The most bytes of a request's head: the request line and the header fields, line ends included.
         public var headBytes: Int
-        /// The most header fields of one request.
+        /// The most header fields that one request may have.
         public var fields: Int
         public var targetBytes: Int
         public var trailerBytes: Int
@@ -33,14 +33,14 @@ public struct HTTPParser {
         }
     }
 
-    /// The result of a call of `next`.
+    /// What one call of `next` found in the input, for example the end of a request's head.
     public enum Event {
-        /// The parser has used all of the input.
+        /// The parser has used all of the input, and the request is still incomplete. Call `next` with more bytes.
         case needsBytes
         case head(HTTPRequestHead)
-        /// A piece of the body. The range is the piece's place in the input.
+        /// A piece of the request's body. The range is the piece's place in the input.
         case body(Range<Int>)
-        /// The request is complete. The next call starts the next request.
+        /// The request is complete. The next call of `next` starts to parse the next request.
         case end
         case failed(HTTPFailure)
     }
@@ -62,7 +62,7 @@ public struct HTTPParser {
 
     private let limits: Limits
     private var state = State.requestLine
-    /// The bytes of the head so far, and after the head the bytes of the trailers so far.
+    /// The received bytes of the request's head. After the head, the received bytes of the trailers.
     private var bytes: [UInt8] = []
     private var lineStart = 0
     private var requestLine = RequestLine()
@@ -72,7 +72,7 @@ public struct HTTPParser {
     private var chunkSize = 0
     private var chunkDigits = 0
     private var chunkExtensionBytes = 0
-    /// The known part of a head that failed.
+    /// The parts of a malformed or oversized head that were parsed before the failure.
     private var refusedHead: HTTPRequestHead?
 
     public init(limits: Limits = Limits()) {
@@ -97,10 +97,11 @@ public struct HTTPParser {
         }
     }
 
-    /// Returns the known part of a head that failed or is incomplete: the method, the target and the fields so far.
+    /// Returns the known part of a request's head that failed or is incomplete: the method, the target and the fields
+    /// so far.
     ///
-    /// Returns `nil` before the request line is complete and after the head is complete. A failed head is returned only
-    /// once.
+    /// Returns `nil` before the request line is complete and after the head is complete. For a failed head, only the
+    /// first call returns the known part.
     public mutating func takeUnfinishedHead() -> HTTPRequestHead? {
         guard case .failed = state else { return unfinishedHead() }
         defer { refusedHead = nil }
@@ -110,7 +111,7 @@ public struct HTTPParser {
     private func unfinishedHead() -> HTTPRequestHead? {
         guard case .fields = state else { return nil }
         let method = String(decoding: bytes[requestLine.method], as: UTF8.self)
-        // The answer does not repeat a malformed target.
+        // Leave out a malformed target, so that the error answer does not repeat it.
         let target = try? HTTPTarget(bytes[requestLine.target], method: method)
         return HTTPRequestHead(
             method: method, target: target == nil ? "" : String(decoding: bytes[requestLine.target], as: UTF8.self),
@@ -221,7 +222,7 @@ extension HTTPParser {
             skippedEmptyLine = true
             bytes.removeAll(keepingCapacity: true)
             lineStart = 0
-        // The `defer` of `takeLine` has run, so the next line starts at 0.
+        // The `defer` of `takeLine` has already emptied the buffer, so the next line starts at index 0.
         case .requestLine:
             requestLine = try RequestLine(bytes, line)
             fields.reserveCapacity(8)
@@ -300,7 +301,8 @@ extension HTTPParser {
         chunkDigits = 0
     }
 
-    /// Parses a chunk's size, extension and line end, and the line end after its data (RFC 9112, 7.1).
+    /// Parses the bytes around a chunk's data: size, extension and line end before the data, and the line end after it
+    /// (RFC 9112, 7.1).
     private mutating func readChunkFraming(_ byte: UInt8) throws(HTTPFailure) {
         switch state {
         case .chunkSize:

@@ -1,8 +1,8 @@
 import BraidRuntime
 
-/// The request line and the fields of a request.
+/// The head of an HTTP request: the request line and the header fields, without the body.
 public struct HTTPRequestHead: Sendable {
-    /// The way in which the request's body is delimited (RFC 9112, 6.3).
+    /// How the request's head announces the length of the body (RFC 9112, 6.3).
     public enum Framing: Sendable, Equatable {
         case none
         case length(Int)
@@ -10,7 +10,7 @@ public struct HTTPRequestHead: Sendable {
     }
 
     public var method: String
-    /// The request's target as the client sent it.
+    /// The request's target as the client sent it, for example `/v1/tables?pretty`.
     public var target: String
     /// The path's segments, each percent-decoded once. An encoded slash, `%2F`, does not end a segment. "/v1/x/" ends
     /// with an empty segment, "/" is one empty segment, and `*` has none.
@@ -25,16 +25,16 @@ public struct HTTPRequestHead: Sendable {
     public var framing: Framing = .none
     /// Whether the client waits for `100 Continue` before it sends the body.
     public var expectsContinue = false
-    /// The host and port of a target in absolute form. The target's host and port take precedence over the Host field
-    /// (RFC 9112, 3.2.2).
+    /// The host and port of a request target in absolute form, such as `GET http://host:port/path`. This host and port
+    /// take precedence over the Host field (RFC 9112, 3.2.2).
     public var authority: String?
 
     public var isHead: Bool { method == "HEAD" }
-    /// The request's host and port: those of the target, or else those of the Host field.
+    /// The request's host and port: those of the request target, or else those of the Host field.
     public var host: String? { authority ?? headers["host"] }
 }
 
-/// A request with its whole body.
+/// An HTTP request whose whole body the server has received.
 public struct HTTPRequest: Sendable {
     public var head: HTTPRequestHead
     public var body: [UInt8]
@@ -45,11 +45,11 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// A failure of a request before the request reaches the application. The server answers the request and closes the
-/// connection, as the start of the next request is unknown.
+/// An error of a request that the HTTP server itself detects, such as malformed framing or an exceeded limit. The
+/// server answers the request and closes the connection, as the start of the next request is unknown.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
-    /// A sentence that says what is wrong and what would be right.
+    /// A sentence for the client that says what is wrong with the request and what would be right.
     public var detail: String
 
     public init(status: Int, detail: String) {
@@ -57,9 +57,11 @@ public struct HTTPFailure: Error, Sendable, Equatable {
         self.detail = detail
     }
 
-    /// The server has no memory left for the body, or the account has used its share of that memory.
+    /// The failure of a request whose body needs memory, when the quota of body memory is used up, or the account's
+    /// share of it.
     static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
-    /// The server has no memory left for the answer, or the account has used its share of that memory.
+    /// The failure of a request whose answer needs memory, when the quota of answer memory is used up, or the account's
+    /// share of it.
     public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
 
     private static func noRoom(_ refusal: Quota.Refusal, _ what: String) -> HTTPFailure {
@@ -78,35 +80,37 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     }
 }
 
-/// The way in which a request's body reaches the application.
+/// How the server passes a request's body to the application: as a whole, while it arrives, or not at all.
 public enum HTTPBodyDisposition: Sendable {
-    /// The server buffers the whole body. A body of more than `limit` bytes is answered with 413. The body's memory
-    /// counts against `account`.
+    /// The server buffers the whole body before it calls the application. A body of more than `limit` bytes is answered
+    /// with 413. The body's memory counts against `account`.
     case gather(limit: Int, account: Quota.Account = Quota.Account())
-    /// The handler reads the body while the body arrives.
+    /// The application's handler starts at once and reads the body piece by piece, while the body arrives.
     case stream(account: Quota.Account = Quota.Account())
     /// The server sends this answer without reading the body, and closes the connection.
     case refuse(HTTPResponse)
-    /// The given task decides how to handle the body. The server reads no byte of the body before the task returns.
+    /// The given task decides later how to handle the body, for example after a look-up of the token. The server reads
+    /// no byte of the body before the task returns.
     case undecided(on: any TaskExecutor, @Sendable () async -> HTTPBodyDisposition)
 
-    /// The size in bytes up to which a buffered body needs no lease. So the server accepts small requests even without
-    /// free memory for bodies.
+    /// The size in bytes up to which a buffered body needs no lease of memory. So the server accepts small requests
+    /// even without free memory for bodies.
     public static let smallBody = 16 * 1024
 }
 
-/// The application behind an HTTP server.
+/// The application that an HTTP server calls to answer requests.
 public protocol HTTPHandler: Sendable {
     /// Decides how to handle a request's body. Called on a loop's thread after the head has arrived, so this method
     /// must not block.
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition
-    /// Answers a request with a buffered body. Called on a loop's thread, so this method must not block.
-    func handle(_ request: HTTPRequest) -> HTTPReply
-    /// Answers a request whose body is streamed. If the method returns before the end of the body, the server closes
-    /// the connection after the answer.
-    func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse
-    /// Returns the answer to a framing error, an exceeded limit or a timeout. Called on a loop's thread, so this method
+    /// Answers a request whose whole body the server has buffered. Called on an event loop's thread, so this method
     /// must not block.
+    func handle(_ request: HTTPRequest) -> HTTPReply
+    /// Answers a request whose body the handler reads while it arrives. If the method returns before the end of the
+    /// body, the server closes the connection after the answer.
+    func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse
+    /// Returns the answer to a request with a framing error, an exceeded limit or a timeout. Called on a loop's thread,
+    /// so this method must not block.
     ///
     /// - Parameter head: the known part of the request's head. If the head itself failed, the known part contains no
     ///   framing.

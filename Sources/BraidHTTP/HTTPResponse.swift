@@ -5,7 +5,7 @@ public struct HTTPResponse: Sendable {
     public var status: Int
     public var headers: [(String, String)]
     public var body: HTTPBody
-    /// The account that the memory of a large body counts against.
+    /// The account (session and token) whose share of the quota a large body's memory counts against.
     public var account: Quota.Account
 
     public init(
@@ -23,10 +23,10 @@ public struct HTTPResponse: Sendable {
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
-    /// A body that is written as the stream produces its bytes.
+    /// A body of unknown length: the server sends the stream's bytes as they are produced.
     case stream(ByteStream)
 
-    /// The body's size in bytes. `nil` for a stream.
+    /// The size of the response's body in bytes. `nil` for a stream, whose size is unknown.
     public var count: Int? {
         switch self {
         case .none: 0
@@ -38,7 +38,7 @@ public enum HTTPBody: Sendable {
 
 /// What the application returns for a request: a response that is ready, or a task that produces the response.
 public enum HTTPReply: Sendable {
-    /// The loop's thread writes the given response at once.
+    /// The response is ready: the event loop's thread sends it at once, without a task.
     case ready(HTTPResponse)
     /// A task produces the response on an executor.
     ///
@@ -50,7 +50,8 @@ public enum HTTPReply: Sendable {
 
 // MARK: - Encoding
 
-/// The properties of a request on which the encoding of the answer depends.
+/// The properties of a request on which the encoding of its answer depends, such as the method HEAD and the HTTP
+/// version.
 struct HTTPExchange {
     var isHead = false
     var minor = 1
@@ -66,7 +67,8 @@ struct HTTPExchange {
 }
 
 extension HTTPResponse {
-    /// Whether the answer has a body (RFC 9112, 6.3).
+    /// Whether the server sends the answer's body. The answer to a HEAD request, or with a status such as 204, has no
+    /// body (RFC 9112, 6.3).
     func sendsBody(in exchange: HTTPExchange) -> Bool {
         !exchange.isHead && mayHaveBody
     }
@@ -90,8 +92,8 @@ extension HTTPResponse {
             out.append(fieldText: value)
             out.append("\r\n")
         }
-        // The answer with a status that allows no body has no length. The answer to a HEAD has the length of the GET's
-        // body.
+        // An answer whose status allows no body gets no `Content-Length`. The answer to a HEAD gets the length of the
+        // GET's body.
         if mayHaveBody {
             if let count = body.count {
                 out.append("Content-Length: ")
@@ -109,7 +111,7 @@ extension HTTPResponse {
         out.append("\r\n")
     }
 
-    /// The answer's status, or 500 if the application set a status that is not final.
+    /// The answer's status, or 500 if the application set a status outside 200…599.
     private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
 
     private static func isServers(_ name: String) -> Bool {

@@ -4,33 +4,35 @@ import Synchronization
 
 /// An HTTP/1.1 server on a few event loops.
 ///
-/// Each connection belongs to one loop. The requests of a connection are answered one after the other, even if the
-/// client sends them together.
+/// Each connection belongs to one loop. The server answers the requests of one connection one after the other, even if
+/// the client pipelines them.
 public final class HTTPServer: Sendable {
-    /// The limits of connections, in time and in bytes.
+    /// The time and byte limits that apply to every connection of an HTTP server.
     public struct Limits: Sendable {
         public var parser: HTTPParser.Limits
-        /// The time for a request's head, from its first byte to its end.
+        /// The longest time in which a request's head must arrive, from its first byte to its end.
         public var headTime: Duration
-        /// The lowest average rate of a buffered body after `bodyGrace`, in bytes per second. The rate is 64 times as
-        /// high while more than half of `incoming` is leased, so that slow clients cannot keep the memory.
+        /// The lowest average rate of a buffered body after `bodyGrace`, in bytes per second. A slower client is
+        /// answered with 408. The rate is 64 times as high while more than half of `incoming` is leased, so that slow
+        /// clients cannot keep the memory.
         public var leastBodyBytesPerSecond: Int
-        /// The time from the start of a body after which its rate is checked.
+        /// The time from the start of a buffered body during which the server does not check the body's rate.
         public var bodyGrace: Duration
-        /// The longest pause of a streamed body. The rate of a streamed body is not limited.
+        /// The longest pause between two pieces of a request body that the handler reads while it arrives. The rate of
+        /// such a body is not limited.
         public var streamedBodyPause: Duration
-        /// The longest time between two requests of a connection, and before its first request.
+        /// The longest idle time of a connection: between two requests, and before its first request.
         public var idleTime: Duration
-        /// The longest time for which a client may read nothing of its answer.
+        /// The longest time for which a client may read nothing of its answer before the server closes the connection.
         public var writeTime: Duration
-        /// The time for which the server reads and drops the client's bytes after the last answer. `lingerBytes` limits
-        /// the number of these bytes.
+        /// The time for which the server reads and drops the client's bytes after a connection's last answer, before it
+        /// closes the connection. `lingerBytes` limits the number of these bytes.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// The value of `lingerTime` while the server stops. The time at stop is long enough for the last answer to
+        /// The upper limit of `lingerTime` while the server stops. This limit is long enough for the last answer to
         /// arrive.
         public var lingerTimeAtStop: Duration
-        /// The interval at which the server checks the times of all connections.
+        /// The interval at which the server checks the deadlines of all connections.
         public var sweep: Duration
 
         public init(
@@ -54,16 +56,18 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The settings of an HTTP server.
+    /// The settings of an HTTP server, which do not change while it runs.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
         public var limits: Limits
-        /// The most connections. The process's limit of file descriptors can lower this number.
+        /// The most connections that may be open at once. The process's limit of file descriptors can lower this
+        /// number.
         public var maxConnections: Int
-        /// The memory for request bodies, from their first byte until the request is answered.
+        /// The quota of memory for request bodies. A body uses memory from its first byte until its request is
+        /// answered.
         public var incoming: Quota
-        /// The memory for large answers, until they are sent. This quota is separate from `incoming`, so that slow
-        /// readers do not block requests.
+        /// The quota of memory for large answers, until they are sent. This quota is separate from `incoming`, so that
+        /// clients that read slowly do not block new requests.
         public var outgoing: Quota
         /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int
@@ -94,7 +98,8 @@ public final class HTTPServer: Sendable {
         self.handler = handler
     }
 
-    /// The address of the server's listener, with the assigned port. `nil` while the server does not run.
+    /// The address at which the server listens. If the configured port was 0, with the port that the system assigned.
+    /// `nil` while the server does not run.
     public var address: HTTPAddress? { running.withLock { $0?.address } }
 
     /// The statistics of the server's connections. `nil` while the server does not run.
@@ -142,10 +147,11 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The file descriptors that the process itself needs, for loops, database and logs.
+    /// The number of file descriptors that the process needs for other purposes than connections: loops, database and
+    /// logs.
     private static let reservedDescriptors = 64
 
-    /// Raises the soft limit of file descriptors to the hard limit and returns it.
+    /// Raises the process's soft limit of file descriptors to the hard limit. Returns the limit that is then in force.
     private static func descriptors() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }

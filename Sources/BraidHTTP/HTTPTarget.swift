@@ -1,4 +1,4 @@
-/// The parsed target of a request.
+/// The parsed target of a request: path and query.
 ///
 /// Source: RFC 9112, 3.2 (the four forms); RFC 3986, 2.1 (percent-encoding) and 3.2.2 (host).
 public struct HTTPTarget {
@@ -59,8 +59,8 @@ public struct HTTPTarget {
         }
     }
 
-    /// Returns whether the bytes are a host with an optional port: host [ ":" port ]. The host must not be empty (RFC
-    /// 9110, 4.2.1) and has no user information.
+    /// Returns whether the bytes are a host with an optional port: host [ ":" port ]. An empty host is not accepted
+    /// (RFC 9110, 4.2.1), and neither is user information such as `user@`.
     public static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         if rest.first == UInt8(ascii: "[") {

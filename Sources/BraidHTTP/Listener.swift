@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// The address at which a server listens.
+/// The address at which a server listens: a TCP port or a Unix socket.
 public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     /// A host name or an IPv4 or IPv6 address. With port 0 the system assigns a free port.
     case tcp(host: String, port: Int)
@@ -31,9 +31,10 @@ public struct HTTPServerError: Error, CustomStringConvertible {
 /// A listening socket.
 struct Listener: Sendable {
     let socket: Int32
-    /// The listener's address, with the assigned port.
+    /// The address at which the listener listens. If the configured port was 0, with the port that the system assigned.
     let address: HTTPAddress
-    /// The identity of the socket file, so that `close` removes no other file.
+    /// The device and inode of the Unix socket's file, so that `close` removes only the file that this listener
+    /// created.
     private var file: (device: dev_t, inode: ino_t)?
 
     init(_ address: HTTPAddress, backlog: Int, userTimeout: Int) throws(HTTPServerError) {
@@ -84,10 +85,11 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Accepted sockets inherit the listener's options. Answers are written as a whole, so waiting for more
-            // bytes would only delay the answers.
+            // Set on the listener, as accepted sockets inherit its options. The server writes each answer as a whole,
+            // so waiting for more bytes (Nagle's algorithm) would only delay it.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // Missing acknowledgements reveal a peer that has vanished.
+            // The kernel closes a connection whose peer acknowledges no sent bytes for `userTimeout` milliseconds. So
+            // the server notices a client that has vanished.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
                 return (socket, .tcp(host: host, port: port == 0 ? takenPort(socket) : port))
@@ -103,7 +105,8 @@ struct Listener: Sendable {
         return withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
                 var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-                // The port has the same offset in sockaddr_in and sockaddr_in6.
+                // Read the port of an IPv6 address through sockaddr_in as well: in sockaddr_in6, it has the same
+                // offset.
                 address.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
                 return Int(UInt16(bigEndian: address.pointee.sin_port))
             }
@@ -130,7 +133,8 @@ struct Listener: Sendable {
         if attempt(bind, socket) { return socket }
         var code = errno
         if code == EADDRINUSE, isSocket(path) {
-            // If no process listens on the socket file, a killed process has left the file behind.
+            // If no process listens on the existing socket file, a killed process has left it behind, and it can be
+            // replaced.
             let probe = cepoll_socket(AF_UNIX)
             let isStale = probe >= 0 && !attempt(connect, probe) && errno == ECONNREFUSED
             if probe >= 0 { Glibc.close(probe) }

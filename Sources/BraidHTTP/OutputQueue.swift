@@ -1,9 +1,11 @@
 import Glibc
 
-/// The bytes that a socket has not accepted yet, in order. The queue keeps the arrays of bytes without copying them.
+/// The bytes of answers that a connection's socket has not accepted yet, in order. The queue keeps the arrays of bytes
+/// without copying them.
 struct OutputQueue {
     private var pieces: [[UInt8]] = []
-    /// The index of the first unsent piece. `offset` is the number of this piece's bytes that are sent.
+    /// The index of the first piece that is not completely sent. `offset` is the number of this piece's bytes that are
+    /// sent.
     private var first = 0
     private var offset = 0
 
@@ -13,8 +15,8 @@ struct OutputQueue {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// Sends up to `piecesInACall` pieces of the queue. Returns the number of sent bytes, or -1 with the error in
-    /// `errno`.
+    /// Sends up to `piecesInACall` pieces of the queue to the socket. Returns the number of sent bytes, or -1 with the
+    /// error in `errno`.
     mutating func send(to socket: Int32) -> Int {
         let count = min(pieces.count - first, Self.piecesInACall)
         let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.piecesInACall) { vectors in

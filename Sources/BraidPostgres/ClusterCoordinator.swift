@@ -3,8 +3,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// This server's connection to the other servers on the database. The coordinator receives the other servers'
-/// notifications and holds this server's session locks.
+/// Coordinates this server with the other servers on the same PostgreSQL database. The coordinator receives their
+/// notifications, and holds the session locks that this server has taken.
 ///
 /// Notifications and locks use one connection. If the connection is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {
@@ -21,20 +21,20 @@ final class ClusterCoordinator: Sendable {
         var isStopping = false
     }
 
-    /// A prefix that identifies this server's own notifications.
+    /// A random name of this server. Each notification begins with its sender's name, so that a server ignores its own.
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
-    /// The interval at which the coordinator tests its connection and reports `look`.
+    /// The interval at which the coordinator tests its connection and reports the notice `look`.
     private static let interval = Duration.seconds(2)
-    /// The longest silence before the database closes this server's connection, and before this server gives the
-    /// connection up.
+    /// The longest silence on the coordinator's connection. After it, the database closes the connection, and this
+    /// server gives the connection up.
     private static let silence = Duration.seconds(6)
 
-    /// Creates a coordinator of the servers on a database. `wait` is the longest time to wait for a session's lock.
+    /// Creates this server's coordinator for a database. `wait` is the longest time to wait for a session's lock.
     init(dialer: Dialer, wait: Duration) throws {
         self.dialer = dialer
         self.wait = wait
@@ -53,8 +53,8 @@ final class ClusterCoordinator: Sendable {
         var pause = 1_000
         while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
             guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
-            // Random jitter, so that no waiting server always loses. The jitter grows with the time spent waiting,
-            // because many sessions may wait.
+            // Wait for the session's lock with random jitter, so that no waiting server always loses. The jitter grows
+            // with the time spent waiting, because many sessions may wait.
             try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
             pause = min(2 * pause, 8_000)
         }
@@ -63,13 +63,15 @@ final class ClusterCoordinator: Sendable {
 
     func endTurn(of session: Int) async {
         guard state.withLock({ $0.turns.remove(session) }) != nil else { return }
-        // If the database cannot be reached, the connection is lost, and with it the session's lock.
+        // Ignore an error: if the database cannot be reached, the connection is lost, and the database releases the
+        // session's lock.
         _ = try? await run("SELECT pg_advisory_unlock(\(Self.turn(of: session)))")
     }
 
     func hasTurn(of session: Int) -> Bool { state.withLock { $0.turns.contains(session) } }
 
-    /// The key of a session's advisory lock. Sessions whose numbers share the last 32 bits share a lock.
+    /// Returns the SQL of the key of a session's advisory lock. Sessions whose numbers have the same last 32 bits share
+    /// a lock.
     static func turn(of session: Int) -> PostgresStatement {
         "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
     }
@@ -85,7 +87,7 @@ final class ClusterCoordinator: Sendable {
         startThread(named: "store-peers") { [self] in work() }
     }
 
-    /// Runs a statement and returns the first column of the first row.
+    /// Runs a statement on the coordinator's connection, and returns the Boolean in the first column of the first row.
     private func run(_ statement: PostgresStatement) async throws -> Bool {
         start()
         return try await withCheckedThrowingContinuation { continuation in
@@ -105,7 +107,7 @@ final class ClusterCoordinator: Sendable {
         if isRunning { wake.signal() } else { end.open() }
     }
 
-    /// Stops the coordinator's thread and returns after the connection is closed.
+    /// Stops the coordinator's thread, and returns after its connection is closed.
     func stopped() async {
         stop()
         await end.opened()
@@ -134,7 +136,8 @@ final class ClusterCoordinator: Sendable {
 
     /// Serves the coordinator's connection until the connection is lost or the thread has to end.
     private func attend(_ connection: PostgresConnection) throws {
-        // A server that hangs must not keep its session locks.
+        // Let the database close the connection after a silence, so that a server that hangs does not keep its session
+        // locks.
         if connection.serverVersion >= 140_000 {
             _ = try connection.query(
                 "SELECT set_config('idle_session_timeout', '\(raw: "\(Self.silence.milliseconds)")', false)")
@@ -156,8 +159,8 @@ final class ClusterCoordinator: Sendable {
         }
     }
 
-    /// Runs the waiting statements in one round trip. Every statement's job receives a result, also if the pipeline
-    /// fails.
+    /// Runs the statements that wait, in one round trip. The caller of every statement receives a result, also if the
+    /// connection is lost.
     private func settle(_ jobs: [Job], over connection: PostgresConnection) throws {
         guard !jobs.isEmpty else { return }
         let result = Result { try connection.all(jobs.map(\.statement)) }
@@ -176,10 +179,11 @@ final class ClusterCoordinator: Sendable {
     }
 }
 
-// The notifications between servers: a payload is the sender's name, followed by one word for each notice.
+// The notices of one server to the others, as PostgreSQL notifications: a payload is the sender's name, followed by one
+// word for each notice.
 extension StoreNotice {
-    /// The SQL expression of the channel's name. The name contains the OID of the table `braid_server`, because tables
-    /// in another schema of the same database belong to other servers.
+    /// The SQL expression for the name of the channel of notifications. The name contains the OID of the table
+    /// `braid_server`, because tables in another schema of the same database belong to other servers.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }

@@ -2,16 +2,17 @@
 import BraidEngine
 import BraidStore
 
-// The writes of a session. Each write is one SQL statement that checks whether it may write, and then writes everything
-// or nothing.
+// The writes of a session in PostgreSQL. Each write is one SQL statement that checks whether it may write, and then
+// writes everything or nothing.
 //
-// All parts of the statement of a write see the database as it was before the statement. Each part joins the part that
-// checks, so each part writes only if the check succeeds. A refused commit therefore fails alone, without a savepoint.
-// A commit also never overwrites the commits of another server that has taken the session over.
+// The statement consists of several parts (CTEs), which all see the database as it was before the statement. Each part
+// that writes joins the part that checks, so it writes only if the check succeeds. A refused commit therefore fails
+// alone, without a savepoint. A commit also never overwrites the commits of another server.
 
 extension SessionCommit {
-    /// Returns the statement of a commit. The statement's row says whether the session was at the expected revision
-    /// (the fence) and whether the session exists. The row also says whether the client's key is already answered.
+    /// Returns the SQL statement that stores a commit. Its row says whether the session was at the expected revision
+    /// (the fence) and whether the session exists. The row also says whether the client's idempotency key already has
+    /// an answer.
     ///
     /// The statement of a commit never waits. If another server has locked the session's row or holds the session's
     /// lock, the commit is refused, because the session's revision is about to change.
@@ -21,8 +22,8 @@ extension SessionCommit {
     ///   write the same row.
     func statement(journalLimit: Int, byteLimit: Int, hasTurn: Bool) -> PostgresStatement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
-        // Both `was` and `fence` compare the revision: `was` in the statement's snapshot, `fence` after the session's
-        // row is locked. `oldest` reads the journal only if records may have to be deleted.
+        // The parts `was` and `fence` both compare the session's revision: `was` as the statement first sees it,
+        // `fence` after the session's row is locked. `oldest` reads the journal only if records may have to be deleted.
         var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, journal_bytes + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
@@ -78,7 +79,7 @@ extension SessionCommit {
 }
 
 extension TableChange {
-    /// The parts of a commit that write what changed, if the part `fence` has a row.
+    /// The parts of a commit's statement that write the changed rows and sections, if the part `fence` has a row.
     fileprivate var writing: PostgresStatement {
         var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
@@ -113,7 +114,8 @@ extension TableChange {
         return sql
     }
 
-    /// The parts of a commit that save the published table, which clients continue to see, before it is overwritten.
+    /// The parts of a commit's statement that copy the published version of the changed rows and sections, before the
+    /// commit overwrites it. Clients continue to see the published version.
     fileprivate var keepingPublished: PostgresStatement {
         var sql: PostgresStatement = """
             , unseen AS (
@@ -148,8 +150,8 @@ extension TableChange {
     }
 }
 
-/// Returns the part of a statement that writes rows. `source` is the name of the part whose `number` is the session's
-/// number.
+/// Returns the part of a statement that writes rows of a session. `source` is the name of another part, whose column
+/// `number` contains the session's number.
 func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (

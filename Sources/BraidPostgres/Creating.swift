@@ -3,14 +3,14 @@ import BraidEngine
 import BraidStore
 
 extension NewSession {
-    /// Returns the statement that creates a session. The statement's row contains the session's number.
+    /// Returns the SQL statement that stores a new session. The statement's row contains the session's number.
     ///
-    /// If the session's number is null, the row says whether the id is taken, whether the description exists, and
-    /// whether the client's key is already answered.
+    /// If the session's number is null, the other columns say why. The id is taken, this version of the description
+    /// does not exist, or the client's idempotency key already has an answer.
     ///
-    /// - Parameter restoringVersion: whether to restore a description's version that was deleted because a newer
-    ///   version exists and no session used it. Restoring a version locks the descriptions, so restore only a version
-    ///   that is known to be deleted.
+    /// - Parameter restoringVersion: whether to restore the version of the table description that the session needs.
+    ///   This version may have been deleted because a newer version exists and no session used it. Restoring locks all
+    ///   descriptions, so pass `true` only if the version is known to be deleted.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
         var sql: PostgresStatement = """
             WITH description AS MATERIALIZED (
@@ -51,15 +51,15 @@ extension NewSession {
         guard let row = rows.first?.first else { throw StoreError.sessionExists }
         if let number = row.optionalInt(0) { return number }
         if row.count > 3, row.bool(3) { throw StoreError.answered }
-        // A session that was created after the statement began conflicts with the statement, but is not in its
-        // snapshot.
+        // Nothing was written although the description exists, so the id is taken. The row does not show this if the
+        // other session was created after the statement began.
         throw row.bool(1) || row.bool(2) ? StoreError.sessionExists : StoreError.tableMissing
     }
 }
 
 enum Ending {
-    /// Returns the statements that delete a session. The first statement waits for a commit of the session in progress,
-    /// so that the second statement sees everything that the commit wrote.
+    /// Returns the SQL statements that delete a session. The first one waits for a commit of the session that is in
+    /// progress. So the second one sees everything that this commit wrote.
     static func statements(of id: String, as facts: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
@@ -89,12 +89,12 @@ enum Ending {
 }
 
 extension KeptAnswer {
-    /// A condition in SQL: the idempotency key already has an answer that has not expired.
+    /// An SQL condition: the requester's idempotency key already has an answer that has not expired.
     var isAnswered: PostgresStatement {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }
 
-    /// A condition in SQL: a stored answer belongs to the same requester and session as this answer.
+    /// An SQL condition on a row of the table `answer`: it has the same requester and session as this answer.
     private func isOwn(_ table: String = "") -> PostgresStatement {
         "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
     }
@@ -102,13 +102,13 @@ extension KeptAnswer {
     /// Returns the parts of a statement that store the answer if the part called `source` has a row, and that delete
     /// some old answers.
     ///
-    /// Answers over the requester's quota and expired answers are deleted. Each commit deletes more answers than it
-    /// adds, but only a few, so that no commit waits for a long delete. Answers that another server has locked are
-    /// skipped.
+    /// Answers over the requester's quota and expired answers are deleted. Each statement adds one answer and deletes
+    /// up to a few, so that the number falls and no commit waits for a long delete. Answers that another server has
+    /// locked are skipped.
     ///
-    /// The statement fails if another server has stored an answer to the key since the statement began. It fails
-    /// because the time of the answer becomes null, which the column forbids. The writer repeats the statement, and the
-    /// repeated statement sees that answer.
+    /// The statement fails if another server has stored an answer under the same idempotency key since the statement
+    /// began. The statement fails because the time of the answer becomes null, which the column forbids. The writer
+    /// repeats the statement, and the repeated statement sees that answer.
     func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (

@@ -3,10 +3,10 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// Opens connections to one database, with a growing delay after failed attempts.
+/// Opens connections to one PostgreSQL database, with a growing delay after failed attempts.
 ///
 /// During the delay, every attempt to connect fails at once with the last error. The delay also prevents all callers
-/// from connecting at the same moment when the database returns.
+/// from connecting at the same moment when the database is available again.
 final class Dialer: Sendable {
     /// The database's address for messages, without a password.
     let name: String
@@ -19,7 +19,8 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
-    /// The suffix of epochs that the last connection found. `renewal` is called when a connection finds another suffix.
+    /// The database's epoch suffix, as the last new connection found it. If a connection finds another suffix,
+    /// `renewal` is called.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
@@ -30,7 +31,8 @@ final class Dialer: Sendable {
         name = try Self.name(of: url)
     }
 
-    /// Opens a connection. `timeout` is the longest silence of the database; the default is the option's time.
+    /// Opens a connection to the database. `timeout` is the longest silence of the database that the connection
+    /// accepts. Its default is `options.timeout`.
     func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
@@ -48,12 +50,14 @@ final class Dialer: Sendable {
         }
     }
 
-    /// Opens a connection to a database that may have no tables yet. Call `checkEpochs` before using the connection.
+    /// Opens a connection to a database that may have no tables yet. The caller must call `checkEpochs` before using
+    /// the connection for data.
     func dial(timeout: Duration? = nil) throws -> PostgresConnection {
         try PostgresConnection(url: url, timeout: timeout ?? options.timeout, settings: settings)
     }
 
-    /// Begins new epochs if they are due, and calls `renewal` if the epochs are new, before the connection is used.
+    /// Begins new epochs for all sessions if they are due, before a new connection is used. Calls `renewal` if the
+    /// epochs differ from those that the last connection found.
     func checkEpochs(_ connection: PostgresConnection) throws {
         let found = try connection.beginEpochs(options)
         let isRenewed = suffix.withLock { suffix in
@@ -63,7 +67,7 @@ final class Dialer: Sendable {
         if isRenewed { renewal.withLock { $0 }?() }
     }
 
-    /// Calls `renewal` whenever a connection finds that new epochs have begun.
+    /// Sets the function `renewal`, which is called whenever a new connection finds that new epochs have begun.
     func onRenewal(_ renewal: @escaping @Sendable () -> Void) { self.renewal.withLock { $0 = renewal } }
 
     private var settings: [(name: String, value: String)] {
@@ -71,20 +75,22 @@ final class Dialer: Sendable {
         return [
             ("synchronous_commit", options.synchronous == .full ? "on" : "off"),
             ("statement_timeout", "\(timeout * 3 / 4)"), ("lock_timeout", "\(timeout / 4)"),
-            // A server that died must not keep locks that other servers need.
+            // If a server hangs inside a transaction, the database ends the transaction, so that its locks do not stop
+            // other servers.
             ("idle_in_transaction_session_timeout", "\(timeout)"),
-            // If a server's machine is gone, the database ends the server's connection after half a minute.
+            // If the machine of this server is gone, the database notices it and ends the connection after half a
+            // minute.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
-            // Every statement must find its rows by a key, even if the planner has seen an empty table a moment ago. A
-            // generic plan is not made again for each execution, never scans a table that has grown since, and is not
-            // compiled.
+            // Every statement must find its rows by a key, even if the planner has seen an empty table a moment ago. So
+            // use generic plans, which are made once, without table scans and without compilation (JIT).
             ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }
 
-    /// Returns `postgres://host:port/database`, with the parts that the address contains.
+    /// Returns the database's address for messages, `postgres://host:port/database`, with those parts that the URL
+    /// contains and without a password.
     private static func name(of url: String) throws -> String {
-        // The message does not say why the address is wrong, because libpq would quote the address with its password.
+        // Do not say why the URL is wrong, because libpq's message would quote the URL with its password.
         guard let options = PQconninfoParse(url, nil) else {
             throw StoreError.unavailable(
                 "its address is not of the form postgres://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with %XX for what has a meaning in it"

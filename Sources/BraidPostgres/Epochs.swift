@@ -7,7 +7,8 @@ import BraidStore
 // connections, so no statement can run between a loss of commits and the check.
 
 extension PostgresConnection {
-    /// An SQL expression that identifies the cluster, the cluster's timeline, the database and the table.
+    /// An SQL expression that identifies where the data is: the PostgreSQL cluster, its timeline, the database and the
+    /// table. If the result differs from the stored one, commits may be lost.
     ///
     /// A restored dump has another table OID, and a copied database has another database OID. A promoted standby or a
     /// restored cluster backup has another timeline.
@@ -16,18 +17,18 @@ extension PostgresConnection {
             (SELECT oid FROM pg_database WHERE datname = current_database()), 'epoch_suffix'::regclass::oid)
         """
 
-    /// A condition in SQL: everything that was committed since the epochs' suffix was created still exists.
+    /// An SQL condition: no commit can have been lost since the current epoch suffix was stored.
     private static let isWhole = "place = \(place) AND (NOT loses_commits OR EXISTS (SELECT FROM crash_detector))"
 
-    /// Begins new epochs if they are due, and returns the current suffix of epochs.
+    /// Begins new epochs for all sessions if they are due. Returns the epoch suffix that is valid afterwards.
     func beginEpochs(_ options: PostgresStoreOptions) throws -> String {
         let losesCommits = options.synchronous == .normal
         let found = try query("SELECT suffix, \(raw: Self.isWhole), loses_commits FROM epoch_suffix")
         guard let found = found.first else { throw StoreError.corrupt("it has no epoch_suffix") }
         if found.bool(1), found.bool(2) || !losesCommits { return found.text(0) }
 
-        // The lock on the row of `epoch_suffix` lets one server at a time begin epochs. The new suffix is flushed to
-        // disk, because later commits may not wait for the disk.
+        // The lock on the row of `epoch_suffix` lets one server at a time begin epochs. `synchronous_commit = on`
+        // flushes the new suffix to disk, because with `synchronous = normal` later commits do not wait for the disk.
         let locked = try all([
             "BEGIN", "SELECT set_config('synchronous_commit', 'on', true)",
             "SELECT suffix, place <> '' AND NOT (\(raw: Self.isWhole)), loses_commits FROM epoch_suffix FOR UPDATE",

@@ -2,12 +2,12 @@
 import BraidStore
 internal import CPostgreSQL
 
-/// The error with which the database answered a statement.
+/// The error with which the PostgreSQL server answered a statement.
 struct ServerError: Error {
-    /// The five-character SQLSTATE code. Source: PostgreSQL documentation, appendix A.
+    /// The SQLSTATE code of the error, five characters. Source: PostgreSQL documentation, appendix A.
     let code: String
     let message: String
-    /// Whether the error ends the connection.
+    /// Whether the PostgreSQL server ends the connection after this error.
     let isFatal: Bool
 
     init(_ result: OpaquePointer) {
@@ -27,8 +27,8 @@ struct ServerError: Error {
 
     private var category: Substring { code.prefix(2) }
 
-    /// Whether the error concerns one request of a group only, so that the other requests can be repeated without this
-    /// request. An example is 55P03, a lock that is not available.
+    /// Whether the error concerns only one request of a group, so that the other requests can succeed without it. An
+    /// example is 55P03, a lock that is not available.
     var isOfOneRequest: Bool { ["0A", "21", "22", "23", "40", "42", "54", "55"].contains(category) }
 
     /// Whether two transactions conflicted, so that a repeated transaction can succeed because it sees the other
@@ -47,16 +47,17 @@ extension String {
     }
 }
 
-/// A lost connection. Statements that were sent but not answered may or may not have been executed.
+/// The error of a connection that was lost. Statements that were sent but not answered may or may not have been
+/// executed.
 struct LostConnection: Error {
     let detail: String
-    /// The error with which the database ended the connection.
+    /// The error with which the PostgreSQL server ended the connection, or `nil` if it sent none.
     var error: ServerError?
 }
 
 extension StoreError {
-    /// Converts an error of the database for a caller. An operation with such an error has changed nothing. `name` is
-    /// the database's address for messages.
+    /// Converts an error of the database to the `StoreError` that the store's callers get. An operation that fails with
+    /// it has changed nothing, unless the error says otherwise. `name` is the database's address for messages.
     init(_ error: any Error, of name: String) {
         switch error {
         case let error as StoreError: self = error
@@ -74,8 +75,8 @@ extension StoreError {
         case "25006": self = .readOnly(path: name)
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
-        // The database is out of memory or connections, shuts down or starts, stopped a statement that took too long,
-        // or refused the login.
+        // These errors can pass. The database is out of memory or connections, is starting or shutting down, has
+        // stopped a slow statement, or has refused the login.
         case "53200", "53300", "57014", "57P01", "57P02", "57P03", "57P05": self = .unavailable(detail)
         case let code where ["08", "28"].contains(code.prefix(2)): self = .unavailable(detail)
         default: self = .io(detail)

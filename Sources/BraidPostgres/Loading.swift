@@ -2,8 +2,8 @@
 import BraidEngine
 import BraidStore
 
-// The reads of the database. A read with several statements is one transaction in one pipeline: it sees one moment and
-// takes one round trip.
+// The store's reads. A read with several statements is one transaction in one pipeline. So the read returns the data at
+// one moment, and takes one round trip.
 
 extension PostgresConnection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
@@ -18,7 +18,7 @@ extension PostgresConnection {
         return try rewind.earliest(from: session)
     }
 
-    /// Returns a session and the rows of other statements, all read at the same moment.
+    /// Returns a stored session, and the result rows of other statements. All of them are read at the same moment.
     private func session(_ id: String, with others: [PostgresStatement]) throws -> (
         session: StoredSession, others: [Rows]
     )? {
@@ -81,7 +81,7 @@ extension PostgresConnection {
     }
 
     func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
-        // A session's ID is not empty, so every id is greater than "".
+        // Without `after`, start after the empty string: session IDs are not empty, so every ID is greater.
         try query(
             "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))"
         )
@@ -131,13 +131,13 @@ extension PostgresConnection {
     }
 }
 
-/// Collects a session's sections and rows from the rows of several statements.
+/// Collects the sections and rows of a session from the result rows of several statements.
 private struct Content {
     private var sections: [Int: StoredSectionSummary] = [:]
     private var rows: [Int: (section: Int, row: StoredRow)] = [:]
 
-    /// Adds sections and rows. Added sections and rows replace earlier sections and rows with the same keys. A null id
-    /// deletes the earlier section, and a null section deletes the earlier row.
+    /// Adds sections and rows from result rows. An added section or row replaces a collected one with the same key. A
+    /// null id removes the collected section, and a null section removes the collected row.
     mutating func add(sections: Rows, rows: Rows) throws {
         self.sections.reserveCapacity(sections.count)
         self.rows.reserveCapacity(rows.count)
@@ -163,7 +163,7 @@ private struct Content {
         }
     }
 
-    /// Returns the session's sections by ordinal, each with its rows by rank, both ascending.
+    /// Returns the collected sections by ascending ordinal, each with its rows by ascending rank.
     func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {

@@ -2,12 +2,12 @@
 import BraidStore
 import Glibc
 
-/// Recognizes a database, and creates or upgrades this server's tables in it.
+/// Checks whose tables a database contains, and creates or upgrades Braid Server's tables in it.
 ///
 /// This server's tables are in the first schema of the connection's search path, which is `public` by default.
 enum Opening {
-    /// An arbitrary lock number that all servers share, so that servers that start together prepare the database one
-    /// after the other.
+    /// The number of the advisory lock for preparing a database. All servers use the same arbitrary number, so servers
+    /// that start together prepare the database one after the other.
     private static let lock = 1_114_792_297
 
     static func prepare(_ connection: PostgresConnection, name: String) throws {
@@ -38,8 +38,8 @@ enum Opening {
         }
     }
 
-    /// Returns the schema version of the existing tables, or `nil` if the database has no tables. Throws for another
-    /// application's tables.
+    /// Returns the schema version of Braid Server's tables, or `nil` if the database has no tables. Throws if the
+    /// tables belong to another application.
     private static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """

@@ -3,32 +3,33 @@ import BraidStore
 internal import CPostgreSQL
 import Glibc
 
-/// One connection to the database, used by one thread at a time. No call waits longer than `timeout` without data from
-/// the database.
+/// One connection to a PostgreSQL database, used by one thread at a time. A call that receives no data from the
+/// database for `timeout` fails.
 ///
 /// libpq's blocking calls have no deadline. A pipeline must also be read while it is written, or client and database
-/// wait for each other. The socket therefore does not block, and this class waits itself.
+/// wait for each other. So the socket is non-blocking, and this class waits for it with `poll`.
 final class PostgresConnection {
-    /// The outcomes of those of the statements that the database answered, in order.
+    /// The results of the statements of one pipeline, in order, as far as the database has answered.
     struct Answers {
         var outcomes: [Result<Rows, ServerError>] = []
-        /// The error if the connection was lost after the last outcome.
+        /// The error of the connection, if it was lost after the last outcome. Otherwise `nil`.
         var lost: LostConnection?
     }
 
     private let connection: OpaquePointer
     private let timeout: Duration
-    /// The names of the connection's prepared statements, by SQL text.
+    /// The names of the statements that are prepared on this connection, by SQL text.
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
-    /// The most prepared statements of a connection. Commits have fewer forms in practice. Statements beyond this
-    /// number are sent unprepared.
+    /// The most prepared statements of a connection. In practice there are fewer different statements. Further
+    /// statements are sent without being prepared.
     private static let maximumPrepared = 500
 
-    /// Connects to the database within the timeout. `settings` are the connection's settings, by name.
+    /// Connects to the database. Fails if the database is silent for longer than `timeout`. `settings` are the
+    /// connection's settings, by name.
     init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
         self.timeout = timeout
-        // libpq's options before the address are defaults that the address can change. Options after the address
+        // For libpq, options before the URL (`dbname`) are defaults that the URL can change. Options after the URL
         // override it.
         let options = [
             ("fallback_application_name", "braid-server"), ("target_session_attrs", "read-write"),
@@ -47,9 +48,9 @@ final class PostgresConnection {
             throw LostConnection(detail: "out of memory")
         }
         self.connection = connection
-        // By default libpq writes notices to stderr.
+        // Drop notices of the database, which libpq would write to stderr by default.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        // From here on Swift calls `deinit` even if the initializer throws.
+        // All stored properties are set, so from here on Swift calls `deinit` even if the initializer throws.
         try connect()
         _ = try all(settings.map { "SELECT set_config(\($0.name), \($0.value), false)" })
     }
@@ -69,13 +70,13 @@ final class PostgresConnection {
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { throw failure }
     }
 
-    /// The database server's version as a number: 150003 is 15.3.
+    /// The version of the PostgreSQL server as a number: 150003 is 15.3.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
     /// Whether the connection is open and has no unexpected input.
     ///
-    /// Unexpected input is most likely the end of the connection. Such input can also be a changed setting. Opening a
-    /// new connection costs little.
+    /// Unexpected input most likely means that the database has ended the connection. If the input means something
+    /// else, opening a new connection needlessly costs little.
     var isAlive: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
@@ -88,13 +89,13 @@ final class PostgresConnection {
 
 // Statements.
 extension PostgresConnection {
-    /// Runs statements in one pipeline, that is, in one round trip. After a failed statement, the database skips the
-    /// remaining statements.
+    /// Runs several statements in one pipeline, that is, in one round trip. After a statement that fails, the database
+    /// skips the rest.
     func run(_ statements: [PostgresStatement]) -> Answers {
         var answers = Answers()
         do {
-            // What each of libpq's results answers, in order: `nil` for an executed statement, or the SQL text of a
-            // statement that is prepared.
+            // What each result from libpq belongs to, in order: `nil` for the execution of a statement, or an SQL text
+            // for its preparation.
             var expected: [String?] = []
             for statement in statements { try send(statement, &expected) }
             guard PQpipelineSync(connection) == 1 else { throw failure }
@@ -119,7 +120,7 @@ extension PostgresConnection {
         return answers
     }
 
-    /// Runs statements in one pipeline, and throws if a statement fails.
+    /// Runs several statements in one pipeline, and returns the rows of each. Throws if a statement fails.
     func all(_ statements: [PostgresStatement]) throws -> [Rows] {
         let answers = run(statements)
         let rows = try answers.outcomes.map { try $0.get() }
@@ -132,7 +133,7 @@ extension PostgresConnection {
         return rows
     }
 
-    /// Runs a text with several statements that have no parameters.
+    /// Runs an SQL text that contains several statements without parameters, such as the schema.
     func script(_ sql: String) throws {
         guard PQexitPipelineMode(connection) == 1, PQsendQuery(connection, sql) == 1 else { throw failure }
         var failed: ServerError?
@@ -144,7 +145,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// Subscribes the connection to the notifications of other servers.
+    /// Subscribes this connection to the PostgreSQL notifications that servers send each other.
     func listen() throws {
         guard let channel = try query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) else {
             throw failure
@@ -152,8 +153,8 @@ extension PostgresConnection {
         _ = try query("LISTEN \(raw: channel)")
     }
 
-    /// Returns the payloads of received notifications. Waits for a notification until `deadline` or until `wake` is
-    /// signalled.
+    /// Returns the payloads of the notifications that have arrived. If there are none, waits for one until `deadline`
+    /// or until `wake` is signalled.
     func notifications(until deadline: ContinuousClock.Instant, or wake: WakeUp) throws -> [String] {
         let found = takeNotifications()
         guard found.isEmpty, wake.wait(for: PQsocket(connection), until: deadline) else { return found }
@@ -170,7 +171,7 @@ extension PostgresConnection {
         return found
     }
 
-    /// Rolls back a transaction that a failure has left open.
+    /// Rolls back the transaction of this connection, if a failed statement has left one open.
     func endTransaction() throws {
         if PQtransactionStatus(connection) != PQTRANS_IDLE { _ = try all(["ROLLBACK"]) }
     }
@@ -200,7 +201,7 @@ extension PostgresConnection {
         expected.append(nil)
     }
 
-    /// Returns the outcome of the next statement. Returns `nil` if the database skipped this statement because an
+    /// Returns the outcome of the next statement in the pipeline. Returns `nil` if the database skipped it because an
     /// earlier statement failed.
     private func next() throws -> Result<Rows, ServerError>? {
         guard let first = try result() else { throw failure }
@@ -211,7 +212,7 @@ extension PostgresConnection {
         default:
             let error = ServerError(first)
             PQclear(first)
-            // An error without a code comes from libpq, not from the database: the connection broke.
+            // An error without a code comes from libpq, not from the database: the connection is lost.
             if error.code.isEmpty { throw LostConnection(detail: error.message) }
             if error.isFatal { return .failure(error) }
             outcome = .failure(error)
@@ -220,7 +221,7 @@ extension PostgresConnection {
         return outcome
     }
 
-    /// Returns the next result of a statement. `nil` if the statement has no more results.
+    /// Waits for libpq's next result of the current statement. Returns `nil` if the statement has no more results.
     private func result() throws -> OpaquePointer? {
         while true {
             let unsent = PQflush(connection)

@@ -3,10 +3,10 @@ import BraidEngine
 
 /// An SQL statement with its values, written as an interpolated string: `"SELECT … WHERE number = \(number)"`.
 ///
-/// An interpolated value always becomes a parameter and never part of the SQL text. The SQL text contains only the
-/// value's type.
+/// An interpolated value always becomes a parameter and never part of the SQL text. In its place, the SQL text contains
+/// a placeholder with the value's type, such as `$1::bytea`.
 struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
-    /// The SQL between the parameters: one text more than the statement has parameters.
+    /// The pieces of SQL text around the parameters: one piece more than the statement has parameters.
     private(set) var texts: [String]
     private(set) var values = Parameters()
 
@@ -17,7 +17,7 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         values = stringInterpolation.values
     }
 
-    /// The SQL text, with `$1`, `$2`, … for the parameters.
+    /// The statement's SQL text, with `$1`, `$2`, … in place of the parameters.
     var sql: String {
         guard texts.count > 1 else { return texts[0] }
         var sql = ""
@@ -45,7 +45,7 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(raw text: String) { appendLiteral(text) }
 
-        /// Inserts another statement, with its parameters, into this statement.
+        /// Inserts another statement at this place, with its SQL text and its parameters.
         mutating func appendInterpolation(_ part: PostgresStatement) {
             texts[texts.count - 1] += part.texts[0]
             texts += part.texts.dropFirst()
@@ -54,11 +54,11 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(_ value: Int?) { append(value, "::bigint") }
 
-        /// Adds a parameter of the type `text`, for a string that this server has chosen.
+        /// Adds a parameter of PostgreSQL's type `text`, for a string that the server itself has chosen.
         mutating func appendInterpolation(_ value: String?) { append(value, "::text") }
 
-        /// Adds a parameter of the type `bytea`, for a string that a client has chosen. A PostgreSQL `text` cannot
-        /// contain U+0000.
+        /// Adds a parameter of PostgreSQL's type `bytea`, for a string that a client has chosen. Such a string may
+        /// contain U+0000, which a `text` cannot.
         mutating func appendInterpolation(name value: String?) { append(value, "::bytea") }
 
         mutating func appendInterpolation(_ value: JSONText?) { append(value, "::text") }
@@ -81,12 +81,12 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     }
 }
 
-/// A value that can be a statement's parameter, in PostgreSQL's binary format.
+/// A Swift type whose values can be parameters of a PostgreSQL statement, in the binary format.
 protocol SQLValue {
     func encode(into bytes: inout [UInt8])
 }
 
-/// A string parameter is encoded as its UTF-8 bytes, for both `text` and `bytea`.
+/// A string is encoded as its UTF-8 bytes, whether its parameter has the type `text` or `bytea`.
 extension String: SQLValue {
     func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
 }
@@ -101,17 +101,17 @@ extension JSONText: SQLValue {
     func encode(into bytes: inout [UInt8]) { withBytes { bytes.append(contentsOf: $0) } }
 }
 
-/// The type of an array's elements, by OID. Source: pg_type.dat.
+/// PostgreSQL's type of the elements of an array parameter, by OID. Source: pg_type.dat.
 enum ElementType: Int32 {
     case bytea = 17, int8 = 20, text = 25
 }
 
-/// The values of a statement's parameters, concatenated.
+/// The encoded values of all parameters of a statement, one after the other in one array of bytes.
 struct Parameters: Sendable {
-    /// The encoded values of the parameters. The first byte is unused, so that the buffer of values has an address even
-    /// if all values are empty.
+    /// The encoded values of the parameters. The first byte is unused, so that the array has an address even if all
+    /// values are empty.
     private(set) var bytes: [UInt8] = [0]
-    /// The range of each parameter's value in `bytes`. `nil` for the value null.
+    /// The range of each parameter's value in `bytes`. `nil` for a parameter with the value NULL.
     private(set) var ranges: [Range<Int>?] = []
 
     mutating func append(_ value: (some SQLValue)?) {
@@ -121,8 +121,8 @@ struct Parameters: Sendable {
         ranges.append(start..<bytes.count)
     }
 
-    /// Appends a parameter's value: an array with one dimension whose lower bound is 1. Source: array_send in
-    /// PostgreSQL's arrayfuncs.c.
+    /// Appends the value of an array parameter, in PostgreSQL's binary format: one dimension, and the lower bound 1.
+    /// Source: array_send in PostgreSQL's arrayfuncs.c.
     mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
         let start = bytes.count
         append(Int32(elements.isEmpty ? 0 : 1))

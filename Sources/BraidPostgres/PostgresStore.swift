@@ -4,8 +4,9 @@ import BraidStore
 
 /// A store in a PostgreSQL database that several servers can use at the same time.
 ///
-/// One connection of the store writes, in groups of requests. Reads use other connections, so reads neither wait for a
-/// write nor delay a write. A lost connection is replaced when it is next needed.
+/// One connection of the store performs all of this server's writes, in groups of requests. Reads use other
+/// connections, so they neither wait for a write nor delay one. The store replaces a lost connection when it next needs
+/// one.
 public final class PostgresStore: SessionStore {
     /// The database's address for messages, without a password.
     public var name: String { dialer.name }
@@ -48,7 +49,7 @@ public final class PostgresStore: SessionStore {
         peers.stop()
     }
 
-    /// The statistics of the store's writes since its start.
+    /// The statistics of this server's writes since the store was opened.
     public var statistics: StoreStatistics { writer.counters.current }
 }
 
@@ -68,10 +69,10 @@ extension PostgresStore {
         try await waitingForLocks(Tables.delete(name), value: Tables.deletion)
     }
 
-    /// Writes statements that first wait for another server's lock.
+    /// Runs statements of a write that may have to wait for a lock of another server.
     ///
-    /// Each attempt waits for the lock only briefly, because other writes in the same group and in later groups wait as
-    /// well. Attempts repeat until the time for locks is over.
+    /// Each attempt waits for the lock only briefly, because all writes of the same group and of later groups wait with
+    /// it. The attempts are repeated for at most a quarter of `options.timeout`.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {
@@ -81,8 +82,8 @@ extension PostgresStore {
         }
         while true {
             do {
-                // The short lock timeout lasts until the end of the transaction. Later requests of the same transaction
-                // need the normal timeout again.
+                // The first statement sets a short lock timeout, which would last until the end of the transaction. The
+                // last one restores the normal timeout, for later requests of the same transaction.
                 return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
                     try value(Array($0.dropFirst().dropLast()))
                 }

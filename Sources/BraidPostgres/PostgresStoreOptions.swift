@@ -3,7 +3,7 @@ import BraidStore
 
 /// The options of a PostgreSQL store.
 public struct PostgresStoreOptions: Sendable {
-    /// The moment at which a commit is acknowledged.
+    /// When a commit is acknowledged to the client: after PostgreSQL's disk flush, or before it.
     public enum Synchronous: Sendable {
         /// A commit is acknowledged after it is on the database server's disk (`synchronous_commit = on`). If the
         /// database waits for a standby, the commit is on the standby's disk as well.
@@ -11,23 +11,24 @@ public struct PostgresStoreOptions: Sendable {
         /// A commit is acknowledged after the database server has received it (`synchronous_commit = off`).
         ///
         /// An acknowledged commit survives the end of this process. A crash of the database server loses the last
-        /// commits, by default of at most 0.6 s. The remaining data is consistent.
+        /// commits, by default of at most 0.6 s. The data that remains is consistent.
         case normal
     }
 
-    /// The moment at which a commit is acknowledged.
+    /// When the server acknowledges a commit to the client: after PostgreSQL's disk flush, or before it.
     public var synchronous: Synchronous
     /// The number of revisions that each session's journal keeps. The journal may temporarily keep up to a 64th more.
     public var journalLimit: Int
-    /// The number of bytes of commands and updates that each session's journal keeps. The last revision is always kept.
+    /// The number of bytes of commands and updates that each session's journal keeps. The journal always keeps the last
+    /// revision, even if it is larger.
     public var journalBytes: Int
-    /// The largest number of connections for reads, in addition to the connection for writes. A further connection is
-    /// opened when all open connections for reads are busy.
+    /// The largest number of connections for reads, in addition to the connection for writes. The store opens a further
+    /// one when all of them are busy.
     public var readers: Int
-    /// The longest silence of the database before a connection is given up. A statement may take three quarters of this
-    /// time, and waiting for a lock a quarter.
+    /// The longest silence of the database after which the store gives a connection up. A statement may take three
+    /// quarters of this time, and its wait for a lock a quarter.
     public var timeout: Duration
-    /// Returns the suffix of new epochs, as `SQLiteStoreOptions.newEpochSuffix` does.
+    /// Returns a new epoch suffix, as `SQLiteStoreOptions.newEpochSuffix` does. `last` is the current suffix.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
 
     /// Creates options for a PostgreSQL store.

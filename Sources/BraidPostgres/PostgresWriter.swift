@@ -2,32 +2,32 @@
 import BraidRuntime
 import BraidStore
 
-/// Writes requests in groups (`WriteQueue`). Each group is one transaction in one pipeline, so one round trip and one
-/// disk flush serve all of its requests.
+/// The thread that performs all writes of the PostgreSQL store, in groups of requests (`WriteQueue`). Each group is one
+/// transaction in one pipeline, so one round trip and one disk flush serve all of its requests.
 ///
-/// While one group of requests is written, the next group collects.
+/// While the thread writes one group, it collects the requests of the next group.
 final class PostgresWriter: @unchecked Sendable {
-    /// A request to write statements in the next transaction.
+    /// One caller's request for a write, whose statements the writer runs in its next transaction.
     struct Request: Sendable {
-        /// The request's statements. In any state of the database the statements write everything or nothing, and their
-        /// rows say which.
+        /// The SQL statements of the request. In any state of the database they write everything or nothing, and their
+        /// result rows say which.
         let statements: [PostgresStatement]
-        /// The notice that other servers receive after the commit. `nil` if there is no notice, or if the statements
-        /// send the notice themselves.
+        /// The notice that the writer sends to other servers after the commit. `nil` if there is no notice, or if the
+        /// statements send it themselves.
         let notice: String?
-        /// Called after the commit, with the rows of each statement.
+        /// Called after the commit, with the result rows of each statement.
         let succeed: @Sendable ([Rows]) -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Protects the writer's properties declared between `condition` and `dialer`. All properties declared after
-    /// `dialer` belong to the writer's thread.
+    /// Guards the writer's properties declared between `condition` and `dialer`. Only the writer's thread uses the
+    /// properties declared after `dialer`.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
     private var isStopping = false
 
     private let dialer: Dialer
-    /// The prefix of notices that identifies this server.
+    /// The random name of this server, with which each of its notifications begins.
     private let sender: String
     private var connection: PostgresConnection?
     let counters = StoreCounters()
@@ -41,12 +41,13 @@ final class PostgresWriter: @unchecked Sendable {
         startThread(named: "store-writer") { [self] in run() }
     }
 
-    /// Writes statements with the next group, and returns after the commit, even if the task is cancelled before the
-    /// commit.
+    /// Queues statements, which the writer runs with its next group of requests. Returns after the commit, even if the
+    /// task is cancelled before the commit.
     ///
     /// - Parameters:
     ///   - cost: the estimated cost of the request, in rows.
-    ///   - value: converts the statements' rows into the result. Throws the refusal if the statements wrote nothing.
+    ///   - value: converts the statements' result rows into the method's result. Throws the refusal if the statements
+    ///     wrote nothing.
     func write<Value: Sendable>(
         _ statements: [PostgresStatement], cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([Rows]) throws -> Value
@@ -69,10 +70,10 @@ final class PostgresWriter: @unchecked Sendable {
         }
     }
 
-    /// The number of requests that wait for the next group.
+    /// The number of write requests that wait for the writer's next group.
     var queued: Int { condition.withLock { waiting.count } }
 
-    /// Lets the writer's thread finish the waiting requests and end.
+    /// Tells the writer's thread to finish the waiting requests and to end. Returns at once.
     func stop() {
         condition.withLock {
             isStopping = true
@@ -80,7 +81,7 @@ final class PostgresWriter: @unchecked Sendable {
         }
     }
 
-    /// Stops the writer's thread and returns after its connection is closed.
+    /// Stops the writer's thread, and returns after the thread has closed its connection.
     func stopped() async {
         stop()
         await end.opened()
@@ -95,7 +96,7 @@ extension PostgresWriter {
         end.open()
     }
 
-    /// Returns the next group of requests. `nil` if the writer's thread has to end.
+    /// Waits for write requests, and returns the next group. Returns `nil` if the writer's thread has to end.
     private func next() -> [Request]? {
         condition.withLock {
             while waiting.isEmpty && !isStopping { condition.wait() }
@@ -103,7 +104,7 @@ extension PostgresWriter {
         }
     }
 
-    /// Writes a group of requests. Every request in the group receives a result.
+    /// Writes a group of requests. The caller of every request receives a result or an error.
     private func write(_ group: [Request], attempt: Int = 1) {
         let start = ContinuousClock.now
         do {
@@ -111,8 +112,8 @@ extension PostgresWriter {
             counters.count(writes: group.count, duration: ContinuousClock.now - start)
             for (request, rows) in zip(group, rows) { request.succeed(rows) }
         } catch let error as ServerError where error.isOfOneRequest && group.count > 1 {
-            // One of the group's requests failed. The writes of one request cannot be undone separately, so each
-            // request is written alone.
+            // One request of the group caused the error, but its writes cannot be rolled back alone. So write each
+            // request in a separate transaction.
             for request in group { write([request]) }
         } catch let error as ServerError where error.isOfTheMoment && attempt < 5 {
             write(group, attempt: attempt + 1)
@@ -122,12 +123,12 @@ extension PostgresWriter {
         }
     }
 
-    /// Commits a group and returns the rows of each request. If this method throws, nothing was written, unless the
-    /// error says that the outcome is unknown.
+    /// Runs and commits the statements of a group. Returns the result rows of each request. If this method throws,
+    /// nothing was written, unless the error says that the outcome is unknown.
     private func commit(_ group: [Request]) throws -> [[Rows]] {
         let connection = try connected()
-        // Notices follow the transaction. Inside the transaction, notices would serialize its end with other servers'
-        // transactions that also send notices.
+        // Send the notices after COMMIT. Inside the transaction, they would make the end of this transaction wait for
+        // other servers' transactions that also send notices.
         let answers = connection.run(["BEGIN"] + group.flatMap(\.statements) + ["COMMIT"] + notices(of: group))
         if answers.lost != nil { self.connection = nil }
         let count = group.reduce(2) { $0 + $1.statements.count }
@@ -136,7 +137,7 @@ extension PostgresWriter {
             switch outcome {
             case _ where index >= count: break  // a notice: a server that misses one looks for itself
             case .success(let answer): rows.append(answer)
-            // A connection that ends during COMMIT may have committed.
+            // If the connection ends during COMMIT, the transaction may or may not be committed.
             case .failure(let error) where error.isFatal && index == count - 1: throw unknown(error.message)
             case .failure(let error):
                 if answers.lost == nil, (try? connection.endTransaction()) == nil { self.connection = nil }
@@ -154,8 +155,8 @@ extension PostgresWriter {
         }
     }
 
-    /// Returns the statements that send the group's notices. There may be several statements, because a payload has
-    /// fewer than 8,000 bytes.
+    /// Returns the statements that send a group's notices to the other servers. There may be several statements,
+    /// because the payload of a notification has fewer than 8,000 bytes.
     private func notices(of group: [Request]) -> [PostgresStatement] {
         let words = group.compactMap(\.notice)
         return stride(from: 0, to: words.count, by: Self.noticesOfPayload).map { start in

@@ -2,15 +2,16 @@
 import BraidRuntime
 import BraidStore
 
-/// A pool of threads for reads, with one connection each. The pool starts threads as they are needed.
+/// A pool of threads that perform the store's reads. Each thread has one connection. The pool starts a thread when all
+/// others are busy.
 final class Readers: @unchecked Sendable {
     private struct Job: Sendable {
-        /// Performs the read, and returns a closure that reports the success to the caller.
+        /// Performs the read on a connection, and returns a closure that passes the result to the caller.
         let perform: @Sendable (PostgresConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Protects the pool's properties declared between `condition` and `dialer`.
+    /// Guards the pool's properties declared between `condition` and `dialer`.
     private let condition = Condition()
     private var waiting: [Job] = []
     private var threads = 0
@@ -26,7 +27,7 @@ final class Readers: @unchecked Sendable {
         self.maximum = max(1, maximum)
     }
 
-    /// Runs a read on one of the connections.
+    /// Performs a read on one of the pool's connections, and returns its result.
     ///
     /// - Parameter body: performs the read on a connection. If that connection was broken, `body` is called again on a
     ///   new connection.
@@ -41,7 +42,8 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Runs a read on one of the connections. `perform` returns a closure that reports the success.
+    /// Performs a read on one of the pool's connections. `perform` returns a closure that passes the result to the
+    /// caller.
     func run(
         perform: @escaping @Sendable (PostgresConnection) throws -> @Sendable () -> Void,
         fail: @escaping @Sendable (StoreError) -> Void
@@ -63,7 +65,7 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Lets the pool's threads finish the waiting reads and end.
+    /// Tells the pool's threads to finish the waiting reads and to end. Returns at once.
     func stop() {
         let hasEnded = condition.withLock {
             isStopping = true
@@ -73,7 +75,7 @@ final class Readers: @unchecked Sendable {
         if hasEnded { end.open() }
     }
 
-    /// Stops the pool's threads and returns after every connection is closed.
+    /// Stops the pool's threads, and returns after they have closed their connections.
     func stopped() async {
         stop()
         await end.opened()
@@ -99,16 +101,16 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Performs a read and returns the connection for the next read. Returns `nil` if the connection is no longer
-    /// usable.
+    /// Performs a read, on the connection `kept` if it is still alive. Returns the connection for the thread's next
+    /// read, or `nil` if it is no longer usable.
     private func perform(_ job: Job, on kept: PostgresConnection?) -> PostgresConnection? {
         do {
             if let kept, kept.isAlive {
                 do {
                     return try perform(job, on: kept)
                 } catch is LostConnection {
-                    // The connection most likely broke while it was idle. A read can be repeated, so repeat it on a new
-                    // connection.
+                    // The kept connection most likely broke while it was idle. A read changes nothing, so repeat it on
+                    // a new connection.
                 }
             }
             return try perform(job, on: dialer.connect())

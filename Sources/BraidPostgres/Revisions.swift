@@ -2,8 +2,7 @@
 import BraidStore
 import Synchronization
 
-/// Reads the current revisions of sessions. All requests for a revision that arrive before a query begins share the
-/// query.
+/// Reads the stored revisions of sessions. All requests that arrive before a database query begins share this query.
 final class Revisions: Sendable {
     private final class Batch: Sendable {
         let asked = Mutex<[Int: [CheckedContinuation<StoredRevision?, any Error>]]>([:])
@@ -16,7 +15,7 @@ final class Revisions: Sendable {
     }
 
     private let readers: Readers
-    /// The batch that new requests for a revision may still join. A batch shares one query.
+    /// The batch of requests that new requests can still join. One query answers all requests of a batch.
     private let open = Mutex<Batch?>(nil)
 
     init(readers: Readers) { self.readers = readers }
@@ -36,8 +35,8 @@ final class Revisions: Sendable {
     private func read(_ batch: Batch) {
         readers.run(
             perform: { [self] connection in
-                // Requests that arrive later may concern a commit that this query does not see, so they need another
-                // query.
+                // Close the batch before the query: requests that arrive later may need a commit that this query does
+                // not see.
                 close(batch)
                 let found = try connection.revisions(of: batch.asked.withLock { Array($0.keys) })
                 return { batch.answer(.success(found)) }
@@ -52,7 +51,8 @@ final class Revisions: Sendable {
 }
 
 extension PostgresConnection {
-    /// Returns the revisions by session number. Sessions that have ended are missing from the result.
+    /// Returns the stored revisions of the given sessions, by session number. Sessions that have ended are missing from
+    /// the result.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
         let rows = try query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
         return Dictionary(rows.map { ($0.int(0), StoredRevision(number: $0.int(1), time: $0.int(2))) }) { $1 }

@@ -3,18 +3,19 @@ import BraidEngine
 import BraidStore
 internal import CPostgreSQL
 
-/// The rows that a statement returned, in PostgreSQL's binary format.
+/// The result rows of a statement, in PostgreSQL's binary format.
 final class Rows {
     fileprivate let result: OpaquePointer
 
-    /// Creates the rows from a libpq result and takes ownership of the result.
+    /// Creates the rows from a libpq result (`PGresult`), which this object frees when it is released.
     init(result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
 
     var count: Int { Int(PQntuples(result)) }
 
-    /// The tag of the statement's SQL command. The tag of a COMMIT is `ROLLBACK` if nothing was committed.
+    /// PostgreSQL's command tag of the executed statement, such as `COMMIT`. The tag of a COMMIT is `ROLLBACK` if
+    /// nothing was committed.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     var first: Columns? { count > 0 ? Columns(rows: self, row: 0) : nil }
@@ -31,15 +32,14 @@ final class Rows {
     }
 }
 
-/// The columns of one row, from 0. Text values are in `text` columns, or in `bytea` columns that were made from
-/// strings.
+/// The columns of one result row, from 0. Strings are in `text` columns, or in `bytea` columns that contain UTF-8.
 struct Columns: StoredColumns {
     fileprivate let rows: Rows
     fileprivate let row: CInt
 
     var count: Int { Int(PQnfields(rows.result)) }
 
-    /// Returns the value of a `bigint` column.
+    /// Returns the value of a `bigint` column of this row.
     func int(_ column: CInt) -> Int {
         let bytes = bytes(column)
         return bytes.count == 8 ? Int(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))) : 0
@@ -49,7 +49,7 @@ struct Columns: StoredColumns {
 
     func isNull(_ column: CInt) -> Bool { PQgetisnull(rows.result, row, column) == 1 }
 
-    /// Returns the bytes of a column. The bytes are valid as long as the rows exist.
+    /// Returns the bytes of a column of this row. The bytes are valid as long as the `Rows` object exists.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(
             start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))

@@ -2,13 +2,14 @@
 import BraidEngine
 import BraidStore
 
-/// The statements of table descriptions.
+/// The SQL statements of table descriptions.
 ///
-/// A change of descriptions locks their database table, so that the next version is counted from all existing versions.
+/// A change of table descriptions locks the database table `table_description`, so that the next version is counted
+/// from all existing versions.
 enum Tables {
     private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
-    /// Returns the statements that register a table description. The second statement returns the new version.
+    /// Returns the SQL statements that register a table description. The second statement returns the new version.
     static func put(_ name: String, _ description: JSONText, at: Int) -> [PostgresStatement] {
         [
             lock,
@@ -25,8 +26,8 @@ enum Tables {
         ]
     }
 
-    /// Returns the statements that delete a table description. The second statement returns the number of sessions that
-    /// use a version, and the number of deleted versions.
+    /// Returns the SQL statements that delete a table description. The second statement returns the number of sessions
+    /// that use one of its versions, and the number of deleted versions.
     static func delete(_ name: String) -> [PostgresStatement] {
         [
             lock,

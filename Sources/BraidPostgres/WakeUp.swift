@@ -2,7 +2,7 @@
 import BraidStore
 import Glibc
 
-/// Wakes a thread that waits for a socket, by writing to a pipe.
+/// Wakes a thread that waits for a socket: another thread writes to a pipe for which the first one waits as well.
 final class WakeUp: Sendable {
     private let reading: CInt
     private let writing: CInt
@@ -27,8 +27,8 @@ final class WakeUp: Sendable {
         _ = write(writing, &byte, 1)  // if the pipe is full, its bytes wake the thread as well
     }
 
-    /// Waits for input on a socket, and returns whether the socket has input. Returns at `deadline` at the latest, and
-    /// after a signal at once.
+    /// Waits until the socket has input, another thread signals this object, or `deadline` is reached. Returns whether
+    /// the socket has input.
     func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
         // `poll` ignores a negative descriptor.
         var descriptors = [

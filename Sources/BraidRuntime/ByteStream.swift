@@ -5,24 +5,25 @@ import Synchronization
 /// The producer can be any thread or task. The arrays of bytes are queued without copying, so thousands of streams can
 /// share one event's bytes. An idle stream holds no buffer.
 public final class ByteStream: Sendable {
-    /// The result of writing to a stream.
+    /// The result of a producer's call of `write`: the queue accepted the bytes or refused them.
     public enum WriteResult: Equatable, Sendable {
         case accepted
-        /// The bytes were refused, as `queued` bytes are waiting already.
+        /// The queue refused the bytes, because `queued` bytes are already waiting to be sent.
         case full(queued: Int)
-        /// The bytes were refused, as the reader has disconnected or the stream has ended.
+        /// The stream refused the bytes, because the reader has disconnected or the stream has ended.
         case closed
     }
 
-    /// The content of the stream's queue, for the event loop.
+    /// What the event loop gets from one call of `take()`: the queued bytes, and whether the stream has ended.
     public struct Taken: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
         /// The leases of large pieces.
         public var leases: [Quota.Lease] = []
-        /// Whether no piece will follow these pieces.
+        /// Whether the body ends with these pieces: the stream will produce no more.
         public var isLast = false
-        /// Whether the loop must close the connection, so that the client sees that the body is incomplete.
+        /// Whether the producer broke the body off. The loop must then close the connection, so that the client sees
+        /// that the body is incomplete.
         public var isBroken = false
     }
 
@@ -32,9 +33,10 @@ public final class ByteStream: Sendable {
 
     private struct State {
         var queue = Taken()
-        /// The side that has closed the stream. After the close, bytes of the producer are refused.
+        /// The side that has closed the stream: the producer, or the connection's side. From then on, the stream
+        /// refuses the producer's bytes.
         var closer: Closer?
-        /// Whether the event loop has been notified of the queue's content.
+        /// Whether the stream has notified the event loop since the loop's last `take()`.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
         var onClose: (@Sendable () -> Void)?
@@ -42,7 +44,7 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The most bytes in the queue. The socket can hold as many again.
+    /// The most bytes in the stream's queue. The kernel's socket buffer can hold as many again.
     public let limit: Int
     /// Whether the body has no end, like a stream of events.
     ///
@@ -60,7 +62,8 @@ public final class ByteStream: Sendable {
 
     // MARK: Producer
 
-    /// Queues the bytes without blocking. A single piece over the limit is accepted if the queue is empty.
+    /// Adds the producer's bytes to the queue without blocking. A single piece over the limit is accepted if the queue
+    /// is empty.
     ///
     /// - Parameter lease: the lease of the bytes' memory. The stream holds the lease until the bytes are sent.
     @discardableResult
@@ -80,18 +83,19 @@ public final class ByteStream: Sendable {
         return result
     }
 
-    /// Ends the body for the producer. The queued bytes are still sent.
+    /// Ends the body normally, on behalf of the producer. The queued bytes are still sent.
     public func finish() {
         end { $0.queue.isLast = true }
     }
 
-    /// Breaks the body off. The connection is closed, and the client sees that the body is incomplete.
+    /// Breaks the body off, on behalf of the producer. The loop closes the connection, and the client sees that the
+    /// body is incomplete.
     public func fail() {
         end { $0.queue.isBroken = true }
     }
 
-    /// Runs `action` once when the reader disconnects or the server ends the stream. If the reader has already
-    /// disconnected, or the server has ended the stream, runs `action` at once.
+    /// Registers `action`, which runs once when the reader disconnects or the server ends the stream. If the reader has
+    /// already disconnected, or the server has ended the stream, runs `action` at once.
     ///
     /// The action usually runs on a loop's thread, so it must not block. If the producer ends the stream, the action
     /// does not run.
@@ -103,7 +107,7 @@ public final class ByteStream: Sendable {
         if isLate { action() }
     }
 
-    /// Waits until the loop has taken the whole queue or the stream is closed.
+    /// Suspends the producer until the event loop has taken the whole queue or the stream is closed.
     public func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
@@ -136,7 +140,7 @@ public final class ByteStream: Sendable {
         state.withLock { $0.tellLoop = tell }
     }
 
-    /// Removes and returns the content of the queue.
+    /// Removes and returns the content of the stream's queue. The event loop calls this method.
     public func take() -> Taken {
         let (taken, waiting) = state.withLock { state in
             let taken = state.queue
@@ -150,7 +154,8 @@ public final class ByteStream: Sendable {
         return taken
     }
 
-    /// Ends the body for the server. The queued bytes are still sent. Any thread can call this method.
+    /// Ends the body on behalf of the server, for example because the server stops. The queued bytes are still sent.
+    /// Any thread can call this method.
     public func endFromServer() {
         close { state in
             state.queue.isLast = true

@@ -8,7 +8,7 @@ public func monotonicNanoseconds() -> Int {
 }
 
 extension Duration {
-    /// The duration in whole milliseconds. The number must not exceed the range of `Int`.
+    /// The duration in whole milliseconds, rounded toward zero. The number must not exceed the range of `Int`.
     public var milliseconds: Int {
         Int(clamping: components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }

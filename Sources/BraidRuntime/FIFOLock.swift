@@ -30,8 +30,8 @@ public final class FIFOLock: Sendable {
                         state.isLocked = true
                         return true
                     }
-                    // `Task.isCancelled` shows a cancellation that has already happened. A later cancellation finds the
-                    // task in `waiters`.
+                    // If the task was cancelled before this line, `Task.isCancelled` says so. If the task is cancelled
+                    // later, the cancellation handler finds the task in `waiters`.
                     if Task.isCancelled { return false }
                     state.queue.append(number)
                     state.waiters[number] = continuation
@@ -45,7 +45,7 @@ public final class FIFOLock: Sendable {
         if !isLocked { throw CancellationError() }
     }
 
-    /// Acquires the lock if it is free. Returns whether the lock was free.
+    /// Acquires the lock if it is free, without waiting. Returns whether this call has acquired the lock.
     public func lockIfFree() -> Bool {
         state.withLock { state in
             defer { state.isLocked = true }
@@ -53,7 +53,7 @@ public final class FIFOLock: Sendable {
         }
     }
 
-    /// Whether tasks wait for the lock.
+    /// Whether at least one task waits for the lock.
     public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
     /// Releases the lock, or passes it to the next waiting task.
@@ -76,7 +76,7 @@ public final class FIFOLock: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Holds the lock while `body` runs.
+    /// Acquires the lock, runs `body` while holding it, and releases it.
     public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await lock()
         defer { unlock() }

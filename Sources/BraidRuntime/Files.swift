@@ -1,6 +1,6 @@
 import Glibc
 
-/// Functions for whole files and descriptors, based on system calls.
+/// Functions that read or write a whole file or list a directory, with plain system calls.
 public enum Files {
     /// Returns the bytes of a file. The path can also be a pipe, such as `/dev/stdin` or a shell's `<(…)`.
     ///
@@ -23,7 +23,7 @@ public enum Files {
         }
     }
 
-    /// Writes all bytes to a blocking descriptor.
+    /// Writes all bytes to a file descriptor in blocking mode.
     ///
     /// - Returns: `false` if not all bytes could be written. After a failure, `errno` contains the error.
     @discardableResult

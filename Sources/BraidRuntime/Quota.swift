@@ -2,10 +2,11 @@ import Synchronization
 
 /// A limited amount of a resource that requests share: bytes of memory, requests, subscribers.
 ///
-/// A leased part of the quota is a lease. Each resource (a session) and each client (a token) can lease at most a share
-/// of the quota. So no session or token can use up what other sessions and tokens need.
+/// A lease is a part of the quota that is in use. Each resource (a session) and each client (a token) can lease at most
+/// a share of the quota. So no session or token can use up what other sessions and tokens need.
 public final class Quota: Sendable {
-    /// The owner of a lease. An account without a resource or a client counts against no share of it.
+    /// The session and the token that a lease counts against. An account without a session (`resource`) or a token
+    /// (`client`) has no such share that limits it.
     public struct Account: Sendable, Hashable {
         public var resource: String?
         public var client: String?
@@ -16,7 +17,7 @@ public final class Quota: Sendable {
         }
     }
 
-    /// The reason why a quota refused a lease.
+    /// The reason why a quota refused to lease an amount.
     public enum Refusal: Error, Sendable {
         /// The quota is used up.
         case quota
@@ -25,14 +26,15 @@ public final class Quota: Sendable {
     }
 
     public let limit: Int
-    /// The most that one resource (a session) can lease.
+    /// The most of the quota that all leases of one resource (a session) can hold together.
     public let resourceShare: Int
-    /// The most that one client (a token) can lease.
+    /// The most of the quota that all leases of one client (a token) can hold together.
     public let clientShare: Int
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
 
-    /// Creates a quota. The shares are fractions of the limit: a part of 2 means half of the limit.
+    /// Creates a quota. The shares are fractions of the limit: `resourcePart` 2 means that one resource can lease half
+    /// of the limit.
     public init(_ limit: Int, resourcePart: Int = 1, clientPart: Int = 1) {
         self.limit = limit
         resourceShare = max(1, limit / resourcePart)
@@ -44,19 +46,19 @@ public final class Quota: Sendable {
     /// Whether more than half of the quota is leased.
     public var isShort: Bool { taken > limit / 2 }
 
-    /// Returns whether the quota could lease the amount now. Shares are not considered.
+    /// Returns whether the quota could lease the amount now. This method ignores the shares of sessions and tokens.
     public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
-    /// Returns a lease of the amount. The lease ends with `end()`, or when its last reference is released. Throws
-    /// `Refusal`.
+    /// Returns a lease of the amount. The lease ends with `end()`, or when its last reference is released. Throws a
+    /// `Refusal` if the quota or the account's share is used up.
     public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Refusal) -> Lease {
         let lease = Lease(of: self, to: account)
         try lease.grow(to: amount)
         return lease
     }
 
-    /// Returns whether the amount fits into the limit. A single lease may exceed the limit or the share, as a larger
-    /// amount could otherwise never be leased.
+    /// Returns whether a lease of the amount fits into the limit. If nothing else is leased, it always fits: otherwise
+    /// an amount above the limit could never be leased.
     ///
     /// - Parameter own: the part of `taken` that the lease already contains.
     private static func fits(_ amount: Int, own: Int, taken: Int, _ limit: Int) -> Bool {
@@ -65,7 +67,8 @@ public final class Quota: Sendable {
 
     fileprivate func take(_ amount: Int, own: Int, for account: Account) throws(Refusal) {
         guard charge(amount, own: own, to: account) else { throw .share }
-        // Compare and exchange. Adding first and checking afterwards would refuse a concurrent smaller request.
+        // Use compare-and-exchange. Adding the amount first and checking it afterwards could refuse a concurrent
+        // smaller request.
         var before = taken
         while Self.fits(amount, own: own, taken: before, limit) {
             let (isTaken, present) = used.weakCompareExchange(
@@ -82,7 +85,7 @@ public final class Quota: Sendable {
         discharge(amount, from: account)
     }
 
-    /// Returns the accounts of the resource alone and of the client alone, with their shares.
+    /// Returns the accounts whose shares limit a lease, with their shares: the resource alone and the client alone.
     private func shares(of account: Account) -> [(Account, Int)] {
         var shares: [(Account, Int)] = []
         if let resource = account.resource, resourceShare < limit {
@@ -115,7 +118,7 @@ public final class Quota: Sendable {
         }
     }
 
-    /// An account's part of a quota. A lease ends at the latest when its last reference is released.
+    /// The part of a quota that an account uses now. A lease ends at the latest when its last reference is released.
     public final class Lease: Sendable {
         private let quota: Quota
         private let account: Account
@@ -128,14 +131,14 @@ public final class Quota: Sendable {
         }
         deinit { end() }
 
-        /// Returns the leased amount to the quota now, even if references to the lease remain.
+        /// Ends the lease: its whole amount is free again in the quota now, even if references to the lease remain.
         public func end() {
             let amount = amount.exchange(0, ordering: .relaxed)
             if amount > 0 { quota.give(amount, from: account) }
         }
 
-        /// Enlarges the lease to `wanted`, if the lease is smaller. A refused lease keeps its size. Only one caller at
-        /// a time may call this method.
+        /// Enlarges the lease to `wanted`, if the lease is smaller. If the quota refuses, the lease keeps its size.
+        /// Only one caller at a time may call this method on a lease.
         public func grow(to wanted: Int) throws(Refusal) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }

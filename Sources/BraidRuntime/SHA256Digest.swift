@@ -5,7 +5,7 @@ import CMD
 /// Comparing two digests takes the same time wherever the digests differ, so that the time tells nothing about a
 /// secret.
 public struct SHA256Digest: Sendable, Equatable {
-    /// The number of bytes in a digest.
+    /// The number of bytes in a SHA-256 digest.
     public static let byteCount = 32
 
     /// The digest: ``byteCount`` bytes.
@@ -24,7 +24,7 @@ public struct SHA256Digest: Sendable, Equatable {
         }
     }
 
-    /// Creates a digest from its bytes. Returns `nil` if the number of bytes is wrong.
+    /// Creates a digest from the 32 bytes of an existing digest. Returns `nil` if the number of bytes is not 32.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes

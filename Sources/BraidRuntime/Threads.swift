@@ -1,7 +1,8 @@
 import CEpoll
 import Glibc
 
-/// Starts a thread that runs `body` and then ends. The thread blocks all signals, as they are for the application.
+/// Starts a thread that runs `body` and then ends. All signals are blocked in this thread, so that other threads of the
+/// process handle them.
 ///
 /// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
 /// - Returns: 0, or the error number of pthread_create(3).
@@ -30,7 +31,8 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
     return failure
 }
 
-/// A mutex with a condition variable, for threads that wait for each other. Tasks must not wait for this condition.
+/// A mutex with a condition variable, for threads that wait for each other. Swift tasks must not wait for this
+/// condition.
 ///
 /// Unchecked: several threads may use the two pthread objects.
 public final class Condition: @unchecked Sendable {
@@ -49,15 +51,15 @@ public final class Condition: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Holds the mutex while `body` runs.
+    /// Locks the mutex, runs `body`, and unlocks the mutex.
     public func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
 
-    /// Waits for a signal, inside `withLock`. The wait can end without a signal, so the caller must check again what it
-    /// waits for.
+    /// Blocks the thread until another thread signals the condition. Call this method inside `withLock`. The wait can
+    /// end without a signal, so the caller must check again what it waits for.
     public func wait() { pthread_cond_wait(variable, mutex) }
 
     /// Wakes one waiting thread.

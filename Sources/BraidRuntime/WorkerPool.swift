@@ -16,7 +16,8 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         var threads: Int
         /// The niceness of the threads (sched(7)): 0 is normal, and 19 is the lowest priority.
         var niceness: Int32 = 0
-        /// The time for which a task may use a thread while others wait. If `nil`, the pool demotes no thread.
+        /// The time for which a task may use a thread while other tasks wait, before the pool demotes the thread. If
+        /// `nil`, the pool demotes no thread.
         var demotionTime: Duration?
     }
 
@@ -38,10 +39,11 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     private let hasJob = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let isContended = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var jobs: [UnownedJob] = []
-    /// The index of the first task in `jobs` that has not been taken.
+    /// The index in `jobs` of the next task to run. The tasks before this index have been taken already.
     private var nextJob = 0
     private var workers: [Worker] = []
-    /// The number of threads that wait for a task. `woken` is the number of these threads that were woken for a task.
+    /// The number of pool threads that wait for a task. `woken` is the number of these threads that were signalled and
+    /// have not run yet.
     private var waiting = 0
     private var woken = 0
     private var isWatching = false
@@ -71,7 +73,8 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// The number of tasks that wait for a thread, and the number of demotions since the start.
+    /// The number of tasks that wait for a thread of the pool, and the number of demoted threads since the pool's
+    /// start.
     var statistics: (queued: Int, demotions: Int) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -80,7 +83,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Starts a thread of the pool. If there is no memory for the thread, the other threads do its work.
+    /// Starts a thread of the pool. If the system cannot create the thread, the pool's other threads do the work.
     private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) {
         startThread(named: configuration.name) { [self] in body(self) }
     }
@@ -103,7 +106,8 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Removes and returns the next task. The caller holds the lock, which this method releases while it waits.
+    /// Removes the next task from the pool's queue and returns it. The caller holds `lock`; while this method waits for
+    /// a task, it releases `lock`.
     private func takeJob() -> UnownedJob {
         while nextJob == jobs.count {
             waiting += 1
@@ -123,7 +127,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         return job
     }
 
-    /// Demotes threads whose task takes too long, while tasks wait.
+    /// Demotes pool threads whose task takes longer than `demotionTime` while other tasks wait.
     private func watch() {
         guard let limit = configuration.demotionTime?.nanoseconds else { return }
         pthread_mutex_lock(lock)

@@ -9,18 +9,18 @@ import Synchronization
 /// The application behind the HTTP server. The application finds a request's route, performs the checks that all routes
 /// share, runs the handler, and turns errors into problem documents.
 package final class App: HTTPHandler {
-    /// The server's version, as in `--version`, the metrics and the OpenAPI document.
+    /// The server's version number, as in `--version`, the metrics and the OpenAPI document.
     package static let version = "0.1.0"
 
     package let sessions: Sessions
     package let store: any SessionStore
     package let logger: Logger
-    /// The log with one line for each request. `nil` if requests are not logged.
+    /// The log that gets one line for each answered request. `nil` if requests are not logged.
     private let requestLog: LogLines?
     let metrics = Metrics()
     let router: Router
     private let limits: ServerLimits
-    /// The quota of requests that the server answers at the same time (`--max-requests`).
+    /// The quota of requests that the server may be answering at the same time (`--max-requests`).
     private let requests: Quota
     private let workers = Workers.shared
     private let access: AccessControl
@@ -58,7 +58,7 @@ package final class App: HTTPHandler {
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Lets `/metrics` report the server's connections.
+    /// Connects `/metrics` to the HTTP server's connection statistics, so that `/metrics` reports them.
     package func reportConnections(of server: HTTPServer) {
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
     }
@@ -91,15 +91,16 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Returns what to do with the body of an authenticated request.
+    /// Returns how the HTTP server passes on the body of a request whose token is accepted: buffered, or while it
+    /// arrives.
     private func disposition(of head: HTTPRequestHead, _ route: Route, _ requester: Requester) -> HTTPBodyDisposition {
         let account = route.account(of: head, requester)
         return route.streamedBody == nil
             ? .gather(limit: limits.bodyBytes, account: account) : .stream(account: account)
     }
 
-    /// Refuses a request without a valid token before its body is read. A small body is read and dropped, so that the
-    /// connection can be reused.
+    /// Refuses a request whose token is missing or invalid, before its body is read. A small body is still read and
+    /// dropped, so that the client can reuse the connection.
     private func refusal(of head: HTTPRequestHead, _ route: Route, _ error: any Error) -> HTTPBodyDisposition {
         if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
             return .gather(limit: length)
@@ -130,8 +131,8 @@ package final class App: HTTPHandler {
     package func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
         let id = head.map(requestID(of:)) ?? ids.requestID()
         var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
-        // If a body is too long and the token is invalid, the answer reports the token. For other failures the token is
-        // not checked, because the parsed part of the head may lack the token's field.
+        // If a body is too long and the token is invalid, the answer reports the invalid token. For other failures the
+        // token is not checked, because the parsed part of the head may not contain the `Authorization` field.
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
@@ -143,7 +144,8 @@ package final class App: HTTPHandler {
         }
         var route: Route?
         if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
-        // The handler of a streamed body is already running. The handler receives the failure and answers the request.
+        // A handler that reads this request's body is already running. The handler receives the failure, answers the
+        // request, and counts it.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
         requestLog?.write(.info, "request") { $0.add(id: id, head, route, status: response.status) }
@@ -179,7 +181,8 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Returns the route of a request. Throws `notFound` or `methodNotAllowed`.
+    /// Returns the route of a request. Throws `notFound` for an unknown path, and `methodNotAllowed` for a known path
+    /// with another method.
     private func route(of head: HTTPRequestHead) throws -> Route {
         switch router.match(method: head.method, path: head.path) {
         case .route(let route): return route
@@ -194,12 +197,12 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Answers a request in the request's own task.
+    /// Answers a request in a task, as opposed to on the event loop's thread.
     private func response(
         to request: HTTPRequest, _ route: Route, _ claim: AccessControl.Claim, _ exchange: HandledRequest
     ) async -> HTTPResponse {
         var exchange = exchange
-        // The lease is the request's place among `--max-requests`. It ends before the answer is sent, because the
+        // The lease reserves one of the `--max-requests` places. The lease ends before the answer is sent, because the
         // client may send its next request as soon as it has the answer.
         defer { exchange.lease?.end() }
         do {
@@ -218,7 +221,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Returns an indented response.
+    /// Returns the response to a request with `?pretty`, with its JSON indented.
     ///
     /// Indenting a large answer takes long and needs several times the answer's memory. So large answers are indented
     /// on the long pool, and one at a time for each large session.
@@ -235,8 +238,8 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Returns the handler's response. A stream or a long poll that a token opened ends when the token is revoked or
-    /// expires.
+    /// Returns the response of the route's handler. If a token opened a stream or a long poll, this ends when the token
+    /// is revoked or expires.
     private func response(of route: Route, _ context: RequestContext) async throws -> HTTPResponse {
         guard let token = context.requester.token else { return try await route.handle(context) }
         if context.isLongPoll {
@@ -254,13 +257,15 @@ package final class App: HTTPHandler {
         return response
     }
 
-    /// Returns the session of a request if it is in memory and large.
+    /// Returns the session that a request is for, if this session is in memory and its snapshot is large. Otherwise
+    /// returns `nil`.
     private func largeSession(_ account: Quota.Account) -> Session? {
         guard let session = account.resource.flatMap({ sessions.inMemory($0) }), session.isLarge else { return nil }
         return session
     }
 
-    /// Returns the lease for a request's place among `--max-requests`. Returns `nil` if the request needs no place.
+    /// Returns a lease of one of the `--max-requests` places for a request. Returns `nil` if the request needs no
+    /// place.
     ///
     /// Readiness and metrics need no lease, because operators need them most when the server is full. A long poll needs
     /// no lease because it counts as a subscriber.
@@ -275,12 +280,12 @@ package final class App: HTTPHandler {
     private struct HandledRequest: Sendable {
         let head: HTTPRequestHead
         let id: String
-        /// The time at which the request arrived, in nanoseconds of the monotonic clock.
+        /// The time at which the server began to handle the request, in nanoseconds of the monotonic clock.
         let start: Int
         /// The route of the request. `nil` if no route matches.
         var route: Route?
         var account = Quota.Account()
-        /// The lease for the request's place among `--max-requests`.
+        /// The lease of one of the `--max-requests` places, while the server answers this request.
         var lease: Quota.Lease?
 
         func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
@@ -289,8 +294,8 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Returns the answer to `OPTIONS`, for the server as a whole or for one resource. Returns `nil` for other
-    /// requests.
+    /// Returns the answer to an `OPTIONS` request, for the server as a whole or for one resource. Returns `nil` for
+    /// requests with other methods, and for unknown paths.
     private func optionsAnswer(_ head: HTTPRequestHead) -> HTTPResponse? {
         guard head.method == "OPTIONS" else { return nil }
         if head.path.isEmpty {
@@ -301,7 +306,8 @@ package final class App: HTTPHandler {
         return HTTPResponse(status: 204, headers: [("Allow", allowed.joined(separator: ", "))] + patch)
     }
 
-    /// Throws `badRequest` for an unknown query parameter and for a query parameter that occurs twice.
+    /// Throws `badRequest` if the request's query has a parameter that the route does not know, or the same parameter
+    /// twice.
     private func checkQuery(_ head: HTTPRequestHead, _ route: Route) throws {
         for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
             throw ProblemError(
@@ -315,7 +321,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Performs the checks that all routes share and returns the handler's context.
+    /// Performs the checks of a request that all routes share, and returns the context for the route's handler.
     private func context(
         _ request: HTTPRequest, _ route: Route, _ requester: Requester, id: String
     ) throws -> RequestContext {
@@ -357,7 +363,8 @@ package final class App: HTTPHandler {
 
     private func checkContentType(_ head: HTTPRequestHead, _ route: Route) throws {
         let type = head.headers["content-type"]
-        // A body without a media type counts as JSON. A stream of lines must name its type.
+        // For a buffered body, a missing `Content-Type` means JSON. For a body of lines that is read while it arrives,
+        // the request must name the type.
         if type == nil, route.streamedBody == nil { return }
         let essence = type.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
         if let essence, route.bodyTypes.contains(essence) { return }
@@ -369,7 +376,8 @@ package final class App: HTTPHandler {
     }
 
     private func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
-        // The client has disconnected or closed its side of the connection, so it will probably not read this answer.
+        // The task was cancelled because the client has disconnected or closed its side, so it will probably not read
+        // this answer.
         if error is CancellationError {
             return ProblemError(
                 unavailable:
@@ -395,12 +403,14 @@ package final class App: HTTPHandler {
         response.headers.append(("X-Request-Id", exchange.id))
         response.headers += pages.headers(for: head)
         response.account = exchange.account
-        // Caches may store an answer without `Cache-Control` and reuse it as long as they choose (RFC 9111, 4.2.2).
+        // Without `Cache-Control`, caches may store an answer and choose how long they reuse it (RFC 9111, 4.2.2), so
+        // forbid that.
         if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" })
         {
             response.headers.append(("Cache-Control", "no-cache"))
         }
-        // Caches must store one answer for each media type (RFC 9110, 12.5.5).
+        // This route answers in two media types, so caches must store the answers separately for each `Accept` field
+        // (RFC 9110, 12.5.5).
         if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
         if isPretty(head), case .bytes(let bytes) = response.body,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000)
@@ -417,9 +427,10 @@ package final class App: HTTPHandler {
         head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// The most bytes that an event loop parses or indents. The loop's other connections wait for this work.
+    /// The size in bytes above which JSON is too large to be parsed or indented on an event loop, whose other
+    /// connections would wait.
     static let largeBytes = 64 * 1024
-    /// The body size in bytes from which parsing takes too long for the short pool.
+    /// The size in bytes from which parsing a request's body takes too long for the short worker pool.
     private static let longBytes = 1 << 20
 
     private func requestID(of head: HTTPRequestHead) -> String {
@@ -431,7 +442,8 @@ package final class App: HTTPHandler {
 }
 
 extension LogLine {
-    /// Adds the known values of a request to the log line. Logs never contain queries, bodies or tokens.
+    /// Adds a request's ID, method, path, route and status to its log line. Logs never contain queries, bodies or
+    /// tokens.
     fileprivate mutating func add(id: String, _ head: HTTPRequestHead?, _ route: Route?, status: Int) {
         add("id", id)
         add("method", head?.method ?? "")
@@ -442,7 +454,7 @@ extension LogLine {
 }
 
 extension HTTPRequestHead {
-    /// The request's target without its query, for messages.
+    /// The request's target without its query, for messages and logs.
     var plainPath: String {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[..<$0]) } ?? target
     }

@@ -1,16 +1,16 @@
 import BraidSessions
 
-/// The limits of the server's requests and sessions. The members of `session` are accessible as members of this value
-/// as well. docs/limits.md lists the error for each exceeded limit.
+/// The limits of the server's requests and sessions. The members of `session` can also be read as members of this
+/// value: `limits.subscribers` is `limits.session.subscribers`. docs/limits.md lists the error for each exceeded limit.
 @dynamicMemberLookup
 package struct ServerLimits: Sendable {
     /// The most bytes of one request's body, or of one line of a streamed body.
     package var bodyBytes = 16 << 20
-    /// The deepest nesting of a request's JSON.
+    /// The deepest nesting of arrays and objects in a request's JSON.
     package var jsonDepth = 128
-    /// The most requests that are answered at the same time, subscribers not included.
+    /// The most requests that the server answers at the same time. Event streams and waiting long polls do not count.
     package var requests = 2_048
-    /// The limits of the server's sessions.
+    /// The limits of the server's sessions, as opposed to those of single requests.
     package var session = SessionLimits()
 
     package init() {}

@@ -2,20 +2,21 @@ import BraidStore
 import Glibc
 import Synchronization
 
-/// A clock that returns milliseconds since 1970: the system's time, or counted times (`--deterministic`).
+/// A clock that returns milliseconds since 1970: either the system's time, or artificial times that advance by one with
+/// each change (`--deterministic`).
 package final class Clock: Sendable {
     private let isCounting: Bool
-    /// The next time that a counting clock returns.
+    /// The time that a counting clock returns next.
     private let counted: Mutex<Int>
 
-    /// Creates a clock that reads the system's time.
+    /// Creates a clock that reads the system's time, as opposed to a counting clock.
     package init() {
         isCounting = false
         counted = Mutex(0)
     }
 
-    /// Creates a clock that counts from 2000-01-01T00:00:00.000Z, or from one millisecond after `latest`, whichever is
-    /// later.
+    /// Creates a counting clock. The clock starts at 2000-01-01T00:00:00.000Z or one millisecond after `latest`,
+    /// whichever is later.
     package init(countingAfter latest: Int) {
         isCounting = true
         counted = Mutex(max(latest + 1, 946_684_800_000))
@@ -34,7 +35,7 @@ package final class Clock: Sendable {
         }
     }
 
-    /// The system's time, in milliseconds since 1970.
+    /// Returns the operating system's time, in milliseconds since 1970.
     package static func system() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -62,7 +63,8 @@ package func deterministic(after store: any SessionStore) async throws -> (clock
     return (Clock(countingAfter: latest), IDGenerator(countingAfterSession: session, epoch: epoch))
 }
 
-/// Returns the number after a prefix: 12 in `session-12`. Returns 0 for any other word and for numbers from 2^53.
+/// Returns the number after a prefix in a counted ID: 12 in `session-12`, and 3 in `epoch-3-1`, an epoch with a suffix.
+/// Returns 0 for any other word and for numbers from 2^53.
 private func number(in word: String, after prefix: String) -> Int {
     guard word.hasPrefix(prefix), let number = Int(word.dropFirst(prefix.count).prefix { $0 != "-" }) else { return 0 }
     return number < 1 << 53 ? number : 0

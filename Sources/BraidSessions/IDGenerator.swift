@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A generator for the IDs of sessions, epochs, tokens and requests. The IDs are random, or counted
-/// (`--deterministic`).
+/// A generator for the IDs of sessions, epochs, tokens and requests. The IDs are random, or with `--deterministic`
+/// counted, as in `session-1`.
 package final class IDGenerator: Sendable {
     private struct Counts {
         var session = 0
@@ -13,23 +13,23 @@ package final class IDGenerator: Sendable {
     let isCounting: Bool
     private let counts: Mutex<Counts>
 
-    /// Creates a generator of random IDs.
+    /// Creates a generator of random IDs, as opposed to counted IDs.
     package init() {
         requestPrefix = Self.randomWord(6)
         isCounting = false
         counts = Mutex(Counts())
     }
 
-    /// Creates a generator that counts: `session-1`, `epoch-1`. The first session ID and the first epoch follow the
-    /// given numbers.
+    /// Creates a generator that counts IDs: `session-1`, `epoch-1`. The first session ID has the number after
+    /// `session`, and the first epoch the number after `epoch`.
     package init(countingAfterSession session: Int, epoch: Int) {
         requestPrefix = "request"
         isCounting = true
         counts = Mutex(Counts(session: session, epoch: epoch))
     }
 
-    /// Returns an ID for a session that a client opens without an ID. A counted ID can already be in use, because
-    /// clients choose IDs as well.
+    /// Returns an ID for a session that a client opens without choosing an ID. If the generator counts, the ID can
+    /// already be in use, because other clients choose IDs such as `session-1`.
     func sessionID() -> String {
         guard isCounting else { return Self.randomWord(12) }
         return counts.withLock { counts in
@@ -38,7 +38,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns a session's epoch: an opaque word that is never used again.
+    /// Returns an epoch for a new session: an opaque word that is never used again.
     func epoch() -> String {
         guard isCounting else { return Self.randomWord(8) }
         return counts.withLock { counts in
@@ -47,14 +47,14 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns a token's ID. The ID is not secret.
+    /// Returns a new token's ID, which is the part of the token that is not secret.
     func tokenID() -> String { Self.randomWord(12) }
 
-    /// Returns a token's secret: 258 random bits as base64url (RFC 4648, section 5).
+    /// Returns a new token's secret part: 258 random bits as base64url (RFC 4648, section 5).
     func secret() -> String { Self.randomWord(43, of: Self.base64URLDigits) }
 
-    /// Returns a request's ID, which is unique in the process. A random prefix distinguishes the IDs of different
-    /// processes.
+    /// Returns an ID for a request, which is unique in this process. A random prefix distinguishes it from the IDs of
+    /// other processes.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

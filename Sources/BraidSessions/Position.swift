@@ -1,8 +1,8 @@
 /// A position in a session's history: `<epoch>.<revision>`, or, without the epoch, `<revision>`.
 package struct Position: Sendable, Equatable, CustomStringConvertible {
-    /// The session's epoch. `nil` means the current epoch.
+    /// The session's epoch at this position. `nil` means the session's current epoch.
     package var epoch: String?
-    /// The revision of the position, from 0.
+    /// The session's revision at this position, counted from 0.
     package var revision: Int
 
     package init(epoch: String?, revision: Int) {
@@ -10,7 +10,7 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
         self.revision = revision
     }
 
-    /// Reads the text of a position.
+    /// Parses the text of a position, such as `3` or `k7.3`.
     /// - Throws: `SessionError` with the code `badRequest` if the text is not a position.
     package init(_ text: String) throws {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -29,17 +29,18 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
 
 /// A condition on the current position of a session. A command whose condition is not met changes nothing.
 package struct PositionCondition: Sendable {
-    /// The positions that meet the condition, as the client wrote them. Error messages quote these words.
+    /// The positions that meet the condition, in the words of the client's `If-Match`. Error messages quote these
+    /// words.
     let text: String
     private let isMet: @Sendable (Position) -> Bool
 
-    /// Creates a condition that is met at the positions for which `isMet` returns `true`.
+    /// Creates a condition that a session meets if `isMet` returns `true` for the session's current position.
     package init(_ text: String, isMet: @escaping @Sendable (Position) -> Bool) {
         self.text = text
         self.isMet = isMet
     }
 
-    /// Throws `positionMismatch` unless the condition is met at `position`.
+    /// Throws `positionMismatch` unless `position`, the session's current position, meets the condition.
     package func check(_ position: Position) throws(SessionError) {
         guard !isMet(position) else { return }
         var error = SessionError(

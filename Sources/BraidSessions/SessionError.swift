@@ -2,20 +2,20 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The reason why a session or this server could not do what a request asked. A request with such an error has changed
-/// nothing.
+/// The reason why a session or this server could not do what a request asked. A request that fails with such an error
+/// has changed nothing.
 ///
 /// The engine throws `Refusal` instead, and the store throws `StoreError`.
 package struct SessionError: Error, Sendable, Equatable {
-    /// The kind of an error. Code that handles errors switches over the kind, not over the message.
+    /// What went wrong. Code that handles an error switches over this value, not over the error's message.
     package enum Code: Sendable, CaseIterable {
-        /// The request is malformed, or names a revision that does not exist yet.
+        /// The request is malformed, or names a position of the session that does not exist.
         case badRequest
-        /// The journal does not reach back to the position on which a command is based.
+        /// The session's journal does not reach back to the position (`base`) to which a command refers.
         case baseTooOld
         /// Another request with the same idempotency key is still being answered.
         case idempotencyKeyInUse
-        /// A different request was sent with this idempotency key before.
+        /// The client sent this idempotency key before, with another request.
         case idempotencyKeyReused
         /// The stored session is incomplete, which is a fault of the server.
         case internalError
@@ -23,13 +23,13 @@ package struct SessionError: Error, Sendable, Equatable {
         case invalidToken
         /// No session has the ID.
         case noSession
-        /// No table description has the name.
+        /// No table description with the given name is registered.
         case noTable
-        /// The session is at another position than the command's condition demands.
+        /// The session is at another position than the request's `If-Match` demands.
         case positionMismatch
-        /// The session or the token already uses its share of a resource that all sessions share.
+        /// The session or the token already uses its share of a resource that all sessions share, such as memory.
         case quotaExceeded
-        /// The server has as many sessions as it accepts.
+        /// The server already stores as many sessions as it accepts.
         case tooManySessions
         /// The transaction has more commands than a requester of this role may send at once.
         case transactionTooLong
@@ -38,11 +38,12 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 
     package var code: Code
-    /// Sentences for a developer: what is wrong with the request, where, and what to do.
+    /// Sentences for the developer of a client: what is wrong with the request, where, and what to do.
     package var message: String
-    /// The number of seconds after which the client should send the request again.
+    /// The number of seconds after which the client should repeat the request. `nil` if the error says nothing about
+    /// this.
     package var retryAfter: Int?
-    /// The session's position, if the error is about it.
+    /// The session's current position, if the error is `positionMismatch`. Otherwise `nil`.
     package var position: Position?
 
     package init(_ code: Code, _ message: String, retryAfter: Int? = nil) {
@@ -55,10 +56,10 @@ package struct SessionError: Error, Sendable, Equatable {
         self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
     }
 
-    /// Creates the error `unavailable`, which a retry can overcome after a second.
+    /// Creates the error `unavailable`, with the advice to repeat the request after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
-    /// Creates the error for an answer that gets no memory, because the quota refused the lease of the memory.
+    /// Creates the error for a request whose answer needs memory, when the quota has refused the lease of this memory.
     init(noRoomForAnswer refusal: Quota.Refusal) {
         switch refusal {
         case .quota:
@@ -79,11 +80,11 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 }
 
-// MARK: - Which errors a retry can overcome
+// MARK: - Whether an error is the client's, and whether a retry can succeed
 
 extension SessionError {
-    /// Whether the client caused the error. An error that no client caused is the fault of the server, its disk or its
-    /// load.
+    /// Returns whether the error is the client's, such as a bad request or an exceeded quota. Other errors are the
+    /// fault of the server, its disk or its load.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
         case is Refusal, is JSONError: return true
@@ -99,7 +100,8 @@ extension SessionError {
         }
     }
 
-    /// Returns whether a refused request can succeed when the client sends it again, possibly corrected.
+    /// Returns whether a request that was refused with this error can succeed later under the same idempotency key.
+    /// Such refusals are not stored for retries.
     ///
     /// A client can correct a malformed request. Memory and time can become available. The session can reach another
     /// position.

@@ -2,17 +2,18 @@ import BraidEngine
 
 /// The limits of a server's sessions. docs/limits.md lists the error for each exceeded limit.
 package struct SessionLimits: Sendable {
-    /// The most sessions in the store.
+    /// The most sessions that the store may contain.
     package var sessions = 100_000
-    /// The most event streams and waiting long polls, of all sessions together.
+    /// The most event streams and waiting long polls that may be open at once, of all sessions together.
     package var subscribers = 9_000
-    /// The most commands in one transaction, dry runs included.
+    /// The most commands in one transaction, whoever sends it, also in a dry run.
     package var transactionCommands = 100_000
-    /// The most commands in a participant's transaction.
+    /// The most commands in one transaction that a participant sends.
     package var participantTransactionCommands = 1_000
-    /// How long the engine may work on a participant's command. `table.commandTime` limits a controller's command.
+    /// The longest time that the engine may compute a participant's command. `table.commandTime` is the limit for a
+    /// controller's command.
     package var participantCommandTime = Duration.seconds(5)
-    /// The limits of each session's table.
+    /// The limits of each session's table, such as its number of rows.
     package var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000
@@ -25,7 +26,8 @@ package struct SessionLimits: Sendable {
 }
 
 extension SessionLimits {
-    /// Returns the table's limits for commands of a role.
+    /// Returns the limits that apply to a command from a requester of the given role. A participant's command has less
+    /// time.
     func table(for role: Role) -> TableLimits {
         guard role < .controller else { return table }
         var table = table
@@ -33,7 +35,7 @@ extension SessionLimits {
         return table
     }
 
-    /// Throws `transactionTooLong` if the transaction contains more commands than the role may send.
+    /// Throws `transactionTooLong` if the command is a transaction with more commands than the role may send at once.
     func check(_ command: Command, of role: Role) throws {
         guard case .transaction(let commands) = command else { return }
         let limit = role < .controller ? min(participantTransactionCommands, transactionCommands) : transactionCommands

@@ -1,17 +1,19 @@
 import BraidEngine
 import Synchronization
 
-/// Counters of what sessions do. Every thread can increment the counters without a lock.
+/// Counters of what the server's sessions do, for the metrics. Every thread can increment the counters without a lock.
 ///
 /// No counter is labelled with a value that clients choose, such as a session or a token.
 package final class SessionMetrics: Sendable {
     package let commands = CommandCounters()
-    /// The number of times that an event stream's reader was too slow and received a snapshot instead of the missed
-    /// updates.
+    /// The number of times that a client read its event stream too slowly, and received a snapshot instead of the
+    /// missed updates.
     package let streamsBehind = Counter()
-    /// The number of commits that failed because another server on the same database committed the revision first.
+    /// The number of this server's commits that failed because another server on the same database had committed that
+    /// revision first.
     package let lostRaces = Counter()
-    /// The number of revisions that other servers on the same database committed and that this server replayed.
+    /// The number of revisions that other servers on the same database committed, and that this server applied to its
+    /// copy of the session.
     package let revisionsOfOthers = Counter()
 }
 
@@ -25,15 +27,15 @@ package final class Counter: Sendable {
     package var value: Int { count.load(ordering: .relaxed) }
 }
 
-/// Counts of commands by kind and outcome.
+/// Counters of the executed commands, by kind and outcome.
 package final class CommandCounters: Sendable {
     package enum Outcome: String, CaseIterable {
         case applied, unchanged, ignored
-        /// The command was a dry run: only computed, as the request asked.
+        /// The request asked for a dry run: the command was only computed, not stored.
         case dryRun = "dry-run"
-        /// The command failed by an error of the client.
+        /// The command failed because of an error of the client.
         case refused
-        /// The command failed because of the server, the disk or the load.
+        /// The command failed because of the server, its disk or its load.
         case failed
     }
 
@@ -47,7 +49,7 @@ package final class CommandCounters: Sendable {
         counters[kind][outcome].add()
     }
 
-    /// Counts a command that threw `error`.
+    /// Counts a command whose execution threw `error`, as refused or as failed.
     func count(_ command: Command, thrown error: any Error) {
         if error is StaleSession { return }  // The caller executes the command again, and counts the last outcome.
         count(command, SessionError.isRefusal(error) ? .refused : .failed)

@@ -1,8 +1,9 @@
-/// The number of measurements in each of several buckets, and their sum.
+/// A histogram: the number of measurements in each of several buckets, and the sum of all measurements.
 public struct Histogram: Sendable, Equatable {
-    /// The inclusive upper bounds of the buckets, ascending. One more bucket counts larger values.
+    /// The inclusive upper bounds of the buckets, ascending. One more bucket counts the values above the last bound.
     public let bounds: [Double]
-    /// The number of measurements in each bucket, not cumulative. This array has one element more than `bounds`.
+    /// The number of measurements in each bucket alone, as opposed to cumulative counts. This array has one element
+    /// more than `bounds`.
     public internal(set) var counts: [Int]
     /// The sum of all measurements.
     public internal(set) var sum = 0.0
@@ -13,7 +14,7 @@ public struct Histogram: Sendable, Equatable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    /// Creates a histogram with counts from elsewhere. `counts` has one element more than `bounds`.
+    /// Creates a histogram from counts that were collected elsewhere. `counts` has one element more than `bounds`.
     public init(bounds: [Double], counts: [Int], sum: Double) {
         self.bounds = bounds
         self.counts = counts

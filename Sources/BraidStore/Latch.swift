@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A gate that opens once, for tasks that wait until a thread has ended.
+/// A gate that opens once and stays open. Tasks use it to wait until a thread has ended.
 package final class Latch: Sendable {
-    /// The waiting tasks. `nil` after the latch is opened.
+    /// The tasks that wait for the latch. `nil` after the latch is opened.
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]?>([])
 
     package init() {}
@@ -15,7 +15,7 @@ package final class Latch: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns once the latch is open, even if the task is cancelled.
+    /// Suspends the calling task until the latch is open, even if the task is cancelled.
     package func opened() async {
         await withCheckedContinuation { continuation in
             let isOpen = waiting.withLock { waiting in

@@ -8,24 +8,24 @@ import BraidEngine
 public protocol SessionStore: Sendable {
     // MARK: Table descriptions
 
-    /// Registers a table description, or replaces it by a new version.
+    /// Stores a table description as version 1, or, if the name already exists, as a new version.
     ///
     /// - Parameter at: the time, in milliseconds since 1970.
-    /// - Returns: the version (1, 2, 3, …), and whether the description is new.
+    /// - Returns: the version (1, 2, 3, …), and whether the name is new.
     func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool)
     /// Returns the latest version of a table description, or `nil` if it does not exist.
     func table(_ name: String) async throws -> StoredTable?
-    /// Returns the latest version of every table description, by ascending name.
+    /// Returns a summary of the latest version of every table description, by ascending name.
     func tables() async throws -> [TableSummary]
-    /// Deletes every version of a table description, unless sessions use one of the versions.
+    /// Deletes every version of a table description. Deletes none if a session uses one of the versions.
     func deleteTable(_ name: String) async throws -> TableDeletion
 
     // MARK: Sessions
 
     /// Stores a new session at revision 0.
     ///
-    /// Restores the session's version of a description, if that version was deleted because a newer version exists and
-    /// no session used it.
+    /// The session may use an older version of its description. Restores that version if it was deleted because a newer
+    /// version exists and no session used it.
     ///
     /// - Returns: the session's number, which is never used again.
     /// - Throws: ``StoreError`` with `sessionExists`, or with `tableMissing` if the registered description was deleted
@@ -35,7 +35,8 @@ public protocol SessionStore: Sendable {
     ///
     /// - Complexity: O(rows · log rows).
     func session(_ id: String) async throws -> StoredSession?
-    /// Returns the data with which a session was opened, or `nil` if the session does not exist.
+    /// Returns the request body and the description with which a session was opened, or `nil` if the session does not
+    /// exist.
     func opening(_ id: String) async throws -> StoredOpening?
     /// Returns a session's summary, or `nil` if the session does not exist.
     func sessionSummary(_ id: String) async throws -> SessionSummary?
@@ -43,63 +44,69 @@ public protocol SessionStore: Sendable {
     func sessions(after: String?, limit: Int) async throws -> [SessionSummary]
     /// Deletes a session and everything that belongs to it.
     ///
-    /// - Parameter facts: if not `nil`, the session is deleted only if it has this number and is at this revision.
-    /// - Returns: the session's number, or `nil` if no session had the id and these facts.
+    /// - Parameter facts: if not `nil`, the session is deleted only if it has the number and the revision of this
+    ///   summary.
+    /// - Returns: the session's number, or `nil` if nothing was deleted.
     func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int?
 
     // MARK: Revisions
 
-    /// Stores one revision. Commits of revisions that wait for the disk at the same time share one transaction.
+    /// Stores one new revision of a session. Commits that wait for the disk at the same time share one transaction.
     ///
-    /// - Throws: ``StoreError`` with `revisionConflict`, `sessionMissing` or `answered`, which does not affect the
-    ///   other commits of the transaction, or the error of the disk.
+    /// - Throws: ``StoreError``: the error of the disk, or `revisionConflict`, `sessionMissing` or `answered`. These
+    ///   three do not affect the other commits of the transaction.
     func commit(_ commit: SessionCommit) async throws
-    /// Returns journal records after a revision, ascending.
+    /// Returns the records of a session's journal after a revision, by ascending revision.
     ///
     /// - Parameters:
     ///   - limit: the largest number of records.
     ///   - bytes: the size at which to stop. The record that brings the total size to `bytes` is the last record.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
-    /// Returns the session as it was at the start of its journal.
+    /// Returns a session as it was just before the first record in its journal.
     ///
     /// The result is the session at the revision before the first record. If a change was unpublished at that revision,
     /// the result is the session at the first later revision at which everything was published. Without such a
     /// revision, the result is the current session.
     ///
-    /// - Returns: `nil` if the journal begins with the opening, or if the session does not exist.
+    /// - Returns: `nil` if the journal still contains all revisions since the opening, or if the session does not
+    ///   exist.
     /// - Complexity: O(rows · log rows + journal).
     func journalStart(of id: String) async throws -> StoredSession?
 
     // MARK: Answers
 
-    /// Stores an answer to a request that stored nothing else. Throws `answered` if the key already has an answer.
+    /// Stores the answer to a request that stored nothing else, such as a refused command. A store that servers share
+    /// throws `answered` if the requester's key already has an answer.
     func keep(_ answer: KeptAnswer) async throws
-    /// Returns the stored answer to a requester's key, or `nil` if it does not exist or has expired at `now`.
+    /// Returns the stored answer to a request with an idempotency key. Returns `nil` if the requester's key has no
+    /// answer in this session, or if the answer has expired at `now`.
     func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer?
 
     // MARK: Tokens
 
-    /// Stores a token for a session. Tokens that have expired at its `created` may be deleted. Throws `sessionMissing`.
+    /// Stores a new token for a session. The store may also delete tokens that have expired at the new token's time
+    /// `created`. Throws `sessionMissing` if the session does not exist.
     func createToken(_ token: NewToken, for sessionID: String) async throws
-    /// Returns a token, expired or not, while its session exists.
+    /// Returns a token by its id, even if it has expired. Returns `nil` if the token or its session does not exist.
     func token(_ id: String) async throws -> StoredToken?
-    /// Returns at most `limit` unexpired tokens of a session whose ids are after `after`, by ascending id. `nil` if the
-    /// session does not exist.
+    /// Returns at most `limit` unexpired tokens of a session whose ids are after `after`, by ascending id. Returns
+    /// `nil` if the session does not exist.
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]?
-    /// Deletes a token. Returns whether the session had it.
+    /// Deletes a session's token. Returns whether the session had a token with this id.
     func deleteToken(_ id: String, of sessionID: String) async throws -> Bool
 
     // MARK: Sharing
 
-    /// The functions that servers need to share this store. `nil` if this server uses the store alone.
+    /// The functions that several servers on one database need to share this store. `nil` if only one server can use
+    /// the store.
     var sharing: (any StoreSharing)? { get }
 
     // MARK: Running
 
-    /// The statistics of writes since the start.
+    /// The statistics of this store's writes since it was opened.
     var statistics: StoreStatistics { get }
-    /// Returns the size of the stored data.
+    /// Returns the size of the stored data, for metrics.
     ///
     /// - Complexity: O(sessions), which reads one page for every few hundred sessions.
     func size() async throws -> StoreSize

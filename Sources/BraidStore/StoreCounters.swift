@@ -1,24 +1,25 @@
 import Synchronization
 
-/// The writer's statistics since the start, for metrics.
+/// The statistics of a store's writer since the store was opened, for metrics.
 public struct StoreStatistics: Sendable, Equatable {
     /// The duration of transactions in seconds, the disk flush included. Each transaction flushes once.
     public var commitSeconds = Histogram(bounds: [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5,
     ])
-    /// The number of writes in each transaction.
+    /// The number of write requests that shared each transaction.
     public var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
     /// The number of writes that failed, for example because the disk was full.
     public var failures = 0
 }
 
-/// The size of the stored data.
+/// The size of the stored data: sessions, and bytes of the database.
 public struct StoreSize: Sendable, Equatable {
     /// The number of sessions.
     public var sessions: Int
-    /// The size of the database, in bytes.
+    /// The size of the whole database, in bytes.
     public var bytes: Int
-    /// The size of SQLite's write-ahead log, in bytes. The pages in the log are not yet copied into the database.
+    /// The size of SQLite's write-ahead log, in bytes. The log contains the pages that are not yet copied into the
+    /// database.
     public var logBytes: Int
 
     public init(sessions: Int, bytes: Int, logBytes: Int) {

@@ -1,38 +1,40 @@
 /// The reason why a store refused an operation or could not be opened.
 public enum StoreError: Error, Sendable, Equatable {
-    // Errors that a caller can cause. The store has changed nothing.
+    // Errors that a caller can cause, as opposed to errors of the disk. The store has changed nothing.
     case sessionExists
     case sessionMissing
-    /// The stored session is at another revision than the one from which the commit starts.
+    /// The stored session is at another revision than the one that the commit must follow.
     case revisionConflict
-    /// The requester's key already has an answer. Another server may have stored this answer after the request arrived.
+    /// The store already contains an answer for the request's idempotency key. Another server may have stored this
+    /// answer after the request arrived.
     case answered
-    /// The table description is not registered.
+    /// The table description that a new session needs is not registered.
     case tableMissing
-    /// A session has used up its 2^32 row keys or revisions.
+    /// The session has used up its 2^32 row keys, section numbers or revisions.
     case exhausted
     case closed
 
     // Errors of the disk or the database. The store has changed nothing, unless the error says otherwise.
     case full
     case io(String)
-    /// A lock was not free in time. SQLite: another process holds the database's write lock. PostgreSQL: another
-    /// transaction or server holds the lock, or the transaction lost a conflict or a deadlock.
+    /// A lock in the database was not free in time. SQLite: another process holds the database's write lock.
+    /// PostgreSQL: another transaction or server holds the lock, or the transaction lost a conflict or a deadlock.
     case busy(path: String)
     case corrupt(String)
     /// The database cannot be reached, or does not accept requests at the moment.
     case unavailable(String)
 
-    // Reasons why a database was not opened.
-    /// Another process has opened the database. `holder` identifies that process, if it is known.
+    // Reasons why the server did not open a database.
+    /// Another process uses the database, so this process must not open it. `holder` is that process's ID, if it is
+    /// known.
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)
-    /// The file is a database, but of another application.
+    /// The file is an SQLite database, but of another application, not of Braid Server.
     case wrongApplication(path: String)
     case newerVersion(found: Int, known: Int)
 
-    // Reasons why a database was not backed up.
+    // Reasons why `braid-server backup` did not copy a database.
     case missing(path: String)
     case exists(path: String)
 }

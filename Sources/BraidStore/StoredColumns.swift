@@ -1,10 +1,11 @@
 import BraidEngine
 
-/// One row of a store's database, with columns from 0. The protocol contains the decoding that all stores share.
+/// One row of a store's database, with columns from 0. Extensions of this protocol contain the decoding that the SQLite
+/// and the PostgreSQL store share.
 package protocol StoredColumns {
     func int(_ column: CInt) -> Int
     func isNull(_ column: CInt) -> Bool
-    /// Returns the bytes of a text. The bytes are valid as long as the row.
+    /// Returns the bytes of a text column. The bytes are valid as long as the row.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer
 }
 
@@ -15,9 +16,9 @@ extension StoredColumns {
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Returns a column's JSON, which is validated again because the disk may return other bytes than were written.
+    /// Returns a column's JSON. The JSON is validated again, because the disk may return other bytes than were written.
     ///
-    /// The depth limit is the engine's, because an update is deeper than the models that it contains.
+    /// The limit of nesting is higher than for requests, because an update is nested deeper than the models in it.
     package func json(_ column: CInt) throws -> JSONText {
         do {
             return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
@@ -30,8 +31,8 @@ extension StoredColumns {
 }
 
 extension SessionSummary {
-    /// The columns that `init(_:)` reads, from the table `session` as `s`. These columns are the first columns of the
-    /// row.
+    /// The columns that `init(_:)` reads, as an SQL list. `s` is the table `session`. A query must return these columns
+    /// first.
     package static let columns = """
         s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),
         s.revision, s.created, s.updated, s.total_row_count
@@ -45,7 +46,7 @@ extension SessionSummary {
 }
 
 extension StoredToken {
-    /// The columns that `init(_:)` reads, from the tables `token` as `t` and `session` as `s`.
+    /// The columns that `init(_:)` reads, as an SQL list. `t` is the table `token`, and `s` is the table `session`.
     package static let columns = "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id"
 
     package init(_ columns: some StoredColumns) {

@@ -1,38 +1,41 @@
 import BraidEngine
 
-/// A new session. All times are in milliseconds since 1970.
+/// A session that is about to be stored for the first time. All times are in milliseconds since 1970.
 public struct NewSession: Sendable {
     public var id: String
-    /// The name of the session's table. `nil` for a session that was opened without a table description.
+    /// The name of the table description that the session was opened with. `nil` for a session that was opened without
+    /// one.
     public var table: String?
-    /// The version of the registered description. `nil` if the description is inline or absent.
+    /// The version of the registered table description. `nil` if the request contained the description, or if the
+    /// session has none.
     public var tableVersion: Int?
-    /// The inline or registered description. For a session without a description, the JSON that it shows while it has
-    /// no rows, or `nil`.
+    /// The text of the session's table description, whether registered or contained in the request. For a session
+    /// without a description, the JSON that the session shows while it has no rows, or `nil`.
     public var description: JSONText?
-    /// The session's epoch, which identifies this session among all sessions with the same id.
+    /// The new session's epoch, which distinguishes this session from earlier and later sessions with the same id.
     public var epoch: String
     public var created: Int
-    /// The body of the request that opened the session, for `reset` and `replay`.
+    /// The body of the request that opened the session. `reset` and `replay` start from it.
     public var opening: JSONText
     public var state: JSONText
-    /// The ids of the displayed sections as a JSON array. `nil` if no list was set.
+    /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
+    /// them.
     public var displayedSections: JSONText?
-    /// The cells that the session registered, or `nil`.
+    /// The cells that the session's client registered, as JSON, or `nil`.
     public var cells: JSONText?
-    /// The key of the next new row.
+    /// The key that the session's next new row will get.
     public var nextKey: Int
-    /// The number of the next new section.
+    /// The number that the session's next new section will get.
     public var nextSection: Int
-    /// The number of rows that clients see.
+    /// The number of the session's rows that clients see.
     public var totalRowCount: Int
     public var sections: [StoredSectionSummary]
-    /// The rows, each with the number of its section.
+    /// The session's rows, each with the number of its section.
     public var rows: [(section: Int, row: StoredRow)]
-    /// The answer to the client, which is stored for repeated requests.
+    /// The answer to the client, if it is stored for retries with the same `Idempotency-Key`.
     public var answer: KeptAnswer?
 
-    /// The description, if the session stores it itself.
+    /// The table description, if it is stored with the session itself because it is not a registered one.
     package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
 
     package var isExhausted: Bool { nextKey > Key.largest }
@@ -63,21 +66,22 @@ public struct NewSession: Sendable {
     }
 }
 
-/// The summary of a session, as a list of sessions contains it.
+/// A session's identity, revision and times, as the list of sessions contains them.
 public struct SessionSummary: Sendable, Equatable {
     public var id: String
-    /// The store's number of the session, which is never used again.
+    /// The number that the store gave the session. No later session gets this number.
     public var number: Int
-    /// The name of the session's table. `nil` for a session that was opened without a table description.
+    /// The name of the session's table description. `nil` for a session that was opened without one.
     public var table: String?
-    /// The session's epoch, with the database's epoch suffix if the session is older than it.
+    /// The session's epoch. If the session is older than the database's last change of epochs, the epoch includes the
+    /// database's epoch suffix.
     public var epoch: String
     public var revision: Int
-    /// The time of the opening, in milliseconds since 1970.
+    /// The time at which the session was opened, in milliseconds since 1970.
     public var created: Int
-    /// The time of the last revision, in milliseconds since 1970.
+    /// The time of the session's last revision, in milliseconds since 1970.
     public var updated: Int
-    /// The number of rows that clients see.
+    /// The number of the session's rows that clients see.
     public var totalRowCount: Int
 
     public init(
@@ -95,10 +99,11 @@ public struct SessionSummary: Sendable, Equatable {
     }
 }
 
-/// The data with which a session was opened. This data can be as large as the session.
+/// The data with which a session was opened: the request's body and the table description. This data can be as large as
+/// the session.
 public struct StoredOpening: Sendable {
     public var facts: SessionSummary
-    /// The description, as in `StoredSession.description`.
+    /// The table description of the session, as in `StoredSession.description`.
     public var description: JSONText?
     /// The body of the request that opened the session.
     public var body: JSONText
@@ -110,26 +115,28 @@ public struct StoredOpening: Sendable {
     }
 }
 
-/// The content of a session at one moment.
+/// The whole stored content of a session at one moment.
 public struct StoredSession: Sendable {
     public var facts: SessionSummary
-    /// The version of the registered description. `nil` if the description is inline or absent.
+    /// The version of the registered table description. `nil` if the request contained the description, or if the
+    /// session has none.
     public var tableVersion: Int?
-    /// The inline or registered description, in the version with which the session was opened. For a session without a
-    /// description, the JSON that it shows while it has no rows, or `nil`.
+    /// The text of the session's table description, in the version with which the session was opened. For a session
+    /// without a description, the JSON that the session shows while it has no rows, or `nil`.
     public var description: JSONText?
     public var state: JSONText
-    /// The ids of the displayed sections as a JSON array. `nil` if no list was set.
+    /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
+    /// them.
     public var displayedSections: JSONText?
-    /// The cells that the session registered, or `nil`.
+    /// The cells that the session's client registered, as JSON, or `nil`.
     public var cells: JSONText?
-    /// The key of the next new row.
+    /// The key that the session's next new row will get.
     public var nextKey: Int
-    /// The number of the next new section.
+    /// The number that the session's next new section will get.
     public var nextSection: Int
-    /// The sections by ascending ordinal, each with its rows by ascending rank.
+    /// The session's sections by ascending ordinal, each with its rows by ascending rank.
     public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
-    /// The table that clients see. `nil` if clients see the stored table.
+    /// The table that clients see, if it differs from the stored table. `nil` if all stored changes are published.
     public var published: PublishedTable?
 
     public init(
@@ -150,13 +157,14 @@ public struct StoredSession: Sendable {
     }
 }
 
-/// The table that clients see while the session has unpublished changes.
+/// The table that clients see while the session has changes that are stored but not published.
 public struct PublishedTable: Sendable {
-    /// The time of publication, in milliseconds since 1970.
+    /// The time at which this table was published, in milliseconds since 1970.
     public var updated: Int
-    /// The ids of the displayed sections as a JSON array. `nil` if no list was set.
+    /// The ids of the sections that a command had chosen to display in the published table, as a JSON array. `nil` if
+    /// no command had chosen them.
     public var displayedSections: JSONText?
-    /// The sections by ascending ordinal, each with its rows by ascending rank.
+    /// The published table's sections by ascending ordinal, each with its rows by ascending rank.
     public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
 
     public init(
@@ -168,41 +176,43 @@ public struct PublishedTable: Sendable {
     }
 }
 
-/// A commit of one revision: its changes and its journal record.
+/// What the store writes for one new revision of a session: the changes and the journal record.
 public struct SessionCommit: Sendable {
     /// The session's number.
     public var session: Int
-    /// The revision that the stored session must be at.
+    /// The revision that the stored session must be at before this commit. Otherwise the store refuses the commit.
     public var from: Int
-    /// The required time of the revision `from`, in milliseconds since 1970. `nil` accepts any time.
+    /// The time that the stored revision `from` must have, in milliseconds since 1970. `nil` accepts any time.
     ///
-    /// Another time means that the database has lost the expected revision and later reused its number.
+    /// A revision with another time means that the database has lost the expected revision and later reused its number.
     public var fromTime: Int?
     /// The new revision, `from + 1`.
     public var to: Int
-    /// The time of the commit, in milliseconds since 1970.
+    /// The time at which the session committed the command, in milliseconds since 1970.
     public var at: Int
     public var change: TableChange
-    /// Whether clients see the stored table after this commit. If not, clients continue to see the previously published
-    /// table, also after a restart.
+    /// Whether this commit publishes the stored table. If not, clients continue to see the previously published table,
+    /// also after a restart of the server.
     public var publishes: Bool
-    /// The key of the next new row.
+    /// The key that the session's next new row will get after this commit.
     public var nextKey: Int
-    /// The number of the next new section.
+    /// The number that the session's next new section will get after this commit.
     public var nextSection: Int
-    /// The number of rows that clients see.
+    /// The number of the session's rows that clients see after this commit.
     public var totalRowCount: Int
-    /// The command in its JSON form, for the journal.
+    /// The command that led to this revision, as JSON, for the journal.
     public var command: JSONText
     /// The update for the journal.
     public var update: JSONText
-    /// The command's taps and cell events as controllers receive them, an array. `nil` if the command has none.
+    /// The command's taps and cell events, as a JSON array, in the form in which controllers receive them. `nil` if the
+    /// command has none.
     public var rowEvents: JSONText?
-    /// The ids of rows and sections that the update hides, or `nil`.
+    /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
+    /// if there are none. Rebasing needs them.
     public var hidden: JSONText?
-    /// The undo record that leads back to the revision `from`: a `StoredUndo` in JSON.
+    /// The undo record that leads the session back to the revision `from`: a `StoredUndo` as JSON.
     public var undo: JSONText
-    /// The answer to the client, which is stored for repeated requests.
+    /// The answer to the client, if it is stored for retries with the same `Idempotency-Key`.
     public var answer: KeptAnswer?
 
     public init(
@@ -234,10 +244,10 @@ public struct SessionCommit: Sendable {
 extension SessionCommit {
     package var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
 
-    /// The estimated cost of the commit, in rows.
+    /// The estimated cost of writing this commit, in rows.
     package var cost: Int { change.rowCount + journalBytes / 1_000 }
 
-    /// The size of the journal record with its undo record, in bytes.
+    /// The size of this commit's journal record, its undo record included, in bytes.
     package var journalBytes: Int { record.bytes + undo.count }
 
     package var record: JournalRecord {
@@ -245,18 +255,19 @@ extension SessionCommit {
     }
 }
 
-/// The journal's record of one revision.
+/// The record of one revision in a session's journal: the command and the update.
 public struct JournalRecord: Sendable, Equatable {
     public var revision: Int
-    /// The time of the commit, in milliseconds since 1970.
+    /// The time at which the revision was committed, in milliseconds since 1970.
     public var at: Int
-    /// The command in its JSON form.
+    /// The command that led to the revision, as JSON.
     public var command: JSONText
-    /// The update in its JSON form.
+    /// The update from the previous revision to this one, as JSON.
     public var update: JSONText
     /// The command's taps and cell events, as a JSON array. `nil` if the command has none.
     public var rowEvents: JSONText?
-    /// The ids of rows and sections that the update hides, or `nil`.
+    /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
+    /// if there are none. Rebasing needs them.
     public var hidden: JSONText?
 
     public init(
@@ -270,6 +281,6 @@ public struct JournalRecord: Sendable, Equatable {
         self.rowEvents = rowEvents
     }
 
-    /// The size of the record's texts, in bytes.
+    /// The size of this record's JSON texts, in bytes.
     package var bytes: Int { command.count + update.count + (rowEvents?.count ?? 0) + (hidden?.count ?? 0) }
 }

@@ -4,7 +4,7 @@ import BraidEngine
 public struct StoredTable: Sendable {
     public var name: String
     public var version: Int
-    /// The time of registration, in milliseconds since 1970.
+    /// The time at which this version of the table description was registered, in milliseconds since 1970.
     public var updated: Int
     public var description: JSONText
 
@@ -16,11 +16,11 @@ public struct StoredTable: Sendable {
     }
 }
 
-/// A registered table description without its text.
+/// The name, version and time of a registered table description, without its text.
 public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
-    /// The time of registration, in milliseconds since 1970.
+    /// The time at which the latest version was registered, in milliseconds since 1970.
     public var updated: Int
 
     public init(name: String, version: Int, updated: Int) {
@@ -30,10 +30,10 @@ public struct TableSummary: Sendable, Equatable {
     }
 }
 
-/// The result of deleting a table description.
+/// The outcome of a request to delete a table description.
 public enum TableDeletion: Sendable, Equatable {
     case deleted
     case missing
-    /// Nothing was deleted, because this number of sessions use one of the description's versions.
+    /// The store deleted nothing, because `sessions` sessions use one of the description's versions.
     case inUse(sessions: Int)
 }

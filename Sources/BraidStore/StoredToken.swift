@@ -1,15 +1,15 @@
-/// A new token: the rights of its bearer, its lifetime, and the hash that identifies it. Times are in milliseconds
+/// A token that is about to be stored: its role, its lifetime, and the hash of its text. Times are in milliseconds
 /// since 1970.
 public struct NewToken: Sendable, Equatable {
-    /// The token's public id, which is unique among all tokens.
+    /// The token's id, which is not secret and is unique among all tokens.
     public var id: String
-    /// The name of the role that the token grants.
+    /// The name of the role that the token grants: `participant` or `viewer`.
     public var role: String
     /// The time of creation.
     public var created: Int
-    /// The time from which the token is not accepted any more.
+    /// The time at which the token expires. From then on, the server refuses the token.
     public var expires: Int
-    /// The hash of the secret token. The token itself is not stored.
+    /// The hash with which the server checks the token that a request contains. The token itself is not stored.
     public var hash: String
 
     public init(id: String, role: String, created: Int, expires: Int, hash: String) {
@@ -21,10 +21,10 @@ public struct NewToken: Sendable, Equatable {
     }
 }
 
-/// A token with the session to which it gives access.
+/// A stored token, together with the one session to which it gives access.
 public struct StoredToken: Sendable, Equatable {
     public var token: NewToken
-    /// The session's number. A later session with the same id has another number.
+    /// The number of the token's session. A later session with the same id has another number.
     public var session: Int
     /// The session's id.
     public var sessionID: String

@@ -1,19 +1,19 @@
 import BraidEngine
 
-/// The undo record that leads a stored session back from one revision to the one before it.
+/// The undo record of a revision: the changes that lead a stored session back to the revision before.
 ///
 /// The journal stores an undo record with each of its records, so that a session can be restored at any revision that
 /// the journal reaches.
 public struct StoredUndo: Sendable {
-    /// The reverse change of rows, sections and everything else.
+    /// The reverse changes, which restore rows, sections, state and everything else of the previous revision.
     public var change: TableChange
-    /// The time of the revision before, in milliseconds since 1970.
+    /// The time of the previous revision, in milliseconds since 1970.
     public var updated: Int
-    /// The key of the next new row at the revision before.
+    /// The key of the session's next new row, as it was at the previous revision.
     public var nextKey: Int
-    /// The number of the next new section at the revision before.
+    /// The number of the session's next new section, as it was at the previous revision.
     public var nextSection: Int
-    /// Whether clients saw the stored table at the revision before.
+    /// Whether all stored changes were published at the previous revision, so that clients saw the stored table.
     public var isPublished: Bool
 
     public init(change: TableChange, updated: Int, nextKey: Int, nextSection: Int, isPublished: Bool) {
@@ -24,7 +24,7 @@ public struct StoredUndo: Sendable {
         self.isPublished = isPublished
     }
 
-    /// The record's JSON form. Values that did not change have no member.
+    /// The undo record as JSON. Values that the revision did not change have no member.
     public var json: JSONText {
         var writer = JSONWriter()
         func list<Element>(_ name: String, _ elements: [Element], _ write: (Element) -> Void) {
@@ -69,7 +69,7 @@ public struct StoredUndo: Sendable {
         return writer.text
     }
 
-    /// Decodes an undo record from ``json``. Throws `corrupt`.
+    /// Decodes an undo record from its ``json``. Throws `corrupt` for any other JSON.
     public init(json: JSONText) throws {
         func integers(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.storedInt } }
         change = TableChange()
@@ -96,14 +96,14 @@ public struct StoredUndo: Sendable {
     }
 }
 
-/// Takes a stored session back through its journal.
+/// Takes a stored session back to earlier revisions, by applying the undo records of its journal.
 package struct SessionRewind {
     private var session: StoredSession
     private var sections: [Int: StoredSectionSummary]
     private var rows: [Int: (section: Int, row: StoredRow)]
     private var isPublished: Bool
-    /// The last state on the way at which clients saw the stored table. What clients saw at other revisions cannot be
-    /// restored from the journal.
+    /// The earliest state so far at which clients saw the stored table. At other revisions, clients saw an older table,
+    /// which the journal does not contain.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -114,7 +114,7 @@ package struct SessionRewind {
         isPublished = session.published == nil
     }
 
-    /// Takes the stored session back by one revision.
+    /// Takes the stored session back by one revision, with that revision's undo record.
     package mutating func apply(_ undo: StoredUndo) throws {
         if isPublished, !undo.isPublished { lastPublished = try stored }
         isPublished = undo.isPublished
@@ -138,7 +138,8 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// Returns the earliest state on the way at which clients saw the stored table, or else `start`.
+    /// Returns the earliest of the restored states at which clients saw the stored table. Returns `start` if there is
+    /// none.
     ///
     /// The result's `totalRowCount` is that of `start`.
     package func earliest(from start: StoredSession) throws -> StoredSession {
@@ -163,10 +164,10 @@ package struct SessionRewind {
     }
 }
 
-// The JSON form of rows and sections.
+// The JSON form of rows and sections in undo records and checkpoints.
 
 extension StoredRow {
-    /// Writes `[key, rank, id or null, model]`, followed by the section's number if it is given.
+    /// Writes the row as `[key, rank, id or null, model]`, followed by the number of its section if `section` is given.
     public func write(to writer: inout JSONWriter, section: Int? = nil) {
         writer.beginArray()
         writer.value(key)
@@ -177,7 +178,7 @@ extension StoredRow {
         writer.endArray()
     }
 
-    /// Decodes a row that `write` has written. Throws `corrupt`.
+    /// Decodes a row from the JSON array that `write` writes. Throws `corrupt` for any other JSON.
     public static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
         guard let parts = json.elements(), parts.count == 4 || parts.count == 5,
             parts[2].isNull || parts[2].stringValue != nil
@@ -192,8 +193,8 @@ extension StoredRow {
 }
 
 extension StoredSectionSummary {
-    /// Writes the section's `number`, `ordinal` and `id`, and those of `header`, `footer` and `prefetched` that are
-    /// set.
+    /// Writes the section's members `number`, `ordinal` and `id`, and those of `header`, `footer` and `prefetched` that
+    /// are set.
     public func writeMembers(to writer: inout JSONWriter) {
         writer.name("number")
         writer.value(number)
@@ -212,7 +213,8 @@ extension StoredSectionSummary {
         }
     }
 
-    /// Decodes a section from an object with the members that `writeMembers` writes. Throws `corrupt`.
+    /// Decodes a section from an object with the members that `writeMembers` writes. Throws `corrupt` for any other
+    /// JSON.
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(

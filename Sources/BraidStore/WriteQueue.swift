@@ -11,7 +11,8 @@ package struct WriteQueue<Request> {
     private var large: [Request] = []
     private var hadLarge = false
 
-    /// The cost in rows from which a write takes several times as long as the rest of its transaction.
+    /// The cost from which a write counts as large, in rows. A large write takes several times as long as the rest of
+    /// its transaction.
     private static var largeCost: Int { 1_000 }
 
     package init() {}
@@ -19,13 +20,13 @@ package struct WriteQueue<Request> {
     package var count: Int { requests.count + large.count }
     package var isEmpty: Bool { count == 0 }
 
-    /// Adds a request. `cost` is its estimated cost, in rows.
+    /// Adds a write request to the queue. `cost` is the request's estimated cost, in rows.
     package mutating func append(_ request: Request, cost: Int) {
         if cost < Self.largeCost { requests.append(request) } else { large.append(request) }
     }
 
-    /// Removes and returns the requests of the next transaction in order of arrival, with a large one last. Empty only
-    /// if no request waits.
+    /// Removes the requests of the next transaction from the queue. Returns them in order of arrival, with a large one
+    /// last. The result is empty only if no request waits.
     package mutating func takeGroup() -> [Request] {
         hadLarge = !large.isEmpty && (requests.isEmpty || !hadLarge)
         defer { requests = [] }

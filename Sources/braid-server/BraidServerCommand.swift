@@ -15,14 +15,14 @@ struct BraidServerCommand: AsyncParsableCommand {
         subcommands: [Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Health.self],
         defaultSubcommand: Serve.self)
 
-    /// The commands whose options can be environment variables, the default command first.
+    /// The commands whose options can also be set by environment variables. The first one is the default command.
     private static let configurable: KeyValuePairs<String, any ParsableCommand.Type> = [
         "serve": Serve.self, "health": Health.self,
     ]
 
     static func main() async {
-        // Open the standard descriptors if they are closed. Otherwise the database or a connection could get the number
-        // of a standard descriptor, and log lines would be written there.
+        // Open the standard descriptors 0 to 2 on /dev/null if they are closed. Otherwise the database or a connection
+        // could get such a number, and log lines would be written into it.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
@@ -47,8 +47,8 @@ struct BraidServerCommand: AsyncParsableCommand {
         return variables
     }
 
-    /// Returns the command line's arguments after the arguments from the environment. Without a subcommand, the command
-    /// is `serve`.
+    /// Returns the complete arguments of a command: those from environment variables, followed by those of the command
+    /// line. Without a subcommand, the command is `serve`.
     private static func arguments(_ given: [String], _ environment: [String: String]) throws -> [String] {
         guard environment.keys.contains(where: { $0.hasPrefix(EnvironmentOptions.prefix) }) else { return given }
         let isHelp = given.contains { ["-h", "--help", "--version"].contains($0) }

@@ -5,15 +5,15 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// Directories of fixtures to load when the server starts, subdirectories included.
+/// The directories with fixtures, subdirectories included: files with tables and sessions that the server loads at its
+/// start.
 ///
 /// `*.table.json` files contain table descriptions. `*.session.json` files contain bodies of `POST /v1/sessions`, with
 /// an `id`. A session that already exists is not changed.
 struct Fixtures {
     let directories: [String]
 
-    /// Loads the fixtures. Throws the faults of all fixture files. Nothing is stored unless every file is valid by
-    /// itself.
+    /// Loads the fixtures. If a file is invalid by itself, stores nothing. Throws the faults of all files.
     func load(into app: App) async throws {
         var files = Contents(), faults: [String] = []
         for directory in directories {
@@ -38,7 +38,7 @@ struct Fixtures {
             do {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
             } catch StoreError.sessionExists {
-                // Another server on the database has loaded the same fixture at the same time.
+                // Ignore this error: another server on the same database has just loaded the same fixture.
             } catch {
                 faults += JSONFile(path).faults(of: error)
             }
@@ -57,7 +57,7 @@ struct Fixtures {
         }
     }
 
-    /// The contents of the fixture files, in the order of the files.
+    /// The parsed contents of the fixture files, in the order in which the files are loaded.
     private struct Contents {
         var tables: [(path: String, description: TableDescription)] = []
         var sessions: [(path: String, id: String, body: JSONText)] = []

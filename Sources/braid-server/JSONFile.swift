@@ -2,19 +2,20 @@ import BraidEngine
 import BraidRuntime
 import BraidSessions
 
-/// A file of JSON. The file's faults are reported as `file:line:column: pointer: message`.
+/// A file of JSON that a command reads, such as a fixture or a snapshot. The file's faults are reported as
+/// `file:line:column: pointer: message`.
 struct JSONFile {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// Parses the file and passes its JSON to `make`. Faults that `make` throws are reported with their places in the
-    /// file.
+    /// Parses the file and passes its JSON to `make`. If the JSON is invalid or `make` throws, throws the faults with
+    /// their lines and columns in the file.
     func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(FaultyFile) -> Value {
         try read(depthLimit: depthLimit) { json, _ in try make(json) }
     }
 
-    /// Returns the warnings that `find` reports for the file's JSON, in the form of faults.
+    /// Returns the warnings that `find` reports for the file's JSON, each with its line and column.
     func warnings(_ find: (JSONText) throws -> [Refusal.Fault]) throws(FaultyFile) -> [String] {
         try read { json, bytes in lines(try find(json), in: bytes, marked: "warning: ") }
     }
@@ -30,7 +31,8 @@ struct JSONFile {
         }
     }
 
-    /// Returns the faults of an error that the file's JSON has caused, with their places in the file.
+    /// Returns the messages for an error that the file's JSON has caused, one for each fault, with its line and column
+    /// in the file.
     func faults(of error: any Error) -> [String] { faults(of: error, in: Files.bytes(of: path)) }
 
     private func faults(of error: any Error, in bytes: [UInt8]?) -> [String] {
@@ -58,7 +60,7 @@ struct JSONFile {
     }
 }
 
-/// The faults of a file, one for each line.
+/// An error with the messages for all faults of a file, one on each line.
 struct FaultyFile: Error, CustomStringConvertible {
     let faults: [String]
     init(_ faults: [String]) { self.faults = faults }

@@ -8,7 +8,7 @@ import Dispatch
 import Glibc
 import Logging
 
-/// The command that runs the server until a signal stops it.
+/// The command `serve`, which runs the server until a signal stops it.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the server.",
@@ -23,7 +23,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ServeOptions
 
     func run() async throws {
-        // The server must keep running when the readers of its stdout and stderr exit.
+        // Ignore SIGPIPE, so that the server keeps running when the process that reads its stdout or stderr exits.
         signal(SIGPIPE, SIG_IGN)
         Memory.prepare()
         let log = LogLines(format: options.logFormat)
@@ -79,8 +79,8 @@ struct StopSignal {
     private let signals: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
 
-    /// Registers for SIGTERM and SIGINT. A process that reads the readiness line can send a signal at once, so this
-    /// method returns only when the registration is complete.
+    /// Registers for SIGTERM and SIGINT, which stop the server. A process that sees the server's readiness line can
+    /// send a signal at once, so this method returns only when the registration is complete.
     init() async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         self.signals = signals
@@ -88,8 +88,8 @@ struct StopSignal {
         for source in sources {
             source.setEventHandler { continuation.yield() }
             await withCheckedContinuation { registered in
-                // After the registration, the source receives the signal. Signals before the registration end the
-                // process.
+                // Continue only after the registration is complete. From then on, the source receives the signals;
+                // before, a signal would end the process.
                 source.setRegistrationHandler { registered.resume() }
                 source.resume()
             }

@@ -3,10 +3,11 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Authentication: the controller's token, and tokens for single sessions. Without a controller's token, everyone is a
-/// controller.
+/// Authentication of requests: by the controller's token, or by a token for one session. Without a controller's token,
+/// everyone is a controller.
 struct AccessControl: Sendable {
-    /// The digest of the controller's token. `nil` if no token is needed.
+    /// The digest of the controller's token. `nil` if the server was started without one, so that no request needs a
+    /// token.
     private let controller: SHA256Digest?
     private let tokens: SessionTokens
 
@@ -15,10 +16,10 @@ struct AccessControl: Sendable {
         self.tokens = tokens
     }
 
-    /// What the server knows about the requester without waiting for the store.
+    /// What the server knows about the sender of a request without waiting for the store.
     enum Claim: Sendable {
         case known(Requester)
-        /// The request's token is not cached, so the store must be read.
+        /// The server must read the request's token from the store, because the token is not cached.
         case unknown(PresentedToken)
     }
 
@@ -34,7 +35,7 @@ struct AccessControl: Sendable {
     }
 
     /// Returns the sender of a request from its claim. Reads the token from the store if it is not cached. Throws
-    /// `invalidToken`.
+    /// `invalidToken` if the token is unknown, expired or revoked.
     func requester(_ claim: Claim) async throws -> Requester {
         switch claim {
         case .known(let requester): requester
@@ -42,7 +43,8 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Returns the error of the request's token, if the server can tell without reading the store.
+    /// Returns the error of a request without an acceptable token, as far as the server can tell without reading the
+    /// store. Returns `nil` if the store must decide.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
         do {
             _ = try claim(head, for: .role(.viewer))
@@ -52,8 +54,8 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Refuses a requester that may not use the route. The requester's session is checked before its role, so that a
-    /// requester learns nothing about other sessions.
+    /// Throws if a requester may not use the route. The requester's session is checked before its role, so that a
+    /// requester with a token for another session gets "no such session" and learns nothing.
     func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
         if let session { try requester.require(session: session) }
         if let role = admission.leastRole { try requester.require(role) }

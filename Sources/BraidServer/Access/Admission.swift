@@ -6,15 +6,15 @@ enum Admission: Sendable, Equatable {
     /// Everyone may use the route, even without a token.
     case everyone
     case role(Role)
-    /// Requesters with the highest role that any command of the transaction needs.
+    /// A requester may use the route if it has the highest role that any command of its transaction needs.
     case commands
 
-    /// The lowest role that may use the route. `nil` if no role is needed.
+    /// The lowest role that may use the route at all. `nil` if no role is needed.
     var leastRole: Role? {
         switch self {
         case .everyone: nil
         case .role(let role): role
-        // A viewer may send no command, so the server does not read a viewer's transaction.
+        // A viewer may send no command, so the server refuses a viewer without looking into the transaction.
         case .commands: .participant
         }
     }

@@ -1,7 +1,8 @@
 import BraidHTTP
 import Glibc
 
-/// The web pages that may send requests to the server.
+/// The rules for requests from web pages: which origins' pages may use the API, and which host names the server answers
+/// to.
 ///
 /// A browser lets every page send requests to every server, including servers on the user's machine. A browser hides
 /// the answers from pages of other origins unless the server allows those origins (CORS). But a browser that hides an
@@ -17,9 +18,10 @@ package struct PagePolicy: Sendable {
     /// `*` allows all origins.
     private let origins: Set<String>
     private let allowsAll: Bool
-    /// Whether every requester is a controller.
+    /// Whether every requester is a controller, because the server was started without a controller's token.
     private let isOpen: Bool
-    /// The host names that the server accepts, in addition to IP addresses and localhost. `nil` accepts all host names.
+    /// The host names that the server accepts in a request's `Host` field, in addition to IP addresses and localhost.
+    /// `nil` accepts all host names.
     ///
     /// The check of host names prevents DNS rebinding. An attacker can make the name evil.example resolve to 127.0.0.1,
     /// and the browser still treats the page as same-origin. But requests of the attacker's page contain `Host:
@@ -40,7 +42,8 @@ package struct PagePolicy: Sendable {
         }
     }
 
-    /// Throws `misdirectedRequest` for an unknown host and `originNotAllowed` for a page that may not use the API.
+    /// Throws `misdirectedRequest` if the request's `Host` is not accepted. Throws `originNotAllowed` if the request
+    /// comes from a page that may not use the API.
     package func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)
@@ -63,8 +66,8 @@ package struct PagePolicy: Sendable {
     private func isFromHere(_ head: HTTPRequestHead) -> Bool {
         let origin = head.headers["origin"]
         if let origin, allows(origin) { return true }
-        // Pages cannot set `Sec-Fetch-Site`, so it takes precedence over `Origin`. But browsers send `Sec-Fetch-Site`
-        // only to localhost and over TLS.
+        // Scripts of a page cannot set `Sec-Fetch-Site`, so it takes precedence over `Origin`. But browsers send
+        // `Sec-Fetch-Site` only to localhost and over TLS.
         if let site = head.headers["sec-fetch-site"] { return site == "same-origin" || site == "none" }
         guard let origin else { return true }
         // A proxy may have terminated TLS, so the scheme of the page's origin may differ from this server's scheme.
@@ -77,7 +80,8 @@ package struct PagePolicy: Sendable {
 
     // MARK: CORS
 
-    /// Returns the CORS fields that every answer needs. `head` is `nil` if the request's head could not be parsed.
+    /// Returns the CORS header fields for an answer to a request with this head. `head` is `nil` if the request's head
+    /// could not be parsed.
     func headers(for head: HTTPRequestHead?) -> [(String, String)] {
         guard !origins.isEmpty else { return [] }
         if allowsAll { return [("Access-Control-Allow-Origin", "*"), Self.exposed] }
@@ -111,8 +115,8 @@ package struct PagePolicy: Sendable {
 
     // MARK: Parts of origins
 
-    /// Returns an origin as browsers write it, or `nil` if the text is no origin. Scheme and host are in lower case.
-    /// The port is omitted if it is the scheme's default port.
+    /// Returns a configured origin in the form in which browsers write it, or `nil` if the text is no origin. Scheme
+    /// and host are in lower case. The port is omitted if it is the scheme's default port.
     package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()
@@ -130,9 +134,10 @@ package struct PagePolicy: Sendable {
         return authority.isEmpty || authority.contains("/") ? nil : authority.lowercased()
     }
 
-    /// Returns the host without the port and without the root's trailing dot.
+    /// Returns the host name of `host:port`: without the port, and without a trailing dot as in `example.com.`.
     package static func host(_ authority: String) -> Substring {
-        // The host is read for every request, so this method compares bytes instead of characters.
+        // The server checks the host of every request, so this method compares bytes instead of characters, which is
+        // faster.
         let utf8 = authority.utf8
         if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) {
             return authority[...end]

@@ -10,7 +10,7 @@ struct Requester: Sendable {
 
     static let controller = Requester(role: .controller)
 
-    /// Throws `role` if the requester's role is lower than the given one.
+    /// Throws the error `role` if the requester's role is lower than the given role.
     func require(_ role: Role) throws {
         guard self.role < role else { return }
         throw ProblemError(
@@ -21,20 +21,21 @@ struct Requester: Sendable {
             ])
     }
 
-    /// Throws `noSession` for every session but the token's. The store is not read, so that neither the answer nor the
-    /// answer's time reveals whether the session exists.
+    /// Throws `noSession` if the requester's token is for another session than `id`. The store is not read, so that
+    /// neither the answer nor the answer's time reveals whether the session exists.
     func require(session id: String) throws {
         if let token, token.sessionID != id { throw SessionError(noSession: id) }
     }
 
-    /// Throws `noSession` if the session's number differs from that of the token's session. Another session may have
-    /// been opened with the same ID while the request waited.
+    /// Throws `noSession` if the session has another number than the session of the requester's token. Another session
+    /// may have been opened with the same ID while the request waited.
     func require(sessionNumber number: Int, id: String) throws {
         if let token, token.session != number { throw SessionError(noSession: id) }
     }
 }
 
-/// Bearer tokens in requests and challenges in answers. Source: RFC 6750, sections 2.1 and 3.
+/// Bearer tokens in the requests' `Authorization` field, and `WWW-Authenticate` challenges in the answers. Source: RFC
+/// 6750, sections 2.1 and 3.
 package enum Bearer {
     /// Returns the token in the `Authorization` field, or `nil` if the request has no token. Throws `badRequest` if the
     /// field is malformed.
@@ -56,8 +57,8 @@ package enum Bearer {
         !text.isEmpty && text.utf8.allSatisfy(\.isVisible)
     }
 
-    /// Returns a `WWW-Authenticate` field (RFC 6750, section 3). A challenge needs at least one parameter, and contains
-    /// an error only if the request had a token.
+    /// Returns a `WWW-Authenticate` field for an answer (RFC 6750, section 3). A challenge needs at least one
+    /// parameter, here the realm. The challenge contains `error` only if the request had a token.
     static func challenge(_ error: String? = nil, _ description: String = "", scope: String? = nil) -> (String, String)
     {
         var value = "Bearer realm=\"braid\""

@@ -9,7 +9,7 @@ import Logging
 ///
 /// A value that a client sent can neither break the line nor add another value.
 package struct LogLines: LogHandler {
-    /// The form of a line: words and `name=value` pairs, or a JSON object.
+    /// The form of a log line: words and `name=value` pairs, or a JSON object.
     package enum Format: String, CaseIterable { case text, json }
 
     package let format: Format
@@ -30,8 +30,8 @@ package struct LogLines: LogHandler {
         }
     }
 
-    /// Writes a log line without a dictionary of values, for frequent events. The line's values keep the order in which
-    /// they are added.
+    /// Writes a log line for a frequent event, without building swift-log's dictionary of values. The line's values
+    /// keep the order in which `addValues` adds them.
     func write(_ level: Logger.Level, _ message: String, _ addValues: (inout LogLine) -> Void) {
         var line = LogLine(format, level, message)
         addValues(&line)
@@ -42,7 +42,8 @@ package struct LogLines: LogHandler {
         if case .string(let text) = value { text } else { "\(value)" }
     }
 
-    /// Replaces control characters by spaces, so that a message is one line and cannot control a terminal.
+    /// Replaces control characters in a log message by spaces, so that the message is one line and cannot control a
+    /// terminal.
     private static func oneLine(_ message: String) -> String {
         String(decoding: message.utf8.map { $0 < 0x20 || $0 == 0x7F ? .space : $0 }, as: UTF8.self)
     }

@@ -8,14 +8,15 @@ import Synchronization
 /// The metrics' labels are routes and statuses only. No counter is labelled with a value that clients choose, such as a
 /// session, a path, a token or a method.
 final class Metrics: Sendable {
-    /// The counters of requests without a route: unknown paths and methods, and bytes that are not HTTP.
+    /// The counters of requests that match no route: unknown paths and methods, and bytes that are not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
     private let routed = Mutex<[RouteCounters]>([])
     let start = Double(Clock.system()) / 1000
-    /// Returns the HTTP server's connections. `nil` before the HTTP server is known.
+    /// The function that returns the statistics of the HTTP server's connections. `nil` until the application knows its
+    /// HTTP server.
     let connections = Mutex<(@Sendable () -> HTTPConnections?)?>(nil)
 
-    /// Sets the counters of all routes. Called once, at the start.
+    /// Sets the counters of all routes, which `GET /metrics` reports. Called once, at the start.
     func follow(_ routes: [RouteCounters]) { routed.withLock { $0 = routes } }
 
     var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
@@ -24,10 +25,11 @@ final class Metrics: Sendable {
 /// The counters of one route's answers, by status and by duration.
 final class RouteCounters: Sendable {
     let method: String
-    /// The route's path as documented: `/v1/sessions/{id}`.
+    /// The path pattern of the counters' route, as documented: `/v1/sessions/{id}`.
     let template: String
 
-    /// The upper bounds of the histogram's buckets: seconds from the request's arrival to the first byte of the answer.
+    /// The upper bounds of the duration histogram's buckets, in seconds. A duration lasts from the start of handling a
+    /// request until its answer is ready to be sent.
     private static let bounds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
     ]
@@ -48,7 +50,7 @@ final class RouteCounters: Sendable {
         sum.add(nanoseconds)
     }
 
-    /// The number of the route's answers for each status that occurred.
+    /// The number of the route's answers with each status, without the statuses that have not occurred.
     var answers: [(status: Int, count: Int)] {
         zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
     }
@@ -58,7 +60,8 @@ final class RouteCounters: Sendable {
     }
 
     private enum Statuses {
-        /// The statuses that the server answers with. The number 0 represents any other status.
+        /// The statuses that the server answers with, each of which has a counter. The number 0 represents any other
+        /// status.
         static let known = [
             0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 421, 422, 429, 431,
             500, 501, 503, 505, 507,

@@ -1,7 +1,8 @@
 import BraidRuntime
 import Glibc
 
-/// The system's statistics of this process. A value is `nil` if the system does not provide it.
+/// The operating system's statistics of this process, such as memory and processor time. A value is `nil` if the system
+/// does not provide it.
 struct ProcessStatistics {
     var residentBytes: Int?
     var virtualBytes: Int?
@@ -23,7 +24,7 @@ struct ProcessStatistics {
                 residentBytes = fields[21] * sysconf(Int32(_SC_PAGESIZE))
             }
         }
-        // Do not count the descriptor that reads the directory.
+        // Do not count the descriptor that this method itself has opened to read the directory.
         openDescriptors = Files.names(in: "/proc/self/fd").map { $0.count - 1 }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {

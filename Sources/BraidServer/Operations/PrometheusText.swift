@@ -10,7 +10,8 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// Begins a metric family. Names, labels and help texts come from this program and need no escaping.
+    /// Writes the `# HELP` and `# TYPE` lines that begin a metric family. Names, labels and help texts come from this
+    /// program and need no escaping.
     mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
@@ -25,7 +26,7 @@ struct PrometheusText {
         sample(name, labels, Double(value))
     }
 
-    /// Writes a metric family with one sample.
+    /// Writes a metric family that has only one sample, without labels.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         family(name, kind, help)
         sample(name, [], value)
@@ -35,7 +36,8 @@ struct PrometheusText {
         single(name, kind, help, Double(value))
     }
 
-    /// Writes the samples of a histogram. The histogram's buckets are cumulative.
+    /// Writes the samples of a histogram. In this format each bucket also counts the smaller values (cumulative
+    /// buckets).
     mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
         var total = 0
         for (bound, count) in zip(histogram.bounds.map(Self.number) + ["+Inf"], histogram.counts) {

@@ -42,7 +42,8 @@ struct Accept: Sendable {
 }
 
 extension HTTPRequestHead {
-    /// The request's `Accept` field. `nil` without the field: such a client accepts everything.
+    /// The parsed `Accept` field of the request. `nil` if the field is missing or empty: such a client accepts every
+    /// media type.
     var accept: Accept? { headers["accept"].flatMap { $0.isEmpty ? nil : Accept($0) } }
 
     /// Returns whether the client prefers the type `alternative` to JSON. If the weights are equal, `alternative` is

@@ -2,11 +2,11 @@ import BraidEngine
 import BraidHTTP
 import CAssets
 
-/// A file that the binary contains and that every client may read.
+/// A file that is compiled into the server's binary and that every client may read without a token.
 struct Asset: Sendable {
-    /// The path at which the file is served.
+    /// The URL path at which the server serves the file.
     let path: String
-    /// The file's media type, without parameters.
+    /// The media type of the file, without parameters such as `charset`.
     let mediaType: String
     let bytes: [UInt8]
     /// The file's strong ETag, quotes included. The ETag changes when the file's content changes.
@@ -21,7 +21,8 @@ struct Asset: Sendable {
         etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
     }
 
-    /// `docs/openapi.json` without white space. The document is parsed on first use.
+    /// The OpenAPI document `docs/openapi.json`, without white space. The document is parsed and compacted on first
+    /// use.
     static let openAPI: Asset = {
         let text = Array(UnsafeBufferPointer(start: cassets_openapi.bytes, count: cassets_openapi.count))
         return Asset("/openapi.json", "application/json", (try? JSONText(parsing: text))?.bytes ?? text)
@@ -51,9 +52,9 @@ struct Asset: Sendable {
         return headers
     }
 
-    /// The header fields of an HTML page. The page loads scripts and styles from this server and connects to this
-    /// server only. The page shows images from everywhere, because models can name any URL. No other page can embed the
-    /// page.
+    /// The header fields of the server's own HTML pages. Such a page may load scripts and styles from this server only,
+    /// and connect to this server only. The page may show images from everywhere, because models can name any URL. No
+    /// other page can embed the page.
     private static let pageHeaders = [
         (
             "Content-Security-Policy",
@@ -68,7 +69,8 @@ func assetRoutes() -> [Route] {
     let modules = "/inspector/"
     let byPath = Dictionary(uniqueKeysWithValues: Asset.web.map { ($0.path, $0) })
     return Asset.web.filter { !$0.path.hasPrefix(modules) }.map { asset in
-        // Links to the page can carry unknown parameters such as `utm_source`.
+        // An HTML page ignores unknown query parameters, as links to the page can carry parameters such as
+        // `utm_source`.
         Route.inMemory(
             "GET", asset.path, for: .everyone, ignoresUnknownQuery: asset.mediaType == "text/html",
             produces: asset.mediaType

@@ -3,12 +3,13 @@ import BraidHTTP
 /// The lines of a request's body, one at a time as they arrive. Blank lines are skipped but counted.
 struct BodyLines {
     private let body: HTTPBodyReader
-    /// The length of the longest accepted line, in bytes.
+    /// The length of the longest line that is accepted in the request's body, in bytes.
     private let limit: Int
     private var bytes: [UInt8] = []
-    /// The index in `bytes` at which the next line starts.
+    /// The index in `bytes` at which the line after the last returned one starts.
     private var start = 0
-    /// The number of the line that `next()` returned last, from 1.
+    /// The number of the body's line that `next()` returned last. The first line has the number 1, and blank lines
+    /// count.
     private(set) var number = 0
 
     init(_ body: HTTPBodyReader, limit: Int) {

@@ -3,11 +3,11 @@ import BraidHTTP
 import BraidSessions
 
 extension Sessions {
-    /// The query parameters of every request that changes a session.
+    /// The query parameters that every request with a command accepts.
     static let commandQuery: Set<String> = ["dryRun", "form"]
 
-    /// Executes and answers a request that changes a session. The options of such a request are `dryRun`, `form`,
-    /// `base`, `Prefer`, `If-Match` and `Idempotency-Key`.
+    /// Executes the command of a request that changes a session, and returns the answer. The options of such a request
+    /// are `dryRun`, `form`, `base`, `Prefer`, `If-Match` and `Idempotency-Key`.
     ///
     /// - Parameter notifies: whether the answer contains the notification of the data source's delegate.
     func respond(
@@ -21,7 +21,7 @@ extension Sessions {
         options.role = context.requester.role
         let request = CommandRequest(
             session: context.parameter("id"), number: context.requester.token?.session, content, options)
-        // A dry run changes nothing, so its answer is not stored.
+        // A dry run changes nothing, so its answer is not stored for retries with the same `Idempotency-Key`.
         guard let key = try IdempotencyKey(context), !form.dryRun else {
             let (session, answer) = try await perform(request)
             return form.response(answer, of: session, notifies: notifies)

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Returns the routes of all commands. The engine declares the commands (`CommandKind`).
+/// Returns the routes of all commands, one for each `CommandKind` of the engine that has an HTTP method.
 func commandRoutes(_ sessions: Sessions) -> [Route] {
     CommandKind.all.compactMap { kind in
         guard let method = kind.method else { return nil }
@@ -19,7 +19,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
 }
 
 extension RequestContext {
-    /// Returns the command in the request's body. Throws `role` if the requester may not send this command.
+    /// Returns the command in the request's body. Throws the error `role` if the requester may not send this command.
     fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
         guard kind != .reset else {
             if !request.body.isEmpty, try json() != .emptyObject {
@@ -35,7 +35,8 @@ extension RequestContext {
 }
 
 extension Command {
-    /// Returns the journal's text of a command: `{resource: body}`, with `"partial": true` for a partial command.
+    /// Returns the text with which the journal records a command: `{resource: body}`, with `"partial": true` for a
+    /// partial command.
     static func journalText(resource: String, body: JSONText, partial: Bool) -> JSONText {
         var writer = JSONWriter(capacity: body.count + 32)
         writer.beginObject()
@@ -50,7 +51,7 @@ extension Command {
     }
 }
 
-/// The requested form of a command's answer: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
+/// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
 struct CommandForm: Sendable {
     var dryRun: Bool
     var isSequential: Bool
@@ -64,7 +65,7 @@ struct CommandForm: Sendable {
         case let form?: throw ProblemError(.badRequest, "`form` is \"stages\" or \"sequential\", not \"\(form)\".")
         }
         for preference in (context.head.headers["prefer"] ?? "").split(separator: ",") {
-            // A preference can have parameters after a semicolon.
+            // A preference in the `Prefer` field can have parameters after a semicolon.
             let name = preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
             if name.hasPrefix("return=") { self.preference = self.preference ?? String(name.dropFirst(7)) }
         }
@@ -72,12 +73,13 @@ struct CommandForm: Sendable {
 
     var asksForSnapshot: Bool { preference == "representation" }
 
-    /// The response with a snapshot, but without the snapshot itself and without its headers.
+    /// The status and the first header field of an answer to `Prefer: return=representation`. The caller adds the
+    /// snapshot and its header fields.
     var snapshotHead: HTTPResponse {
         HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")])
     }
 
-    /// Returns the response to a command.
+    /// Returns the response to an executed command, in the form that the client wants.
     ///
     /// - Parameter notifies: whether the body contains `notification`, as answers of the data source do.
     func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {

@@ -5,7 +5,7 @@ import BraidSessions
 
 extension Route {
     /// Throws `preconditionFailed` if the request has a condition that its route does not evaluate. The condition says
-    /// when the command must not be executed, so the route must not ignore it (RFC 9110, 13.1.1 and 13.1.2).
+    /// when the request must not be executed, so no route may ignore it (RFC 9110, 13.1.1 and 13.1.2).
     ///
     /// A GET may have any condition because reading does no harm. `If-Unmodified-Since` is ignored because resources
     /// have no modification date (13.1.4).
@@ -27,8 +27,8 @@ extension Route {
 }
 
 extension HTTPRequestHead {
-    /// The condition in the request's `If-Match` field: the field names the session's entity tag. `nil` without the
-    /// field.
+    /// The condition in the request's `If-Match` field: the field must name the session's current entity tag. `nil`
+    /// without the field.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
             PositionCondition(list) { etags(in: list, include: $0.entityTag, weakly: false) }
@@ -36,23 +36,24 @@ extension HTTPRequestHead {
     }
 }
 
-/// Returns a 304 answer if `If-None-Match` names the entity tag, otherwise `nil`.
+/// Returns a 304 answer if the client's `If-None-Match` names the entity tag, that is, if the client has the content
+/// already. Otherwise returns `nil`.
 func notModified(_ ifNoneMatch: String?, _ etag: String) -> HTTPResponse? {
     isKnown(etag, by: ifNoneMatch) ? HTTPResponse(status: 304, headers: [("ETag", etag)]) : nil
 }
 
-/// Returns whether `If-None-Match` names the entity tag.
+/// Returns whether the request's `If-None-Match` names the entity tag, so that the client already has this content.
 func isKnown(_ etag: String, by ifNoneMatch: String?) -> Bool {
     ifNoneMatch.map { etags(in: $0, include: etag, weakly: true) } ?? false
 }
 
 extension Position {
-    /// A session's entity tag: its position, in quotes.
+    /// The entity tag (ETag) of a session at this position: the position's text, in quotes.
     var entityTag: String { "\"\(self)\"" }
 }
 
 /// Returns whether a list of entity tags, or `*`, names a tag (RFC 9110, 8.8.3 and 13.1). A tag can contain commas
-/// between its quotes. The weak comparison ignores `W/`.
+/// between its quotes. With `weakly`, tags that differ only in the prefix `W/` are equal.
 func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
     if list == etag || list == "*" { return true }  // the common case
     let quote = UInt8(ascii: "\"")

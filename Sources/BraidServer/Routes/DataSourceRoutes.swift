@@ -50,8 +50,8 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
 }
 
 extension RequestContext {
-    /// Returns an index in the request's path: an integer from 0. A number that is too large for `Int` becomes
-    /// `Int.max`, which is out of every range.
+    /// Returns the section or row index that is a segment of the request's path: an integer from 0. A number that is
+    /// too large for `Int` becomes `Int.max`, which is out of every range.
     func index(_ name: String) throws -> Int {
         let text = parameter(name)
         guard text.utf8.allSatisfy(\.isDigit) else {

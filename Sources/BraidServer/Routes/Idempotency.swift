@@ -3,11 +3,12 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-// Idempotent retries. Source: draft-ietf-httpapi-idempotency-key-header.
+// Retries with an `Idempotency-Key`, which execute a request only once. Source:
+// draft-ietf-httpapi-idempotency-key-header.
 
 extension IdempotencyKey {
-    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The request's hash covers method, target
-    /// and body.
+    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The key's value contains a hash of the
+    /// request's method, target and body.
     init?(_ context: RequestContext) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
         // The `Idempotency-Key` field is a string in quotes (RFC 9651). Most clients send the key without the quotes.
@@ -25,8 +26,8 @@ extension IdempotencyKey {
 }
 
 extension Route {
-    /// Throws `badRequest` if the request has an idempotency key and its route ignores keys. The client would otherwise
-    /// believe that the request is safe to repeat.
+    /// Throws `badRequest` if the request has an idempotency key and its route does not support keys. Without this
+    /// error, the client would believe that the request is safe to repeat.
     func checkKey(_ head: HTTPRequestHead) throws {
         guard !takesKey, head.headers["idempotency-key"] != nil else { return }
         throw ProblemError(
@@ -36,8 +37,8 @@ extension Route {
     }
 }
 
-/// The 64-bit FNV-1a hash (draft-eastlake-fnv). A text has the same hash in every process. The hash detects mistakes,
-/// not attacks.
+/// The 64-bit FNV-1a hash (draft-eastlake-fnv). The same bytes have the same hash in every process, unlike with Swift's
+/// `Hasher`. An attacker can construct two requests with the same hash.
 struct StableHash {
     private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -49,15 +50,16 @@ struct StableHash {
 }
 
 extension RequestContext {
-    /// Returns the encoded problem document that is stored with the request's key. Returns `nil` if the server, not the
-    /// client, caused the error.
+    /// Returns the answer for an error, encoded for the store, which keeps it for retries with the request's
+    /// `Idempotency-Key`. Returns `nil` if the server, not the client, caused the error.
     func keptRefusal(_ error: any Error) -> JSONText? {
         ProblemError(error)?.response(path: head.plainPath, requestID: requestID).kept(snapshotOf: nil)
     }
 }
 
 extension Sessions {
-    /// Returns a stored response. A response that refers to a snapshot gets the session's current snapshot and ETag.
+    /// Returns a stored answer as the response to a retry. If the stored answer refers to a snapshot, the response
+    /// contains the session's current snapshot and ETag.
     func response(kept: JSONText) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
@@ -75,10 +77,10 @@ extension Sessions {
 }
 
 extension HTTPResponse {
-    /// Returns the response as the store keeps it: `{"status", "headers", "body"?}`.
+    /// Returns the response in the form in which the store keeps it for retries: `{"status", "headers", "body"?}`.
     ///
-    /// - Parameter session: the session whose snapshot is the response's body. With a session, the store keeps
-    ///   `"snapshot": {"session", "epoch"}` instead of the snapshot and its headers.
+    /// - Parameter session: the session whose snapshot is the response's body. With a session, the store keeps a
+    ///   reference, `"snapshot": {"session", "epoch"}`, instead of the snapshot and its headers.
     func kept(snapshotOf session: Session?) -> JSONText {
         var writer = JSONWriter()
         writer.beginObject()

@@ -10,8 +10,8 @@ func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
         text.write(sessions.metrics.commands)
         text.write(sessions.statistics, behind: sessions.metrics.streamsBehind.value)
         text.write(sharing: sessions.metrics)
-        // If the store fails, /readyz reports the failure. Without the store's size, operators need the other metrics
-        // all the more.
+        // If the store's size cannot be read, leave it out: operators then need the other metrics all the more, and
+        // /readyz reports the failure.
         text.write(sessions.store.statistics, size: try? await sessions.store.size())
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
         text.write(ProcessStatistics(), start: metrics.start)
@@ -35,7 +35,7 @@ extension PrometheusText {
         }
         family(
             "braid_http_request_duration_seconds", .histogram,
-            "From a request's arrival to its answer's first byte, by route. Long polls included.")
+            "The time from a complete request until its answer is ready to be sent, by route. Long polls included.")
         for (labels, counters) in series {
             let seconds = counters.seconds
             if seconds.count > 0 { histogram("braid_http_request_duration_seconds", labels, seconds) }

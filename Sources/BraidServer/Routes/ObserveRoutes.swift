@@ -2,8 +2,8 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// Returns the route that observes a stream of models (Braid's Rx binding). The request's body has one line for each
-/// set of models.
+/// Returns the route `observe`, with which a client sends a stream of models to a session (Braid's Rx binding). Each
+/// line of the request's body contains one set of models.
 func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
     [
         Route(
@@ -21,7 +21,8 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
             var lines = BodyLines(body, limit: limits.bodyBytes)
             var applied = 0, unchanged = 0
             do {
-                // A line of models is on disk before the next line is read, so a fast sender is slowed down.
+                // The next line is read only after the models of this line are on disk, so a fast sender is slowed
+                // down.
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(resource: "models", body: models, partial: partial)
@@ -38,7 +39,8 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
                     .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
                 ).at(line: lines.number)
             } catch let failure as HTTPFailure {
-                // The request's body broke off after a line that was applied.
+                // The request's body broke off. The lines before the break are applied, so report the number of the
+                // line that is missing.
                 throw ProblemError(failure).at(line: lines.number + 1)
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error
@@ -58,7 +60,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
 }
 
 extension ProblemError {
-    /// Returns the same error with the number of the body's line that caused it.
+    /// Returns this error with the number of the line of the request's body that caused it.
     func at(line number: Int) -> ProblemError {
         var error = self
         error.line = number

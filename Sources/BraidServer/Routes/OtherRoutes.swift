@@ -4,11 +4,11 @@ import BraidSessions
 import BraidStore
 import Logging
 
-/// Returns the routes that need no session: diff and render.
+/// Returns the routes that need no session: `POST /v1/diff` and `POST /v1/render`.
 func statelessRoutes(clock: Clock) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
-            // A snapshot is nested deeper than the models in it.
+            // Allow a deeper nesting than for models: the body contains snapshots, which contain the models.
             let body = try context.json(deeper: 12)
             let form = try CommandForm(context)
             let object = try body.object(of: ["from", "to"])
@@ -44,7 +44,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
                     JSONeContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
                 return .json { writer in
                     writer.beginObject()
-                    // A template can evaluate to no value. The answer to such a template has no result.
+                    // A template can evaluate to no value. The answer to such a template has no member `result`.
                     if let result {
                         writer.name("result")
                         writer.value(result)
@@ -62,7 +62,8 @@ func statelessRoutes(clock: Clock) -> [Route] {
 }
 
 extension Refusal {
-    /// A refusal of a request's body that lacks a member. `rule` is a clause that says what the member must be.
+    /// A refusal of a request whose JSON body lacks the member `name`. `rule` says what the member must be, as in "must
+    /// be a snapshot".
     static func missing(_ name: String, _ rule: String) -> Refusal {
         Refusal(
             .badRequest, "The body's member `\(name)` is missing. It \(rule).",
@@ -73,7 +74,8 @@ extension Refusal {
 }
 
 extension JSONText {
-    /// Returns the members of a JSON body. Throws `badRequest` for a member that is not in `names`.
+    /// Returns the members of a request's JSON body, by name. Throws `badRequest` if the body has a member that is not
+    /// in `names`.
     func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
         guard let members = members() else {
@@ -98,7 +100,7 @@ extension JSONText {
     }
 }
 
-/// Returns the routes for liveness, readiness and the explanations of problems.
+/// Returns the routes for operators: liveness (`/healthz`), readiness (`/readyz`) and the explanations of problems.
 func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
     [
         Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },

@@ -1,14 +1,15 @@
 import BraidEngine
 
-/// The page of one problem: what `GET /problems/{name}` answers in addition to the problem's title and status.
+/// The explanation of one problem type: what `GET /problems/{name}` answers in addition to the problem's title and
+/// status.
 struct ProblemExplanation: Sendable {
-    /// The meaning of the problem, in one sentence.
+    /// What the problem type means, in one sentence.
     var summary: String
-    /// When the server answers with the problem.
+    /// In which situation the server answers with this type of problem document.
     var cause: String
-    /// What the client, or the operator of the server, does about the problem.
+    /// What the client, or the operator of the server, should do about the problem.
     var remedy: String
-    /// An example of a problem document of this type.
+    /// An example of a problem document of the explained type.
     var example: Example
 
     init(_ summary: String, cause: String, remedy: String, example: Example) {
@@ -18,12 +19,12 @@ struct ProblemExplanation: Sendable {
         self.example = example
     }
 
-    /// The members of a problem document that differ from one request to another.
+    /// The members of an example problem document that differ from one request to another, such as `detail`.
     struct Example: Sendable {
-        /// The path of the refused request.
+        /// The path of the request that the server refuses in the example.
         var path: String
         var detail: String
-        /// The faults of the request's body. Empty if the problem has no `errors`.
+        /// The faults of the request's body in the example. Empty if the example document has no `errors`.
         var faults: [Refusal.Fault]
 
         /// - Parameter faults: the pointer, the code and the detail of each fault in the request's body.
@@ -40,7 +41,7 @@ struct ProblemExplanation: Sendable {
 }
 
 extension Problem {
-    /// Writes the answer of `GET /problems/{name}`.
+    /// Writes the JSON answer of `GET /problems/{name}` for this problem.
     func writePage(to writer: inout JSONWriter) {
         let explanation = explanation
         writer.beginObject()
@@ -57,7 +58,8 @@ extension Problem {
     }
 
     // The examples of problems are about one session, `contacts`. The session's declared sections are `friends`,
-    // `blocked` and `notes`. ProblemPageTests causes most of these problems and compares the documents.
+    // `blocked` and `notes`. The test suite ProblemPageTests causes most of these problems and compares the server's
+    // documents with the examples.
     var explanation: ProblemExplanation {
         switch self {
         case .ambiguousRow:

@@ -1,7 +1,7 @@
 import BraidEngine
 
-/// The problems that the server can answer with, each with a name, a status, a title and an explanation.
-/// `GET /problems/{name}` returns the explanation. Source: RFC 9457.
+/// The types of problem documents that the server can answer with, each with a name, a status, a title and an
+/// explanation. `GET /problems/{name}` returns the explanation. Source: RFC 9457.
 enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"

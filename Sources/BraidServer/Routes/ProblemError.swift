@@ -3,13 +3,13 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// An error in the form that clients receive: a problem, a detail, and the faults of the request.
+/// An error in the form in which clients receive it: a problem type, a detail, and the faults of the request.
 package struct ProblemError: Error, Sendable {
     var problem: Problem
     package var detail: String
     package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
-    /// The number of the body's faulty line, from 1, if the body is read line by line.
+    /// The number of the faulty line of the request's body, from 1. `nil` if the body is not read line by line.
     package var line: Int?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
@@ -19,7 +19,8 @@ package struct ProblemError: Error, Sendable {
         self.headers = headers
     }
 
-    /// Creates an error that a retry can overcome after `seconds`.
+    /// Creates a 503 error (`unavailable`): the same request can succeed after `seconds`, which the answer's
+    /// `Retry-After` says.
     package init(unavailable detail: String, retryAfter seconds: Int = 1) {
         self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
     }
@@ -51,7 +52,8 @@ package struct ProblemError: Error, Sendable {
             }
         self.init(problem, refusal.detail, faults: refusal.faults)
         switch refusal.code {
-        // The detail of every other refusal contains the place of the fault already.
+        // Add the place of the first fault to the detail. The details of all other refusals name the place of the fault
+        // already.
         case .descriptionInvalid, .eventInvalid, .modelInvalid:
             guard let first = refusal.faults.first, first.detail != refusal.detail else { break }
             let place = first.pointer == .root ? "the root" : "\"\(first.pointer)\""
@@ -108,14 +110,14 @@ package struct ProblemError: Error, Sendable {
             headers: problem == .unavailable || problem == .quotaExceeded ? [("Retry-After", "1")] : [])
     }
 
-    /// A problem of a table description that does not exist.
+    /// Creates the error `notFound` for a request that names a table description that does not exist.
     init(noTable name: String) {
         self.init(
             .notFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
     }
 
-    /// Converts any error to a problem. Returns `nil` for a fault of the server, which is logged and not shown to the
-    /// client.
+    /// Converts any error to the problem that the client receives. Returns `nil` for a fault of the server itself,
+    /// which the caller logs and does not show to the client.
     package init?(_ error: any Error) {
         switch error {
         case let problem as ProblemError: self = problem
@@ -159,7 +161,7 @@ package struct ProblemError: Error, Sendable {
         }
     }
 
-    /// Returns the answer with the problem document, of the type `application/problem+json`.
+    /// Returns the response with this error as a problem document, of the type `application/problem+json`.
     ///
     /// - Parameter path: the request's path without its query.
     func response(path: String, requestID: String) -> HTTPResponse {
@@ -188,7 +190,8 @@ package struct ProblemError: Error, Sendable {
 }
 
 extension JSONWriter {
-    /// Writes a member with the faults of a request and their JSON Pointers. Writes nothing if there are no faults.
+    /// Writes a member called `name`, whose value lists the faults of a request and their JSON Pointers. Writes nothing
+    /// if there are no faults.
     package mutating func faults(_ faults: [Refusal.Fault], named name: String) {
         guard !faults.isEmpty else { return }
         self.name(name)

@@ -2,7 +2,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// A request and the values that its handler needs.
+/// A request, together with the values that its route's handler needs, such as the requester and the limits.
 struct RequestContext: Sendable {
     let request: HTTPRequest
     let requestID: String
@@ -12,22 +12,24 @@ struct RequestContext: Sendable {
 
     var head: HTTPRequestHead { request.head }
 
-    /// Returns the value of a variable path segment.
+    /// Returns the segment of the request's path that matches `{name}` in the route's pattern, such as the session's ID
+    /// for `{id}`.
     func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
 
-    /// The account that the request's resources count against: the account of its session and its token.
+    /// The account that the request's leases of memory and other quotas count against: its session and its token.
     var account: Quota.Account { route.account(of: head, requester) }
 
-    /// Throws `noSession` if the requester's token is for another session.
+    /// Throws `noSession` if the requester's token is for another session than `session`.
     func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
 
-    /// Returns the last value of a query parameter. A parameter without a value has the value "".
+    /// Returns the value of a parameter in the request's query, or `nil` without the parameter. A parameter without a
+    /// value has the value "".
     func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }
 
     var isLongPoll: Bool { route.isLongPoll(head) }
 
-    /// Returns whether a flag in the query is set: the query parameter has no value, `true` or `1`. Throws `badRequest`
-    /// for other values.
+    /// Returns whether a flag in the request's query is set: `?name`, `?name=true` or `?name=1`. A missing flag,
+    /// `false` and `0` mean no. Throws `badRequest` for other values.
     func flag(_ name: String) throws -> Bool {
         switch query(name) {
         case nil, "false", "0": return false
@@ -39,7 +41,8 @@ struct RequestContext: Sendable {
         }
     }
 
-    /// Returns an integer query parameter. Throws `badRequest` if the value is outside the range.
+    /// Returns the integer value of a parameter in the request's query, or `nil` without the parameter. Throws
+    /// `badRequest` unless the value is an integer in the range.
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = query(name) else { return nil }
         guard let value = Int(text), text.utf8.allSatisfy(\.isDigit), range.contains(value) else {
@@ -52,48 +55,48 @@ struct RequestContext: Sendable {
     }
 }
 
-/// A route: a method and a path pattern, with the handler of their requests.
+/// A route of the HTTP API: a method and a path pattern, with the function that handles matching requests.
 final class Route: Sendable {
     let method: String
-    /// The method and the path pattern of the route: `GET /v1/tables`.
+    /// The method and the path pattern of the route, as in `GET /v1/tables`.
     let name: String
     /// Who may use the route.
     let admission: Admission
-    /// The segments of the route's path pattern. `{name}` matches any one segment.
+    /// The segments of the route's path pattern. A segment such as `{id}` matches any one non-empty segment of a path.
     let pattern: [Substring]
     private let parts: [Part]
     /// The query parameters that the route accepts, in addition to `pretty`.
     let query: Set<String>
     /// Whether the route ignores unknown query parameters instead of refusing the request.
     let ignoresUnknownQuery: Bool
-    /// Whether the route's requests may have a body. A body is JSON, or of the type in `streamedBody`.
+    /// Whether the route's requests may have a body. The body is JSON, or of the media type that `streamedBody` names.
     let takesBody: Bool
-    /// The media types that the route accepts for a body. Other types that end with `+json` are not accepted, as they
-    /// are not plain JSON.
+    /// The media types that the route accepts as a body's `Content-Type`. Other types that end with `+json` are
+    /// refused, as they are not plain JSON.
     let bodyTypes: [String]
     /// The media types that every PATCH accepts. For a PATCH, both types mean a JSON merge patch (RFC 7396).
     static let patchTypes = ["application/json", "application/merge-patch+json"]
-    /// Whether the route evaluates `If-Match`, and changes nothing if the condition is not met.
+    /// Whether the route evaluates a request's `If-Match`. If the condition is not met, the route changes nothing.
     let obeysIfMatch: Bool
-    /// Whether a request may wait for an event that never happens. The task of such a request is cancelled when the
-    /// server stops.
+    /// Whether a request of this route may wait for an event that never happens. The server cancels the task of such a
+    /// request when it stops.
     let endsAtStop: Bool
-    /// Whether the route accepts an `Idempotency-Key`.
+    /// Whether the route's requests may have an `Idempotency-Key`. Other routes refuse a request with a key.
     let takesKey: Bool
-    /// The media type of the route's answers.
+    /// The media type in which the route usually answers.
     let produces: String
     /// A second media type in which the route can answer, in addition to `produces`.
     let alternative: String?
-    /// The counters of the route's answers.
+    /// The counters of the route's answers, for the metrics.
     let counters: RouteCounters
-    /// The worker pool that runs the route's handler.
+    /// The worker pool on whose threads the route's handler runs.
     let lane: Workers.Lane
-    /// Answers a request in a task. The task is cancelled when the client disconnects.
+    /// Answers a request of this route in a task, which is cancelled when the client disconnects.
     let handle: Handler
-    /// Answers a request on the event loop's thread, from memory and in bounded time. Returns `nil` for a request that
-    /// needs a task.
+    /// Answers a request of this route directly on the event loop's thread, from memory and in bounded time. Returns
+    /// `nil` for a request that needs a task.
     let atOnce: ImmediateHandler?
-    /// The handler of a body that is read while it arrives. A route with this handler does not use `handle`.
+    /// The handler that reads a request's body while it arrives. A route with this handler does not use `handle`.
     let streamedBody: StreamedBody?
 
     typealias Handler = @Sendable (RequestContext) async throws -> HTTPResponse
@@ -133,7 +136,7 @@ final class Route: Sendable {
             streamedBody.map { [$0.contentType] } ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
-    /// Creates a route that answers from memory.
+    /// Creates a route that answers on the event loop's thread, without a task: its handler only reads memory.
     static func inMemory(
         _ method: String, _ pattern: String, for admission: Admission, ignoresUnknownQuery: Bool = false,
         produces: String = "application/json", _ handle: @escaping @Sendable (RequestContext) throws -> HTTPResponse
@@ -170,18 +173,18 @@ final class Route: Sendable {
         return true
     }
 
-    /// Returns the segment of a matching path for `{name}`. Returns `nil` if the route's pattern does not contain
-    /// `{name}`.
+    /// Returns the segment of `path` at the place of `{name}` in the route's pattern. Returns `nil` if the pattern does
+    /// not contain `{name}`. The path must match the pattern.
     func parameter(_ name: String, of path: [String]) -> String? {
         for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
         return nil
     }
 
-    /// Returns whether a request waits for an update.
+    /// Returns whether a request of this route is a long poll, that is, waits for an update (`?wait=…`).
     func isLongPoll(_ head: HTTPRequestHead) -> Bool { endsAtStop && head.query.contains { $0.name == "wait" } }
 
-    /// Returns the account that a request's resources count against. A controller's requests count against the session
-    /// only.
+    /// Returns the account that a request's leases count against: its session and its token. A controller's requests
+    /// count against the session only.
     func account(of head: HTTPRequestHead, _ requester: Requester) -> Quota.Account {
         Quota.Account(resource: parameter("id", of: head.path), client: requester.token?.id)
     }
@@ -198,7 +201,7 @@ final class Route: Sendable {
 /// The table of all routes, which finds the route of a request.
 struct Router: Sendable {
     let routes: [Route]
-    /// The routes by their number of segments.
+    /// The routes by the number of segments in their path patterns: `bySegments[2]` has the routes with two segments.
     private let bySegments: [[Route]]
     private let streamed: [Route]
 
@@ -209,15 +212,15 @@ struct Router: Sendable {
         streamed = routes.filter { $0.streamedBody != nil }
     }
 
-    /// Returns whether the route of the request reads the body while it arrives.
+    /// Returns whether a request with this method and path has a route whose handler reads the body while it arrives.
     func streamsBody(method: String, path: [String]) -> Bool {
         streamed.contains { $0.method == method && $0.matches(path) }
     }
 
     enum Match {
         case route(Route)
-        /// A route has the request's path, but with another method. The associated value is the content of the `Allow`
-        /// field.
+        /// Routes match the request's path, but with other methods than the request's. The associated value lists these
+        /// methods, for the `Allow` field.
         case otherMethods([String])
         case none
     }

@@ -4,7 +4,7 @@ import BraidRuntime
 import BraidSessions
 import BraidStore
 
-/// Returns the routes that open, list, read and end sessions, and the route of the snapshot.
+/// Returns the routes that open, list, read and end sessions, and the route that returns a session's snapshot.
 func sessionRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
@@ -69,7 +69,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
     ]
 }
 
-/// A request for a snapshot, or for a window of a snapshot.
+/// A client's request for a session's snapshot, or for a window of the snapshot (some rows of one section).
 private struct SnapshotRequest {
     let context: RequestContext
     let window: SnapshotWindow?
@@ -85,7 +85,8 @@ private struct SnapshotRequest {
 }
 
 extension SnapshotWindow {
-    /// Reads `?section=ID&offset=N&limit=M`. Returns `nil` for a request for the whole snapshot.
+    /// Reads the window from the query `?section=ID&offset=N&limit=M`. Returns `nil` if the request is for the whole
+    /// snapshot.
     init?(_ context: RequestContext) throws {
         let offset = try context.integer("offset", in: 0...Int.max),
             limit = try context.integer("limit", in: 0...Int.max)
@@ -100,7 +101,8 @@ extension SnapshotWindow {
 }
 
 extension Session {
-    /// The head of the answer to a request that opens a session, without the session's snapshot.
+    /// The status and the `Location` field of the answer to a request that has opened the session. The caller adds the
+    /// session's snapshot.
     fileprivate var openedHead: HTTPResponse {
         HTTPResponse(status: 201, headers: [("Location", "/v1/sessions/\(id)")])
     }

@@ -29,8 +29,8 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         Route("POST", "/v1/tables/validate", takesBody: true) { context in
             let body = try context.json()
             let description = try TableDescription(body)
-            // A fault of the description's own models or state is only a warning: a session can be opened with other
-            // models and another state.
+            // A fault of the models or the state in the description itself is only a warning. A session can be opened
+            // with other models and another state.
             let warnings =
                 description.warnings
                 + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: clock.now()).text)]
@@ -106,7 +106,7 @@ extension RequestContext {
     /// Parses the request's body as JSON.
     ///
     /// - Parameter deeper: the number of nesting levels that the body may have beyond the server's limit.
-    /// - Throws: `invalidJSON`, or `JSONError` if the body is not JSON or is nested too deeply.
+    /// - Throws: `invalidJSON` for an empty body, or `JSONError` if the body is not JSON or is nested too deeply.
     func json(deeper: Int = 0) throws -> JSONText {
         guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)

@@ -53,10 +53,10 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
     ]
 }
 
-/// The longest lifetime of a token, in seconds: ten years.
+/// The longest lifetime that a client can request for a token, in seconds: ten years.
 private let longestLife = 315_360_000
 
-/// Reads `{"role": "participant" | "viewer", "expiresIn": seconds}`.
+/// Reads the body of a request for a new token: `{"role": "participant" | "viewer", "expiresIn": seconds}`.
 private func tokenRequest(_ body: JSONText) throws -> (role: Role, seconds: Int) {
     let object = try body.object(of: ["role", "expiresIn"])
     func fault(_ name: String, accepting kind: JSONKind, _ detail: String) -> Refusal {

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Returns the route of the updates since a position: as a list, by long polling, or as an event stream.
+/// Returns the route of a session's updates after a position: as a list, by long polling, or as an event stream.
 func updateRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route(
@@ -19,8 +19,8 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                         .badRequest,
                         "`\(name)` is for JSON only: an event stream waits by itself and has every revision.")
                 }
-                // A reader that reconnects sends the ID of its last event. This ID takes precedence over the `since` of
-                // the original URL (WHATWG HTML, 9.2.4).
+                // A browser that reconnects sends the ID of its last event in `Last-Event-ID`. This ID takes precedence
+                // over the `since` of the original URL (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
                 let form = StreamForm(isSequential: isSequential, hasRowEvents: context.requester.role == .controller)
                 let account = context.account

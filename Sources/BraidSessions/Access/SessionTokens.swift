@@ -3,7 +3,7 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A token for one session, as the store contains it.
+/// A token that gives access to one session, as the store contains it.
 package struct SessionToken: Sendable {
     package let id: String
     package let role: Role
@@ -24,11 +24,11 @@ package struct SessionToken: Sendable {
     }
 }
 
-/// A token in the form in which a request contains it.
+/// A token as a client sends it in a request, before the server has checked it.
 package struct PresentedToken: Sendable {
     let text: String
-    /// The token's SHA-256 digest. The store contains only digests, so that a reader of the database cannot use the
-    /// tokens. Comparing two digests takes the same time wherever the digests differ.
+    /// The SHA-256 digest of the whole token. The store contains only digests, so that a reader of the database cannot
+    /// use the tokens. Comparing two digests takes the same time wherever the digests differ.
     package let digest: SHA256Digest
 
     package init(_ text: String) {
@@ -40,13 +40,13 @@ package struct PresentedToken: Sendable {
 /// Creates, checks and revokes the tokens for single sessions.
 ///
 /// Tokens in use are cached in memory, so that requests do not wait for the store. A revocation is answered after the
-/// token is removed from the cache and from the store. Every stream and long poll is registered with its token and ends
-/// with the token.
+/// token is removed from the cache and from the store. Every stream and long poll is registered with the token that
+/// opened it, and ends when the token is revoked or expires.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
-        /// The number of revocations. If the number changes while a token is read from the store, the token may be
-        /// revoked.
+        /// The number of revocations so far. If this number changes while a token is read from the store, that token
+        /// may have been revoked, so it is read again.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
@@ -57,7 +57,7 @@ package final class SessionTokens: Sendable {
     private struct Follower {
         let token: SessionToken
         let end: @Sendable () -> Void
-        /// Whether the token's stream or long poll still exists.
+        /// Returns whether the stream or long poll that the token opened still exists.
         let isThere: @Sendable () -> Bool
     }
 
@@ -74,7 +74,8 @@ package final class SessionTokens: Sendable {
         self.ids = ids
     }
 
-    /// Creates a token for a session. Only this method returns the token's secret: the store keeps the secret's digest.
+    /// Creates a token for a session. Only this method's result contains the token's secret: the store keeps only a
+    /// digest.
     package func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (
         token: String, stored: NewToken
     ) {
@@ -92,7 +93,8 @@ package final class SessionTokens: Sendable {
         return (token, stored)
     }
 
-    /// Returns a page of a session's valid tokens, after the token with the ID `after`. Throws `noSession`.
+    /// Returns at most `limit` unexpired tokens of a session, by ascending ID, starting after the ID `after`. Throws
+    /// `noSession` if the session does not exist.
     package func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
         guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: clock.now()) else {
             throw SessionError(noSession: sessionID)
@@ -100,14 +102,15 @@ package final class SessionTokens: Sendable {
         return tokens
     }
 
-    /// Revokes a token. Returns `false` if the session has no such token.
+    /// Revokes a session's token, which ends its streams and long polls. Returns `false` if the session has no such
+    /// token.
     package func revoke(_ id: String, of sessionID: String) async throws -> Bool {
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }
         return wasThere
     }
 
-    /// Removes a revoked token from the cache and ends the token's streams and long polls.
+    /// Removes a revoked token from the cache, and ends the streams and long polls that were opened with it.
     func end(_ id: String) {
         let ended = state.withLock { state in
             state.revocations += 1
@@ -117,16 +120,16 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Ends the streams and long polls of revoked tokens. Tokens are read again because this server may have missed
-    /// another server's notice of a revocation.
+    /// Ends the streams and long polls of revoked tokens. This method looks up every token with a stream or long poll
+    /// in the store. This server may have missed another server's notice of a revocation.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)
         }
     }
 
-    /// Removes the tokens of an ended session from the cache. The session's streams and long polls stay open to deliver
-    /// the end of the session.
+    /// Removes all tokens of a session that has ended from the cache. The session's streams and long polls stay open a
+    /// little longer, to deliver the end of the session.
     func revokeAll(of session: Int) {
         state.withLock { state in
             state.revocations += 1
@@ -142,8 +145,8 @@ package final class SessionTokens: Sendable {
 
     // MARK: Checking tokens
 
-    /// Returns the token from the cache, or `nil` if the store must be read. If servers share the store, the store must
-    /// always be read, because another server may have revoked the token.
+    /// Returns the token that a client has sent, if it is in the cache. Returns `nil` if the store must be read. If
+    /// servers share the store, it must always be read, because another server may have revoked the token.
     ///
     /// - Throws: `invalidToken` if the token is malformed, wrong or expired.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
@@ -152,16 +155,16 @@ package final class SessionTokens: Sendable {
         return try checked(token, presented)
     }
 
-    /// Returns the token from the cache or the store.
+    /// Returns the token that a client has sent, from the cache or the store.
     ///
-    /// - Throws: `invalidToken`. An unknown token and a wrong secret cost the same work, so that the time of the answer
-    ///   does not tell which was wrong.
+    /// - Throws: `invalidToken` if the token is unknown, wrong or expired. An unknown token and a wrong secret cost the
+    ///   same work, so that the time of the answer does not tell which was wrong.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
     }
 
-    /// The digest that an unknown token is compared with.
+    /// The digest with which an unknown token is compared, so that the comparison takes as long as for a known token.
     private static let noDigest = SHA256Digest(of: [])
 
     private func checked(_ token: SessionToken?, _ presented: PresentedToken) throws -> SessionToken {
@@ -177,7 +180,8 @@ package final class SessionTokens: Sendable {
             guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }
-                // Tokens in use are soon read again, so the token cache needs no order of last use.
+                // If the token cache is full, empty it: tokens in use are soon read again. So the cache needs no order
+                // of last use.
                 if state.known.count >= Self.mostKnown { state.known = [:] }
                 state.known[id] = token
                 return true
@@ -186,7 +190,7 @@ package final class SessionTokens: Sendable {
         }
     }
 
-    /// Returns the ID of a token `braid_<id>.<secret>`.
+    /// Returns the ID in the text of a token, `braid_<id>.<secret>`. Returns `nil` for any other text.
     private static func id(in text: String) -> String? {
         guard text.hasPrefix(prefix), let end = text.firstIndex(of: ".") else { return nil }
         let id = text[..<end].dropFirst(prefix.utf8.count)
@@ -194,19 +198,19 @@ package final class SessionTokens: Sendable {
     }
 }
 
-// MARK: - Streams and long polls of a token
+// MARK: - Streams and long polls that a token opened
 
 extension SessionTokens {
-    /// Registers a stream with its token, to end the stream when the token ends. Throws `invalidToken` if the token has
-    /// already ended.
+    /// Registers a stream with the token that opened it. The stream ends when the token is revoked or expires. Throws
+    /// `invalidToken` if the token has already ended.
     package func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
             stream?.endFromServer()
         }
     }
 
-    /// Runs the work of a long poll, and cancels the work when the token ends. If the token ends, this method throws
-    /// `invalidToken`, whatever the work returned.
+    /// Runs the work of a long poll, and cancels the work when the token that opened the poll is revoked or expires. In
+    /// that case, this method throws `invalidToken`, whatever the work returned.
     package func whileValid<Value: Sendable>(
         _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
     )
@@ -235,7 +239,7 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // Every revocation removes the revoked token from the cache, so a cached token is not revoked.
+                // Every revocation removes its token from the cache, so a token that is in the cache is not revoked.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
@@ -248,8 +252,8 @@ extension SessionTokens {
         }
     }
 
-    /// Ends the streams and long polls of expired tokens, once a second while tokens have any. The sweep reads the
-    /// clock each time, because the system's time can be set.
+    /// Ends the streams and long polls of expired tokens, once a second, as long as there are streams or long polls
+    /// with a token. The sweep reads the clock each time, because the system's time can be set.
     private func sweep() async {
         while true {
             try? await Task.sleep(for: .seconds(1))
@@ -268,14 +272,14 @@ extension SessionTokens {
 // MARK: - Digests as text
 
 extension Sequence<UInt8> {
-    /// The bytes of a digest as text: two lower-case hexadecimal digits for each byte.
+    /// The bytes as a string of hexadecimal digits in lower case, two for each byte.
     package var hexadecimal: String {
         map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }
 
 extension [UInt8] {
-    /// Creates the bytes of a digest from pairs of hexadecimal digits. Returns `nil` for any other text.
+    /// Creates bytes from a string of hexadecimal digits, two for each byte. Returns `nil` for any other string.
     fileprivate init?(hexadecimal text: String) {
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue.map(UInt8.init) }
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }

@@ -5,14 +5,15 @@ import BraidStore
 ///
 /// - The first line describes how the session was opened: `{"session", "epoch", "created", "opening", "description"?,
 ///   "checkpoint"?}`.
-/// - Each further line is a record of one revision: `{"revision", "at", "command", "update"}`.
+/// - Each further line is the record of one revision: `{"revision", "at", "command", "update"}`.
 ///
 /// If the journal does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored
 /// table at the revision before the first record.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
-    /// Returns the first line of a journal file, line feed included.
+    /// Returns the first line of a session's journal file, line feed included. The line describes how the session was
+    /// opened.
     static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -37,7 +38,7 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Returns the journal's records as lines, line feeds included.
+    /// Returns journal records as lines of a journal file, line feeds included.
     package static func lines(of records: [JournalRecord]) -> [UInt8] {
         var writer = JSONWriter()
         for record in records {
@@ -47,7 +48,8 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Applies the commands of a journal file again, and returns the encoded snapshot after the last command.
+    /// Applies the commands of a session's journal file again, and returns the session's snapshot after the last
+    /// command, as JSON.
     ///
     /// Commands are deterministic: templates read the record's time, and the models contain the ids.
     /// - Throws: `JournalFault` with the number of the faulty line.
@@ -103,7 +105,8 @@ package struct JournalFile {
                 model = try binder.openingTable(request.sections, cells: request.cells)
             }
             opening = model
-            // A replay needs no limits: the server that committed the commands had already applied its limits.
+            // A replay sets no limit on template steps, because the server that committed the commands had already
+            // applied its limit.
             binder.limits.templateSteps = .max
             if let checkpoint = line["checkpoint"] {
                 (model, snapshot, unpublished) = try StoredSession(checkpoint: checkpoint).restored(by: binder)
@@ -133,7 +136,7 @@ package struct JournalFile {
     }
 }
 
-/// A sentence that says what is wrong with a journal file.
+/// An error in a journal file, with a sentence that says what is wrong.
 package struct JournalFault: Error, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }

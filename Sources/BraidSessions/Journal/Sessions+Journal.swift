@@ -19,7 +19,8 @@ extension JournalRecord {
 }
 
 extension Session {
-    /// Returns a page of the journal's records after a revision, and whether more records follow the page.
+    /// Returns at most `limit` records of the session's journal after a revision, and whether the journal has more
+    /// records after these.
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = feed.limits.longHistoryBytes
         var records = try await history(after: revision, limit: limit + 1, bytes: bytes)
@@ -30,11 +31,13 @@ extension Session {
 }
 
 extension Sessions {
-    /// Returns the whole journal as lines of JSON (see `JournalFile`). The stream is written while the store is read.
+    /// Returns a session's whole journal as a file with lines of JSON (see `JournalFile`). The answer's stream is
+    /// written while the store is read.
     package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
-        // The lease covers the first lines, which the task below holds until it has read the whole journal.
+        // This lease covers the memory of the file's first lines, which the task below holds until it has read the
+        // whole journal.
         let lease: Quota.Lease?
         do {
             lease = try start.lease(streams, for: account)
@@ -46,30 +49,31 @@ extension Sessions {
             do {
                 var lines = start, revision = through
                 while await body.writeWhole(lines.bytes, try lines.lease(streams, for: account)) {
-                    // A page of the journal fills the stream's queue, or contains one record that is larger than the
-                    // queue.
+                    // One page of the journal has about half the size of the stream's queue, unless its last record is
+                    // larger.
                     let records = try await store.journal(
                         of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
                     guard let first = records.first, let last = records.last else {
-                        // The store returns no records if the session has ended since the first page was read.
+                        // The store returns no records if the session was ended after the first page was read.
                         return revision < facts.revision ? body.fail() : body.finish()
                     }
-                    // Commits have trimmed the next records since the last page was read.
+                    // If records are missing here, commits have trimmed the journal after the last page was read, so
+                    // break the file off.
                     guard first.revision == revision + 1 else { return body.fail() }
                     revision = last.revision
                     lines = EventBytes(JournalFile.lines(of: records))
                 }
             } catch {
-                // The store failed, or there is no memory for a large record. `fail` shows the client that the body is
-                // incomplete.
+                // The store failed, or there is no memory for a large record. `fail` closes the connection, so that the
+                // client sees that the file is incomplete.
                 body.fail()
             }
         }
         return body
     }
 
-    /// Returns the first line of a journal file with the first page of records, and the revision of the page's last
-    /// record. The file ends with the revision in `facts`.
+    /// Returns the first line of a session's journal file with the first page of records, and the revision of this
+    /// page's last record. The file must end with the revision in `facts`.
     private func journalFileStart(of id: String, pageBytes: Int) async throws -> (
         facts: SessionSummary, lines: EventBytes, through: Int
     ) {
@@ -81,8 +85,8 @@ extension Sessions {
             facts.revision = max(facts.revision, start)
             let records = try await store.journal(
                 of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
-            // If the condition fails, commits have trimmed the journal between the two reads, or the ID now belongs to
-            // another session.
+            // If this check fails, commits have trimmed the journal between the two reads, or the ID now belongs to
+            // another session. Then read both again.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
                 checkpoint.map({ $0.facts.number == facts.number }) ?? true
             {

@@ -2,38 +2,40 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A command for a session, with the options of its request.
+/// A client's request to change a session: the command, and the options of the HTTP request.
 package struct CommandRequest: Sendable {
-    /// What a request asks of a session: a command or a reset.
+    /// The change that a request asks for: a command or a reset of the session.
     package enum Content: Sendable {
-        /// A command and its text in the journal.
+        /// A command, and the text with which the session's journal records it.
         case command(Command, text: JSONText)
-        /// Returns the session to the table that it was opened with.
+        /// The reset of the session to the table with which it was opened.
         case reset
     }
 
     /// The options that a request can set for its command.
     package struct Options: Sendable {
-        /// Whether the command is computed and answered, but not stored.
+        /// Whether the session only computes and answers the command, and stores nothing.
         package var dryRun = false
-        /// A condition on the session's position. The condition is checked when the command has the session's lock.
+        /// The condition (`If-Match`) that the session's position must meet. The session checks the condition while the
+        /// command holds the session's lock.
         package var condition: PositionCondition?
         /// The position whose index paths and ids the command uses. The session rebases the command from this position
         /// to the current one. If `nil`, the command refers to the current table.
         package var base: Position?
-        /// The requester's role, which decides the limits of the command.
+        /// The requester's role, on which the limits of the command depend.
         package var role = Role.controller
 
         package init() {}
     }
 
-    /// Encodes answers for the store, which keeps them for retries.
+    /// Functions that encode the answer to a request, so that the store can keep it for retries with the same
+    /// idempotency key.
     package struct AnswerEncoding: Sendable {
         let answer: @Sendable (Session, Session.Answer) -> JSONText
         let refusal: @Sendable (any Error) -> JSONText?
 
         /// - Parameters:
-        ///   - answer: encodes the answer to a command.
+        ///   - answer: encodes the answer to an executed command.
         ///   - refusal: encodes the answer to an error that the client caused. The closure returns `nil` if the store
         ///     should keep no answer.
         package init(
@@ -62,14 +64,14 @@ package struct CommandRequest: Sendable {
         self.options = options
     }
 
-    /// Throws `noSession` if the requester may not use the session.
+    /// Throws `noSession` if the request's sender may not use `session`.
     func check(_ session: Session) throws {
         if let sessionNumber, sessionNumber != session.number { throw SessionError(noSession: session.id) }
     }
 }
 
 extension Sessions {
-    /// Executes a command.
+    /// Executes the command of a request.
     ///
     /// - Throws: ``SessionError``, a `Refusal` of the engine, or a `StoreError`. A command with such an error has
     ///   changed nothing. Throws `CancellationError` if the task is cancelled before the command gets the session's
@@ -78,8 +80,8 @@ extension Sessions {
         try await perform(request, keep: nil)
     }
 
-    /// Executes a command and stores its answer with the key. If the store already contains an answer for the request's
-    /// key, returns that answer instead.
+    /// Executes the command of a request and stores its answer under the request's idempotency key. If the store
+    /// already contains an answer under this key, executes nothing and returns that answer.
     package func perform(
         _ request: CommandRequest, once key: IdempotencyKey, _ encoding: CommandRequest.AnswerEncoding
     ) async throws -> Once<(session: Session, answer: Session.Answer)> {
@@ -122,7 +124,8 @@ extension Sessions {
                 return (.reset(to: try await session.openingTable()), JSONText(object: [("reset", .emptyObject)]))
             }
         } catch {
-            // If another server has ended the session, `refresh` throws `StaleSession` instead of the refusal.
+            // The refusal may be outdated: if another server has ended the session, `refresh` throws `StaleSession`
+            // instead.
             try await session.refresh()
             throw error
         }

@@ -1,8 +1,8 @@
 import BraidEngine
 import Synchronization
 
-/// A cache of compiled table descriptions. Sessions whose descriptions have the same text share one compiled
-/// description.
+/// A cache of compiled table descriptions. Sessions share one compiled description if their table descriptions have the
+/// same text.
 final class CompiledDescriptions: Sendable {
     private let compiled = Mutex<[JSONText: TableDescription]>([:])
     private static let most = 256

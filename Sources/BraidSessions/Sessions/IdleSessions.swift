@@ -1,19 +1,20 @@
 import BraidRuntime
 
-/// Drops idle sessions from memory. The next request for a dropped session reads the session from the store.
+/// Drops idle sessions from the server's memory; the store keeps them. The next request for a dropped session reads the
+/// session from the store.
 ///
 /// Idle sessions are found with the clock algorithm. A look-up sets the session's count of unused sweeps to 0, and each
 /// sweep increments the count. A sweep drops the sessions whose count has reached `sweeps`. So the algorithm costs a
 /// request only one relaxed store of an atomic number.
 package struct IdleSessions: Sendable {
-    /// The shortest time that an unused session stays in memory. The longest time is a quarter more.
+    /// The shortest time that a session stays in memory after its last use. The longest time is a quarter more.
     let time: Duration
 
     private static let sweeps = 5
 
     package init(time: Duration) { self.time = time }
 
-    /// Runs the sweeps for idle sessions until the task is cancelled.
+    /// Sweeps for idle sessions at regular intervals and drops them from memory, until the task is cancelled.
     package func unload(from sessions: Sessions) async {
         while (try? await Task.sleep(for: time / (Self.sweeps - 1))) != nil {
             if sessions.unloadIdle(after: Self.sweeps) > 0 { Memory.trimSoon() }
@@ -22,7 +23,8 @@ package struct IdleSessions: Sendable {
 }
 
 extension Sessions {
-    /// Drops the sessions that no request has used for `sweeps` calls of this method, and returns their number.
+    /// Drops the sessions from memory that no request has used during the last `sweeps` calls of this method. Returns
+    /// their number.
     func unloadIdle(after sweeps: Int) -> Int {
         inMemory.count { session in
             guard session.isUnused(for: sweeps), session.unload() else { return false }

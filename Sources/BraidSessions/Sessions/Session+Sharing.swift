@@ -2,15 +2,16 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-// Sessions in a store that several servers share. A session in a server's memory is a copy of the stored session.
+// Several servers can share a store. Each server then has a copy of the stored session in its memory.
 //
-// - A command learns from its commit that the server's copy is behind. A read asks the store first.
+// - A command notices that the server's copy is behind when its commit is refused. A read asks the store for the
+//   current revision first.
 // - A copy catches up by applying the other servers' commands from the journal again. The cost of catching up depends
 //   on the commands, not on the size of the session.
 
 extension Session {
-    /// Updates this server's copy to the revision that is stored at the time of the call, or to a later one. Throws
-    /// `StaleSession` if the copy cannot catch up.
+    /// Updates this server's copy of the session to the revision that is stored at the time of the call, or to a later
+    /// one. Throws `StaleSession` if the copy cannot catch up.
     func refresh() async throws {
         guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return }
         try await commands.lock()
@@ -23,24 +24,24 @@ extension Session {
         await endTurn()
     }
 
-    /// Refreshes this server's copy in the background, for its followers. If the refresh fails, the next notice starts
-    /// another one.
+    /// Updates this server's copy of the session in the background, for its streams and long polls. If this fails, the
+    /// next notice of another server starts another attempt.
     func refreshSoon() { Task { try? await refresh() } }
 
-    /// Handles the notice that another server has committed `revision`.
+    /// Handles the notice that another server has committed `revision` of this session.
     func hear(revision: Int) {
         if feed.hear(revision: revision) { refreshSoon() }
     }
 
-    /// Refreshes this server's copy for a caller that holds the session's lock. Returns whether the copy was behind the
-    /// store.
+    /// Updates this server's copy of the session, for a caller that holds the session's lock. Returns whether the copy
+    /// was behind the store.
     func catchUp() async throws -> Bool {
         guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return false }
         try await follow(through: revision)
         return true
     }
 
-    /// Returns the session's revision in the store, or `nil` if servers cannot share the store.
+    /// Returns the revision that the store has of this session, or `nil` if servers cannot share the store.
     private func storedRevision() async throws -> Int? {
         guard let sharing = store.sharing else { return nil }
         let before = current
@@ -49,8 +50,8 @@ extension Session {
             markStale(.ended)
             throw StaleSession()
         }
-        // The database has lost commits: a standby that had not received the commits took over. The stored state is
-        // authoritative, so the copy is stale.
+        // The store has an older or another revision than this server's copy, so the database has lost commits. A
+        // standby that had not received these commits took over. The stored state is authoritative.
         guard stored.number > before.snapshot.revision || stored == before.stored else {
             markStale()
             throw StaleSession()
@@ -103,7 +104,7 @@ extension Session {
         publish(outcome, updateText: record.update, rowEvents: record.rowEvents?.elements() ?? [], at: record.at)
     }
 
-    /// Returns the table with which the session was opened.
+    /// Returns the table as it was when the session was opened, for a reset.
     package func openingTable() async throws -> TableModel {
         guard let stored = try await store.opening(id), stored.facts.number == number else { throw StaleSession() }
         let opening = try SessionOpening(stored.body)
@@ -114,31 +115,32 @@ extension Session {
     }
 }
 
-// MARK: - Taking turns with other servers
+// MARK: - Turns: locking a session against other servers
 
 extension Session {
     /// Prepares the next attempt of a command that has lost `races` commits to other servers.
     ///
-    /// After the first lost race, this server's copy only catches up. From the second lost race on, this server takes
-    /// the session's turn, so that no other server may commit to the session.
+    /// After the first lost race, this server only updates its copy of the session. From the second lost race on, this
+    /// server also locks the session (takes its turn), so that no other server may commit to it.
     func makeWay(afterRaces races: Int) async throws {
         metrics.lostRaces.add()
-        // The machine of another server has probably failed in the middle of a commit. The database will notice that
-        // failure.
+        // Give up after very many lost races. The machine of another server has probably failed in the middle of a
+        // commit, which the database will notice later.
         guard races < Self.mostRaces else { throw StoreError.revisionConflict }
         guard let sharing = store.sharing, races >= 2 else { return _ = try await catchUp() }
         if sharedTurn.withLock({ $0 == nil }) {
             try await sharing.takeTurn(of: number)
             sharedTurn.withLock { $0 = .now }
         } else {
-            // Commits that other servers had already sent can still arrive.
+            // This server has the turn and still lost a race, to a commit that another server had sent before. Wait for
+            // such commits to arrive.
             try? await Task.sleep(for: .milliseconds(1))
         }
         _ = try await catchUp()
     }
 
-    /// Unlocks the session for this server's next command. Ends this server's turn if no command is waiting or the turn
-    /// has lasted longer than `longestTurn`, so that the other servers can commit.
+    /// Unlocks the session after a command of this server. Also ends this server's turn, if no other command waits or
+    /// the turn has lasted longer than `longestTurn`, so that other servers can commit.
     func endTurn() async {
         let isDue = sharedTurn.withLock { since in
             guard let begin = since, !commands.isAwaited || .now - begin > Self.longestTurn else { return false }
@@ -156,8 +158,8 @@ extension Session {
 extension Command {
     static func isReset(journalText text: JSONText) -> Bool { text["reset"] != nil }
 
-    /// Reads a command from its text in the journal. The text of a reset contains no table, so callers must check
-    /// `isReset` first.
+    /// Parses a command from the text with which the journal records it. The text of a reset contains no table, so
+    /// callers must check `isReset` first.
     package init(journalText text: JSONText) throws {
         if let transaction = text["transactions"] {
             try self.init(resource: "transactions", body: transaction)

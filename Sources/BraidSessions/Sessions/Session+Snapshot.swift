@@ -1,7 +1,7 @@
 import BraidEngine
 import BraidRuntime
 
-/// A range of rows of one section, for a partial snapshot.
+/// The part of a snapshot that a client asks for: a range of rows of one section.
 package struct SnapshotWindow: Sendable {
     var section: SectionID
     var offset: Int
@@ -15,8 +15,8 @@ package struct SnapshotWindow: Sendable {
 }
 
 extension Session {
-    /// Returns the session's encoded snapshot and its revision. A snapshot of at most `cachedBytes` is cached until the
-    /// next commit.
+    /// Returns the session's snapshot as JSON, with its revision. A snapshot of at most `cachedBytes` is cached until
+    /// the next commit.
     package func encodedSnapshot() -> (revision: Int, bytes: [UInt8]) {
         let state = current
         if let encoded = state.encoded { return (state.snapshot.revision, encoded) }
@@ -27,7 +27,7 @@ extension Session {
 
     private static let cachedBytes = 1 << 20
 
-    /// Whether encoding the session's snapshot is too much work for an event loop's thread.
+    /// Whether the session's snapshot is so large that encoding it would block an event loop's thread for too long.
     package var isLarge: Bool {
         let state = current
         return state.encoded == nil
@@ -35,8 +35,8 @@ extension Session {
     }
     static let largeRowCount = 2_000
 
-    /// Returns the session's snapshot as a stream that is encoded while it is sent. A reader needs a few megabytes of
-    /// memory, however large the snapshot is.
+    /// Returns the session's snapshot as a stream that is encoded while it is sent. Each reader costs the server a few
+    /// megabytes of memory, however large the snapshot is.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
@@ -51,12 +51,12 @@ extension Session {
     }
 
     private static let pieceBytes = 256 * 1024
-    /// The number of pieces of a snapshot that are encoded ahead of the sending. With fewer pieces, the encoding thread
-    /// and the sending thread would keep waiting for each other.
+    /// The most pieces of a streamed snapshot that are encoded and wait to be sent. With fewer pieces, the encoding
+    /// thread and the sending thread would keep waiting for each other.
     private static let queuedPieces = 8
 
-    /// Returns an encoded snapshot with the rows of a window only. Throws `rowNotFound` if the window's section is not
-    /// displayed.
+    /// Returns the session's snapshot as JSON, with only the rows of the window. Throws `rowNotFound` if the window's
+    /// section is not displayed.
     package func encodedSnapshot(window: SnapshotWindow) throws -> (revision: Int, bytes: [UInt8]) {
         let snapshot = current.snapshot
         guard snapshot.sections.contains(where: { $0.id == window.section }) else {
@@ -69,7 +69,7 @@ extension Session {
         )
     }
 
-    /// The snapshot of the stored table, unpublished changes included.
+    /// The snapshot of the session's stored table, with the changes that are not published yet.
     package var storedSnapshot: Snapshot {
         let current = current
         return current.unpublished?.snapshot ?? current.snapshot
@@ -77,8 +77,8 @@ extension Session {
 }
 
 extension ByteStream {
-    /// Writes one piece of bytes as soon as the stream has room for the whole piece. Returns `false` if the stream is
-    /// closed.
+    /// Writes the bytes as one piece, as soon as the stream's queue has room for all of them. Returns `false` if the
+    /// stream is closed.
     func writeWhole(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) async -> Bool {
         while true {
             switch write(bytes, lease) {

@@ -3,7 +3,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A session in memory: the session's committed state, which every thread can read, and the queue of its commands.
+/// A session in this server's memory: the committed state, which every thread can read, and the queue of the commands
+/// that change it.
 ///
 /// Commands run one at a time, in order of arrival. A plain actor is not enough: an actor interleaves other work at
 /// every `await`. But the next command must see what the previous command committed.
@@ -11,7 +12,7 @@ package final class Session: Sendable {
     package let id: String
     /// The session's number in the store. No later session gets this number.
     package let number: Int
-    /// The table's name. `nil` for a session that was opened without a table.
+    /// The name of the session's table description. `nil` for a session that was opened without one.
     package let table: String?
     /// The session's epoch. The store assigns a new epoch when it may have lost revisions.
     package let epoch: String
@@ -21,36 +22,38 @@ package final class Session: Sendable {
     let store: any SessionStore
     private let clock: Clock
     let descriptions: CompiledDescriptions
-    /// The lock that a command holds while it is executed.
+    /// The session's lock. A command holds the lock from its execution to its commit, so commands run one after the
+    /// other.
     let commands = FIFOLock()
-    /// The lock of requests that read much of the session: a long history, or a large table that is written indented. A
-    /// large read needs a multiple of its answer's size in memory, so each session runs one large read at a time.
+    /// The lock of requests that read a large part of the session: a long history, or a large table that is written
+    /// indented. Such a read needs a multiple of its answer's size in memory, so each session runs one at a time.
     package let largeReads = FIFOLock()
-    /// The time since which this server has the session's turn: no other server may commit. `nil` without the turn.
-    /// Only the holder of `commands` may use this property.
+    /// The time since which this server has locked the session against commits of other servers (its turn). `nil` if it
+    /// has not. Only the holder of `commands` may use this property.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     private let committed: Mutex<Committed>
     let metrics: SessionMetrics
-    /// The feed of committed changes, with its subscribers and long polls.
+    /// The feed that delivers the session's committed changes to its event streams and long polls.
     let feed: ChangeFeed
-    /// The number of sweeps since a request last used the session.
+    /// The number of sweeps for idle sessions since a request last used this session.
     private let unusedSweeps = Atomic(0)
-    /// The engine's time for the last command of each kind, in nanoseconds.
+    /// The time that the engine needed for the last command of each kind, by the kind's name, in nanoseconds.
     private let engineTimes = Mutex<[String: Int]>([:])
 
-    /// The session's state at one revision. A new revision replaces the whole state, and only after the revision is on
+    /// The session's state at one revision. Each commit replaces the whole state, but only after the new revision is on
     /// disk.
     struct Committed: Sendable {
         var model: TableModel
-        /// The snapshot that clients see: the snapshot of `model`, unless the session has unpublished changes.
+        /// The snapshot that clients see. This is the snapshot of `model`, unless the session has changes that are not
+        /// published.
         var snapshot: Snapshot
         var unpublished: Unpublished?
-        /// The time of the revision, in milliseconds since 1970.
+        /// The time at which this revision was committed, in milliseconds since 1970.
         var updated: Int
-        /// The encoded snapshot, if the session caches it.
+        /// The snapshot of this revision as JSON, if the session caches it.
         var encoded: [UInt8]?
-        /// Whether the session was ended or dropped from memory. Users of a stale session must look the session up
-        /// again.
+        /// Whether this object is outdated, because the session was ended or dropped from memory. Users of a stale
+        /// session must look the session up again.
         var isStale = false
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
@@ -80,14 +83,16 @@ package final class Session: Sendable {
     var current: Committed { committed.withLock { $0 } }
     var isStale: Bool { committed.withLock { $0.isStale } }
 
-    /// Marks the session stale, so that its users look it up again. The feed tells the session's followers why.
+    /// Marks this session object stale, so that its users look the session up again. The feed tells the session's event
+    /// streams and long polls the reason `end`.
     func markStale(_ end: ChangeFeed.End = .dropped) {
         committed.withLock { $0.isStale = true }
         feed.close(end)
     }
 
-    /// Returns the worker pool for a command, from the estimated cost of the command and the time of the last command
-    /// of its kind. The times of refused commands and dry runs count as well.
+    /// Returns the worker pool on which a command of this session should run. The choice depends on the command's
+    /// estimated cost, and on the engine's time for the last command of its kind. Refused commands and dry runs count
+    /// as well.
     func lane(for command: Command) -> Workers.Lane {
         let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }
         return time > Self.longTime
@@ -95,23 +100,22 @@ package final class Session: Sendable {
             ? .long : .short
     }
 
-    /// The engine's time from which a command runs on the long pool, in nanoseconds.
+    /// The engine's time above which the next command of the kind runs on the long pool, in nanoseconds.
     private static let longTime = 2_000_000
-    /// The estimated cost from which a command runs on the long pool, in rows.
+    /// The estimated cost above which a command runs on the long pool, in rows.
     private static let longCost = 1_000
 
-    /// Notes that a request uses the session.
+    /// Notes that a request uses the session, so that the session is not dropped from memory as idle.
     func use() { unusedSweeps.store(0, ordering: .relaxed) }
 
-    /// Counts a sweep for idle sessions. Returns whether no request has used the session for the given number of
-    /// sweeps.
+    /// Counts a sweep for idle sessions. Returns whether no request has used this session for at least `sweeps` sweeps.
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
 
-    /// Marks the session stale if it has no followers and no command is running. The store contains the session's whole
-    /// state. Returns whether the session may be dropped from memory.
+    /// Marks the session stale if it has no event streams or long polls and no command is running. Returns whether the
+    /// caller may drop it from memory. Nothing is lost, as the store contains the session's whole state.
     func unload() -> Bool {
-        // While this method holds the lock of commands, no commit is running. A command that waits for the lock finds
-        // the session stale and looks it up again.
+        // While this method holds the session's lock, no commit is running. A command that waits for the lock finds the
+        // session stale and looks it up again.
         guard commands.lockIfFree() else { return false }
         defer { commands.unlock() }
         guard feed.closeIfUnfollowed() else { return false }
@@ -119,13 +123,13 @@ package final class Session: Sendable {
         return true
     }
 
-    /// Returns the position of one of the session's revisions.
+    /// Returns the position of a revision of this session: the epoch with the revision.
     package func position(at revision: Int) -> Position { Position(epoch: epoch, revision: revision) }
 
     /// The session's current position.
     package var position: Position { position(at: current.snapshot.revision) }
 
-    /// Caches the encoded snapshot of a revision until the next commit.
+    /// Caches a snapshot as JSON until the next commit, if `revision` is still the session's current revision.
     func cache(_ encoded: [UInt8], of revision: Int) {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
     }
@@ -133,31 +137,33 @@ package final class Session: Sendable {
     /// The answer to a command.
     package struct Answer: Sendable {
         package var kind: Outcome.Kind
-        /// The revision after the command. After a dry run, the revision that the command would lead to.
+        /// The session's revision after the command. After a dry run, the revision that the command would have led to.
         package var revision: Int
-        /// The session's current revision. After a dry run, the session is still at the revision before the command.
+        /// The session's stored revision. After a dry run, this is the revision before the command, as nothing was
+        /// stored.
         package var committed: Int
         package var update: BatchUpdate
         /// The command's update as JSON, as the journal contains it.
         package var updateText: JSONText
         /// The snapshot after the command.
         package var snapshot: Snapshot
-        /// The current place of the row that the command names, if the command was rebased.
+        /// The index path that the row named by the command has now, if the command was rebased. Otherwise `nil`.
         package var at: RowPath?
-        /// The notification for the data source's delegate.
+        /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
     }
 
-    /// Returns the journal's records after a revision: at most `limit`, and about `bytes` bytes.
+    /// Reads records of the session's journal after a revision from the store: at most `limit` records, and about
+    /// `bytes` bytes.
     func history(after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
         try await store.journal(of: number, after: revision, limit: limit, bytes: bytes)
     }
 
-    /// Reads the records of the `count` revisions after `revision` and passes them to `body`. If the journal does not
-    /// contain all of these records, `body` gets fewer.
+    /// Reads the journal records of the `count` revisions after `revision`, and passes them to `body`. If the journal
+    /// does not contain all of these records, `body` gets fewer.
     ///
-    /// The records are read a page at a time. A history of more than one page holds a lease of the memory for answers
-    /// while `body` runs. Reading a history never waits for memory.
+    /// The records are read a page at a time. If there is more than one page, the method leases memory from the quota
+    /// for answers while `body` runs. The method never waits for memory.
     /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the history.
     func withHistory<Value>(
         after revision: Int, count: Int, for account: Quota.Account, _ body: ([JournalRecord]) throws -> Value
@@ -172,7 +178,8 @@ package final class Session: Sendable {
             guard page.first?.revision == revision + records.count + 1 else { break }
             records += page
             guard records.count < count else { break }
-            // A parsed record needs several times the memory of its text.
+            // Lease four times the size of the text, because a parsed journal record needs several times the memory of
+            // its text.
             bytes += page.reduce(0) { $0 + $1.bytes }
             do {
                 try lease.grow(to: 4 * bytes)
@@ -183,7 +190,7 @@ package final class Session: Sendable {
         return try body(records)
     }
 
-    /// Executes a command. Clients see the command's result only after the result is on disk.
+    /// Executes a command on the session. Clients see the result only after it is on disk.
     ///
     /// - Parameter keep: makes the answer that is stored with the command, for a retry.
     /// - Throws: `CancellationError` if the task is cancelled before the command gets the session's lock. A cancelled
@@ -201,7 +208,8 @@ package final class Session: Sendable {
                 do {
                     trial = try await attempt(command, text, options)
                 } catch {
-                    // The command may have failed only because this server's copy of the session is behind.
+                    // The command may have failed only because this server's copy of the session was behind. If so, try
+                    // it again.
                     guard try await catchUp() else { throw error }
                     continue
                 }
@@ -225,11 +233,11 @@ package final class Session: Sendable {
         return try result.get()
     }
 
-    /// The result of a command before the result is stored.
+    /// The computed result of a command that is not stored yet.
     private struct Trial {
         var answer: Answer
         var outcome: Outcome
-        /// The session's state to which the command was applied.
+        /// The session's committed state to which the command was applied.
         var before: Committed
         var text: JSONText
         var at: Int
@@ -255,7 +263,8 @@ package final class Session: Sendable {
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
             now: Instant(millisecondsSince1970: at).text)
-        // Only controllers may see unpublished changes.
+        // Only controllers may see unpublished changes. So a dry run of another requester applies the command to the
+        // published table.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
                 command, to: published, shown: before.snapshot, unpublished: nil,
@@ -270,10 +279,12 @@ package final class Session: Sendable {
         return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
     }
 
-    /// Stores and publishes the result of a command. Returns `false` if another server committed the revision first.
+    /// Stores the result of a command, and then publishes it to clients. Returns `false` if another server has
+    /// committed this revision first.
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
         let outcome = trial.outcome, rowEvents = outcome.rowEvents.map(\.json), kept = keep?(self, trial.answer)
-        // Another session was opened with the same ID after the idempotency key was looked up.
+        // The idempotency key was looked up for another session: since then, that session was ended and this one opened
+        // with its ID.
         if let kept, kept.session != number { throw StaleSession() }
         do {
             try await store.commit(
@@ -288,11 +299,13 @@ package final class Session: Sendable {
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
         } catch StoreError.sessionMissing where store.sharing != nil {
-            // Another server has ended the session, and may have opened another session with the same ID.
+            // The store does not contain the session: another server has ended it, and may have opened another session
+            // with the same ID.
             markStale(.ended)
             throw StaleSession()
         } catch {
-            // The store may or may not contain the commit. The next request reads the stored state.
+            // After most errors, the store may or may not contain the commit. So mark this copy stale: the next request
+            // reads the stored state.
             switch error {
             case StoreError.full, StoreError.answered: break
             default: markStale()
@@ -304,7 +317,8 @@ package final class Session: Sendable {
         return true
     }
 
-    /// Makes a stored revision visible. The caller holds `commands`, so that revisions are published in order.
+    /// Makes a stored revision of the session visible to clients. The caller holds the lock `commands`, so that
+    /// revisions are published in order.
     func publish(_ outcome: Outcome, updateText: JSONText, rowEvents: [JSONText], at: Int) {
         let model =
             outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
@@ -325,8 +339,8 @@ package final class Session: Sendable {
 }
 
 extension Session {
-    /// Returns the command with its references rebased to the current revision, its text for the journal, and the
-    /// current place of its row.
+    /// Rebases a command: its index paths and ids refer to the position `base`, and the result's refer to the current
+    /// revision. Also returns the command's text for the journal and the current place of its row.
     ///
     /// - Throws: `rowGone` if the row no longer exists. `baseTooOld` if the journal does not reach back to the base.
     private func rebased(
@@ -366,6 +380,6 @@ extension Session {
     }
 }
 
-/// The error for a session that was ended or dropped from memory after it was looked up. The caller looks the session
-/// up again.
+/// Thrown by a session object that was ended or dropped from memory after the caller looked it up. The caller looks the
+/// session up again.
 struct StaleSession: Error {}

@@ -1,15 +1,15 @@
 import BraidStore
 import Synchronization
 
-/// The number of stored sessions, and the limit for this number. Sessions outside memory count as well.
+/// The number of sessions in the store, in memory or not, and the limit of this number.
 final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
-    /// The count of sessions and the time at which it was last read. `nil` before the first use, so that a server
-    /// starts without reading sessions.
+    /// The count of sessions and the time at which it was last read. `nil` before the first use, so that a server need
+    /// not count the sessions at its start.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// The time for which a count of sessions is valid if servers share the store. The count becomes outdated because
-    /// this server does not notice the sessions that other servers open and end.
+    /// The time after which the known number of sessions is outdated, if servers share the store. This server does not
+    /// notice the sessions that other servers open and end.
     private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {
@@ -18,7 +18,7 @@ final class SessionCount: Sendable {
     }
 
     /// Reads the count of sessions from the store if the count is unknown or outdated. Callers await this method before
-    /// they open or end a session, as a later reading might miss the change.
+    /// they open or end a session, because a count that is read during the change may be wrong by one.
     ///
     /// - Complexity: O(sessions in the store) when the count is read.
     func prepare() async throws {
@@ -30,7 +30,7 @@ final class SessionCount: Sendable {
         known.withLock { if $0 == nil || store.sharing != nil { $0 = (stored, .now) } }
     }
 
-    /// Counts a session that is about to be opened. Throws `tooManySessions` if the server accepts no more.
+    /// Counts a session that the server is about to open. Throws `tooManySessions` if the limit is reached.
     func addOne() async throws {
         try await prepare()
         let isFull = known.withLock { known in
@@ -45,6 +45,6 @@ final class SessionCount: Sendable {
         }
     }
 
-    /// Counts a session that was ended or could not be opened.
+    /// Removes a session from the count, because it was ended or could not be opened.
     func removeOne() { known.withLock { $0?.count -= 1 } }
 }

@@ -1,31 +1,32 @@
 import BraidEngine
 
-/// The parsed body of a request to open a session: a table, or the rows and sections of a DataSourceController
-/// initializer.
+/// The parsed body of a request to open a session: a table description, or the rows and sections of a
+/// DataSourceController initializer.
 package struct SessionOpening: Sendable {
-    /// The table of a session: the name of a stored description, or a description in the request.
+    /// Where a session's table description comes from: a registered description by its name, or the request itself.
     package enum Table: Sendable {
         case named(String)
         case inline(JSONText)
     }
 
-    /// The session's table. `nil` for a session without a table, which contains `sections`.
+    /// The table description of the new session. `nil` for a session without one, whose rows are in `sections`.
     package var table: Table?
     package var id: String?
-    /// The models of each section, instead of the description's models.
+    /// The models of each section, which replace the models in the table description.
     package var models: [(section: SectionID, models: [JSONText])] = []
-    /// The session's state, instead of the description's state.
+    /// The session's first state, which replaces the state in the table description.
     package var state: JSONText?
-    /// The sections of a session without a table.
+    /// The sections with their rows, for a session without a table description.
     package var sections: [SectionContent] = []
     var cells = RegisteredCells()
-    /// What a session without a table shows while it has no rows.
+    /// The JSON that a session without a table description shows while it has no rows.
     package var empty: JSONText?
 
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections"]
 
-    /// Parses the body of a request to open a session. Throws a `Refusal` with the JSON Pointer of the fault.
+    /// Parses the body of a request to open a session. Throws a `Refusal` that names the place of a fault by a JSON
+    /// Pointer.
     package init(_ body: JSONText) throws {
         guard let members = body.members() else {
             throw Refusal(

@@ -2,13 +2,14 @@ import BraidEngine
 import BraidStore
 import Synchronization
 
-/// The idempotency key of a request, with the requester and a hash of the request.
+/// A request's idempotency key, with the requester that sent it and a hash of the request.
 package struct IdempotencyKey: Sendable {
     let key: String
-    /// The ID of the requester's token, or the empty string for a controller. Each requester has a separate set of
-    /// idempotency keys.
+    /// The ID of the requester's token, or the empty string for a controller. The same key from another token belongs
+    /// to another request.
     let requester: String
-    /// The hash of the request. An idempotency key is valid for one request only.
+    /// A hash of the request's method, target and body. If the same key arrives with another hash, the client has
+    /// reused it by mistake.
     let request: Int
 
     package init(key: String, requester: String, request: Int) {
@@ -18,7 +19,7 @@ package struct IdempotencyKey: Sendable {
     }
 }
 
-/// The idempotency keys of the requests that are being answered.
+/// The idempotency keys of the requests that this server is answering at the moment.
 final class KeysUnderWay: Sendable {
     private struct Name: Hashable {
         var session: Int
@@ -27,8 +28,8 @@ final class KeysUnderWay: Sendable {
     }
     private let names = Mutex<Set<Name>>([])
 
-    /// Runs `body` while the idempotency key is reserved. Throws `idempotencyKeyInUse` if another request with the key
-    /// is being answered.
+    /// Reserves a request's idempotency key while `body` runs. Throws `idempotencyKeyInUse` if the server is already
+    /// answering another request with this key.
     func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value
     {
         let name = Name(session: session, requester: key.requester, key: key.key)
@@ -44,14 +45,16 @@ final class KeysUnderWay: Sendable {
 }
 
 extension Sessions {
-    /// The result of a request with an idempotency key.
+    /// The result of a request with an idempotency key: a new result, or the stored answer of an earlier attempt.
     package enum Once<Value> {
         case done(Value)
-        /// The answer that is stored with the key, because the request was answered before.
+        /// The answer that the store keeps under the key: the same request was answered before, and nothing was
+        /// executed now.
         case replayed(JSONText)
     }
 
-    /// Performs a request once. If the store contains an answer for the request's key, returns that answer instead.
+    /// Performs a request unless it was performed before. If the store contains an answer under the request's
+    /// idempotency key, returns that answer instead.
     ///
     /// - Parameters:
     ///   - session: the number of the session that the request is for, or 0 if the request opens a session.
@@ -64,7 +67,7 @@ extension Sessions {
         _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value
     ) async throws -> Once<Value> {
         try await keysUnderWay.holding(key, of: session) {
-            // Repeat the attempt if another server has stored an answer for the key in the meantime.
+            // Start again if another server has stored an answer under the key in the meantime.
             while true {
                 if let kept = try await answer(to: key, of: session) { return .replayed(kept) }
                 let clock = clock
@@ -78,11 +81,12 @@ extension Sessions {
                 } catch StoreError.answered {
                     continue
                 } catch {
-                    // The answer with a refusal is stored. A failure of the server is not stored, so that a retry can
-                    // succeed.
+                    // Store the answer to an error of the client, so that a retry gets the same answer. An error of the
+                    // server is not stored, so that a retry can succeed.
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
-                        // Another server may have executed the same request since the key was looked up.
+                        // Another server may have executed the same request after this server looked the idempotency
+                        // key up. Then return its answer.
                         if store.sharing != nil, try await stored(key, of: session) != nil { continue }
                         throw error
                     }
@@ -98,8 +102,8 @@ extension Sessions {
         }
     }
 
-    /// Returns the stored answer for an idempotency key. Throws `idempotencyKeyReused` if the key belongs to another
-    /// request.
+    /// Returns the answer that is stored under an idempotency key, or `nil`. Throws `idempotencyKeyReused` if the key
+    /// was sent before with another request.
     private func answer(to key: IdempotencyKey, of session: Int) async throws -> JSONText? {
         guard let kept = try await stored(key, of: session) else { return nil }
         guard kept.request == key.request else {

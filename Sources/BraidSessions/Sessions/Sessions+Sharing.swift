@@ -1,7 +1,7 @@
 import BraidStore
 
 extension Sessions {
-    /// Starts to handle the notices of other servers, if several servers share the store.
+    /// Starts to receive the notices of other servers, if several servers can share the store.
     package func listen() {
         store.sharing?.listen { [weak self] notice in self?.hear(notice) }
     }

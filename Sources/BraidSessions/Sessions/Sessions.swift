@@ -4,8 +4,8 @@ import BraidStore
 import Logging
 import Synchronization
 
-/// The sessions of this server. Sessions are loaded from the store, and stay in memory until no request has used them
-/// for some time.
+/// The sessions of this server. The first request for a session loads it from the store. A session stays in memory
+/// until no request has used it for some time.
 package final class Sessions: Sendable {
     package let store: any SessionStore
     let clock: Clock
@@ -13,7 +13,7 @@ package final class Sessions: Sendable {
     package let tokens: SessionTokens
     let limits: SessionLimits
     package let streams: StreamLimits
-    /// The quota of event streams and waiting long polls.
+    /// The quota of event streams and waiting long polls that may be open at once.
     package let subscribers: Quota
     private let count: SessionCount
     package let metrics = SessionMetrics()
@@ -38,7 +38,7 @@ package final class Sessions: Sendable {
         self.logger = logger
     }
 
-    /// The sessions in memory, by ID and by number.
+    /// The sessions in this server's memory, by ID and by number.
     private struct Live {
         private(set) var byID: [String: Session] = [:]
         private(set) var byNumber: [Int: Session] = [:]
@@ -55,12 +55,12 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// The numbers of sessions and of their followers.
+    /// The numbers of sessions in memory, of event streams and of long polls, for the metrics.
     package struct Statistics: Sendable {
         package var inMemory = 0
-        /// The number of open event streams.
+        /// The number of open event streams, of all sessions together.
         package var streams = 0
-        /// The number of waiting long polls.
+        /// The number of waiting long polls, of all sessions together.
         package var polls = 0
     }
 
@@ -73,32 +73,33 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// Returns the session if it is in memory. If servers share the store, the session in memory may be behind the
-    /// store.
+    /// Returns a session by its ID if it is in memory. If servers share the store, the session in memory may be behind
+    /// the store.
     package func inMemory(_ id: String) -> Session? {
         guard let session = live.withLock({ $0.byID[id] }), !session.isStale else { return nil }
         session.use()
         return session
     }
 
-    /// Returns the session if it is in memory and certainly current. Always returns `nil` if servers share the store.
+    /// Returns a session by its ID if it is in memory and certainly at its stored revision. Always returns `nil` if
+    /// servers share the store.
     package func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
 
     /// All sessions in memory.
     var inMemory: [Session] { live.withLock { Array($0.byID.values) } }
 
-    /// Removes a stale session from memory.
+    /// Removes a stale session object from memory.
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
-    /// Returns the session at the revision that is stored at the time of the call, or at a later one. Throws
-    /// `noSession`.
+    /// Returns a session at the revision that the store has at the time of the call, or at a later one. Throws
+    /// `noSession` if no session has the ID.
     package func current(_ id: String) async throws -> Session { try await withCurrent(id) { $0 } }
 
-    /// Returns the session from memory or the store. If servers share the store, the returned session may be behind the
-    /// store. Throws `noSession`.
+    /// Returns a session from memory, or loads it from the store. If servers share the store, the returned session may
+    /// be behind the store. Throws `noSession` if no session has the ID.
     func session(_ id: String) async throws -> Session {
-        // Concurrent calls for one ID share one read of the store. If the shared read began before this call and found
-        // no session, another server may have opened a session in between. So a call that shared the read and found no
+        // Concurrent calls for one ID share one read of the store. If this read began before the call and found no
+        // session, another server may have opened the session since. So a call that shared the read and found no
         // session reads once more.
         for _ in 0..<2 {
             if let session = inMemory(id) { return session }
@@ -133,8 +134,8 @@ package final class Sessions: Sendable {
                 streams: streams, metrics: metrics))
     }
 
-    /// Adds a session to memory, or returns the session that memory already contains. Returns `nil` if the session was
-    /// ended since it was read.
+    /// Adds a session that was read from the store to memory, and returns it. If memory already contains this session,
+    /// returns that one. Returns `nil` if the session was ended after it was read.
     ///
     /// `end` deletes a session from the store first and from memory second. So this method adds the session to memory
     /// first and then checks that the store still contains the session.
@@ -145,14 +146,14 @@ package final class Sessions: Sendable {
             live.add(session)
             return (session, other)
         }
-        // Another server has ended the replaced session, or the replaced session is stale already.
+        // Memory contained another session with this ID: another server has ended it, or it is stale already.
         replaced?.markStale(.ended)
         let facts = try await store.sessionSummary(session.id)
         guard facts?.number == adopted.number else {
             forget(adopted.number)
             return nil
         }
-        // All sessions got new epochs while this session was read from the store.
+        // The database began new epochs for all sessions while this session was read, so read it again.
         guard facts?.epoch == adopted.epoch else {
             adopted.markStale()
             throw StaleSession()
@@ -162,7 +163,7 @@ package final class Sessions: Sendable {
 
     func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
 
-    /// Removes an ended session from memory and tells the session's followers about the end.
+    /// Removes an ended session from memory, and tells its event streams and long polls that it has ended.
     func forget(_ number: Int) {
         let session = live.withLock { live in
             let session = live.byNumber[number]
@@ -174,7 +175,7 @@ package final class Sessions: Sendable {
         if session.current.snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
     }
 
-    /// Opens a session.
+    /// Opens a new session and stores it.
     ///
     /// - Parameters:
     ///   - text: the request's body, which the store keeps for `reset` and `replay`.
@@ -182,7 +183,8 @@ package final class Sessions: Sendable {
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
-        // The store has released its copies of the body by the time this method returns.
+        // Return freed memory to the system afterwards: at that time, the store has released its copies of a large
+        // body.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
         let (table, unlimited) = try await boundTable(opening)
         let binder = limited(unlimited)
@@ -214,7 +216,8 @@ package final class Sessions: Sendable {
                     nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
                     sections: model.sections.map(\.facts),
                     rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
-                    // The store assigns the session's number, and the answer does not contain this number.
+                    // This session object has no number yet, because the store assigns it. The answer does not contain
+                    // the number.
                     answer: keep?(session())))
         } catch {
             count.removeOne()
@@ -223,7 +226,7 @@ package final class Sessions: Sendable {
         let session = session()
         logger.debug("session \(id) opened")
         do {
-            // A session that was ended at once was opened all the same, so return the session.
+            // If somebody ended the session at once, it was opened all the same. So return it.
             return try await adopt(session) ?? session
         } catch is StaleSession {
             return session
@@ -244,7 +247,8 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// Returns the session's binder, and the description that the session is opened with if it has a table.
+    /// Returns the binder for a session that is about to be opened. If the session has a table description, also
+    /// returns the description and its version.
     private func boundTable(_ opening: SessionOpening) async throws -> (
         table: (description: TableDescription, version: Int?)?, binder: Binder
     ) {
@@ -268,7 +272,8 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// Ends a session. With a condition, ends the session only if the condition is met.
+    /// Ends a session, which deletes it from the store. With a condition (`If-Match`), throws `positionMismatch` if the
+    /// session's position does not meet it.
     package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
@@ -284,11 +289,11 @@ package final class Sessions: Sendable {
                 return tokens.revokeAll(of: number)
             }
             if facts == nil { throw SessionError(noSession: id) }
-            // The session has changed since the condition was checked, so check the condition again.
+            // The session has changed after the condition was checked, so check the condition again.
         }
     }
 
-    /// Passes the session to `body`, at the revision that is stored at the time of the call or at a later one.
+    /// Passes a session to `body`, at the revision that the store has at the time of the call or at a later one.
     package func withCurrent<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         try await with(id) { session in
             try await session.refresh()
@@ -296,10 +301,11 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// The most look-ups of a session in one request. Sessions rarely leave memory between look-up and lock.
+    /// The most times that one request looks up its session. A look-up is repeated if the session leaves memory before
+    /// the request has its lock, which is rare.
     private static let mostReloads = 100
 
-    /// Passes the session to `body`. If `body` throws `StaleSession`, looks the session up again and repeats the call.
+    /// Passes a session to `body`. If `body` throws `StaleSession`, looks the session up again and calls `body` again.
     func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         for _ in 0..<Self.mostReloads {
             do {

@@ -1,9 +1,10 @@
 import BraidEngine
 import BraidStore
 
-// Conversions of stored sessions to the engine's types.
+// Conversions of stored sessions to the types of the engine: binder, table and snapshot.
 extension StoredSession {
-    /// Returns the session's binder: the binder of its description, or the common binder of sessions without a table.
+    /// Returns the binder for this stored session: the one of its table description, or the common one of sessions
+    /// without a description.
     func binder(_ descriptions: CompiledDescriptions) throws -> Binder {
         if facts.table == nil { return Binder.dataSource.showing(empty: description) }
         guard let description else {
@@ -12,7 +13,8 @@ extension StoredSession {
         return try descriptions.compiled(description).binder
     }
 
-    /// Returns the stored table, the snapshot that clients see, and the unpublished changes.
+    /// Converts the stored session to the engine's types: its table, the snapshot that clients see, and the unpublished
+    /// changes.
     ///
     /// - Parameter binder: a binder without limits. The limits may have been lowered after the table was stored.
     package func restored(by binder: Binder) throws -> (
@@ -24,7 +26,7 @@ extension StoredSession {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
             return (model.sharingModels(with: snapshot), snapshot, nil)
         }
-        // Templates may use the current time, so the published snapshot is rendered with the time of publication.
+        // Templates may use the current time, so render the published table with the time at which it was published.
         let shown = try table(published.sections, published.displayedSections)
         return (
             model,

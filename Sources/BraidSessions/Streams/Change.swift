@@ -3,11 +3,11 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The form in which a subscriber receives changes.
+/// The form in which an event stream's reader receives a session's changes.
 package struct StreamForm: Sendable, Hashable {
-    /// Whether updates contain `operations` instead of `stages`.
+    /// Whether updates contain `operations`, one after the other, instead of `stages`.
     package var isSequential: Bool
-    /// Whether the stream contains taps and cell events, as controllers receive them.
+    /// Whether the stream also contains the session's taps and cell events. Only controllers receive them.
     package var hasRowEvents: Bool
 
     package init(isSequential: Bool = false, hasRowEvents: Bool = true) {
@@ -39,10 +39,11 @@ final class Change: Sendable {
         self.rowEvents = rowEvents
     }
 
-    /// The approximate memory of the revision, in bytes.
+    /// The approximate memory that this change occupies, in bytes.
     var size: Int { rowEvents.reduce(256 + updateText.count) { $0 + $1.count } }
 
-    /// Returns the revision's encoded events. The bytes are empty if the revision has no events in this form.
+    /// Returns the events of this revision, encoded for an event stream. The bytes are empty if the revision has no
+    /// events in this form.
     func events(_ form: StreamForm) -> EventBytes {
         encoded.withLock { encoded in
             if let events = encoded.events[form] { return events }
@@ -66,7 +67,7 @@ final class Change: Sendable {
         return text
     }
 
-    /// Returns the bytes of a revision's events.
+    /// Returns the events of one revision, encoded for an event stream.
     ///
     /// Taps and cell events precede the update that they caused, because their index paths refer to the table before
     /// the update. Only the last event of a revision carries the position. So a reader that loses the connection
@@ -85,7 +86,7 @@ final class Change: Sendable {
     }
 }
 
-/// Encoded events, shared by all streams that send them.
+/// Encoded events of an event stream. All streams that send these events share the bytes.
 final class EventBytes: Sendable {
     let bytes: [UInt8]
     private let known = Mutex(WeakLease())
@@ -96,8 +97,8 @@ final class EventBytes: Sendable {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Returns a lease of the memory for answers, shared by all streams for which the bytes wait. Returns `nil` for
-    /// small events, which need no such lease.
+    /// Returns a lease of memory for these bytes, from the quota for answers. All streams in whose queues the bytes
+    /// wait share the lease. Returns `nil` for small events, which need no such lease.
     ///
     /// The lease counts against the account of the first stream that needs it. Throws if the quota refuses the lease.
     func lease(_ limits: StreamLimits, for account: Quota.Account) throws(Quota.Refusal) -> Quota.Lease? {
@@ -111,9 +112,10 @@ final class EventBytes: Sendable {
     }
 }
 
-// The events of a revision that is read from the journal.
+// The events of a revision that was read from the session's journal, as opposed to memory.
 extension JournalRecord {
-    /// Returns the revision's encoded events, the same bytes as `Change.events` returns.
+    /// Returns the events of this record's revision, encoded for an event stream: the same bytes as `Change.events`
+    /// returns.
     func events(_ form: StreamForm, epoch: String) throws -> EventBytes {
         EventBytes(
             Change.events(
@@ -122,7 +124,8 @@ extension JournalRecord {
                 rowEvents: form.hasRowEvents ? rowEvents?.elements() ?? [] : []))
     }
 
-    /// Returns the record's update with `operations` if `sequential` is true, and with `stages` otherwise.
+    /// Returns the update in this journal record as JSON, with `operations` if `sequential` is true and with `stages`
+    /// otherwise.
     func updateText(sequential: Bool) throws -> JSONText {
         sequential ? try BatchUpdate(json: update).sequentialJSON : update
     }

@@ -10,7 +10,7 @@ import Synchronization
 /// Every follower has a position and receives the changes after this position. So a follower can read a snapshot and
 /// then subscribe without a gap and without duplicates.
 final class ChangeFeed: Sendable {
-    /// The reason why a session's feed delivers no more changes.
+    /// The reason why a session's feed delivers no more changes to event streams and long polls.
     enum End: Sendable {
         /// The session was ended.
         case ended
@@ -28,9 +28,9 @@ final class ChangeFeed: Sendable {
         var hasNews = false
         var isPumping = false
         var isCommenting = false
-        /// The highest revision in the notices of other servers.
+        /// The highest revision of this session in the notices of other servers.
         var heard = 0
-        /// The event with the latest snapshot that a subscriber needed. `nil` without subscribers.
+        /// The event with the latest snapshot that a subscriber of this feed needed. `nil` without subscribers.
         var snapshotEvent: SnapshotEvent?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
@@ -41,7 +41,7 @@ final class ChangeFeed: Sendable {
     /// has named a revision that is not published yet.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
-    /// A counter of slow readers, shared by all sessions.
+    /// The counter of how often a reader of an event stream was too slow. All sessions share it.
     let behind: Counter
 
     init(revision: Int, limits: StreamLimits, behind: Counter) {
@@ -52,7 +52,8 @@ final class ChangeFeed: Sendable {
 
     func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
 
-    /// Notes the revision in another server's notice. Returns whether a follower needs the revision.
+    /// Notes that another server has committed `revision`. Returns whether a follower of this session waits for this
+    /// revision.
     func hear(revision: Int) -> Bool {
         state.withLock { state in
             state.heard = max(state.heard, revision)
@@ -60,13 +61,14 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Fetches a revision that a notice named while the session had no followers. Called when a follower is added.
+    /// Fetches a revision that another server's notice named while the session had no followers. Called when a follower
+    /// is added.
     private func lookForMissing() {
         if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
 
-    /// Publishes a committed revision. The caller publishes revisions in order. `change` is called only if the feed has
-    /// followers.
+    /// Passes a committed revision on to the session's followers. The caller publishes revisions in order. `change` is
+    /// called only if the feed has followers.
     func publish(revision: Int, _ change: () -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
             guard state.isFollowed else {
@@ -81,7 +83,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Notes that the session's feed delivers no more changes. Only the reason of the first call is kept.
+    /// Closes the feed: its followers learn the reason, and it delivers no more changes. Only the reason of the first
+    /// call counts.
     func close(_ end: End) {
         let (woken, recent, startsPump) = state.withLock { state in
             state.end = state.end ?? end
@@ -91,7 +94,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed if it has no followers. Returns whether the feed had no followers.
+    /// Closes the feed if it has neither event streams nor long polls. Returns whether it had none.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }
@@ -101,13 +104,14 @@ final class ChangeFeed: Sendable {
 
     var isFollowed: Bool { state.withLock { $0.isFollowed } }
 
-    /// The numbers of event streams and of waiting long polls.
+    /// The number of the session's event streams, and the number of its waiting long polls.
     var followers: (subscribers: Int, polls: Int) { state.withLock { ($0.subscribers.count, $0.waiting.count) } }
 
-    /// The session's recent changes, and the reason if no more changes will come.
+    /// The session's recent changes. If no more changes will come, also the reason.
     var recent: (changes: RecentChanges, end: End?) { state.withLock { ($0.recent, $0.end) } }
 
-    /// Removes and returns the long polls that wait for `revision` or an earlier one.
+    /// Removes and returns the long polls that wait for `revision` or an earlier revision, so that they can be
+    /// answered.
     private static func takingWaiting(before revision: Int, _ state: inout State) -> [CheckedContinuation<
         RecentChanges, Never
     >] {
@@ -119,7 +123,8 @@ final class ChangeFeed: Sendable {
 
     // MARK: Subscribers
 
-    /// Adds a subscriber, for which the feed keeps changes from now on. Returns `false` if no more changes will come.
+    /// Adds the subscriber of an event stream. From now on, the feed keeps changes for it. Returns `false` if no more
+    /// changes will come.
     func add(_ subscriber: Subscriber) -> Bool {
         let (isOpen, startsComments) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
@@ -140,7 +145,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Starts the pump for a subscriber that has become live, if the feed has changes after `revision`.
+    /// Starts the pump for a subscriber that has just caught up, if the feed has changes after the subscriber's
+    /// `revision`.
     func resume(after revision: Int) {
         let startsPump = state.withLock { state in
             revision < state.recent.last || state.end != nil ? Self.noteNews(&state) : false
@@ -148,8 +154,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Returns the event with the session's snapshot. Subscribers that start at the same revision share one event.
-    /// Returns `nil` if the subscriber was removed.
+    /// Returns the event that contains the session's snapshot, encoded for an event stream. Subscribers that start at
+    /// the same revision share one event. Returns `nil` if the subscriber was removed.
     func snapshotEvent(of session: Session, for subscriber: Subscriber) -> (revision: Int, event: EventBytes)? {
         snapshotEvent(at: session.current.snapshot.revision, for: subscriber) {
             let (revision, snapshot) = session.encodedSnapshot()
@@ -160,7 +166,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Returns the event with a snapshot of `revision` or a later one.
+    /// Returns the event that contains the session's snapshot at `revision` or a later one.
     ///
     /// `encode` can take long. `encode` runs outside the feed's lock, so that only subscribers that need the snapshot
     /// wait for the encoding. A disconnected subscriber is removed on an event loop's thread, which must not wait.
@@ -177,9 +183,10 @@ final class ChangeFeed: Sendable {
         return event?.encoded(encode)
     }
 
-    /// A snapshot event that is encoded on first use. Other subscribers that need the snapshot wait for the encoding.
+    /// An event with a snapshot, which the first subscriber that needs it encodes. Other subscribers that need it wait
+    /// for the encoding.
     private final class SnapshotEvent: Sendable {
-        /// The lowest possible revision of the snapshot.
+        /// The lowest revision that the snapshot in this event can have.
         let asked: Int
         private let event = Mutex<(revision: Int, event: EventBytes)?>(nil)
 
@@ -194,7 +201,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Notes that there are changes for subscribers. Returns whether the caller must start the pump.
+    /// Notes that the pump has changes to deliver to subscribers. Returns whether the caller must start the pump,
+    /// because it is idle and there are subscribers.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }
@@ -224,7 +232,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Sends comments to all subscribers at intervals, until the feed has no subscribers.
+    /// Sends a comment to all event streams of the session at intervals, until the session has no event stream.
     private func comment() async {
         while true {
             try? await Task.sleep(for: limits.commentInterval)
@@ -241,7 +249,7 @@ final class ChangeFeed: Sendable {
 // MARK: - Long polling
 
 extension ChangeFeed {
-    /// Waits for a change after `revision`, and returns the recent changes.
+    /// Waits for the session's next change after `revision`, at most for `time`, and returns the recent changes.
     ///
     /// Returns without a new change if no more changes will come, if the time is over, or if the task is cancelled.
     func changes(after revision: Int, waiting time: Duration) async -> RecentChanges {
@@ -265,8 +273,8 @@ extension ChangeFeed {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // `Task.isCancelled` shows a cancellation that has already happened. A later cancellation finds the
-                    // continuation in `waiting`.
+                    // If the task was cancelled before this line, `Task.isCancelled` says so. If the task is cancelled
+                    // later, the cancellation handler finds the continuation in `waiting`.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil

@@ -1,10 +1,10 @@
-/// The changes of a session's last revisions, without a gap. Subscribers that keep up receive these revisions' changes
-/// without a read of the journal.
+/// The changes of a session's last revisions, kept in memory without a gap. Subscribers that keep up receive these
+/// changes without a read of the journal.
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0
     private let limits: StreamLimits
-    /// The last published revision, whether its change is kept or not.
+    /// The session's last published revision, whether its change is kept here or not.
     private(set) var last: Int
 
     init(last: Int, limits: StreamLimits) {
@@ -12,8 +12,8 @@ struct RecentChanges: Sendable {
         self.limits = limits
     }
 
-    /// Adds the change of the revision after `last`. Drops the oldest changes over the limits, but never the newest
-    /// change.
+    /// Adds the change of the revision after `last`. Drops the oldest changes until the limits are met, but never the
+    /// newest one.
     mutating func append(_ change: Change) {
         last = change.revision
         changes.append(change)
@@ -26,7 +26,7 @@ struct RecentChanges: Sendable {
         changes.removeFirst(excess)
     }
 
-    /// Notes a revision without keeping its change, for a session without followers.
+    /// Notes that a revision was published without keeping its change, because the session has no followers.
     mutating func skip(to revision: Int) {
         forget()
         last = revision
@@ -37,7 +37,8 @@ struct RecentChanges: Sendable {
         bytes = 0
     }
 
-    /// Returns the changes after a revision, or `nil` if some of these changes are not kept.
+    /// Returns the session's changes after a revision. Returns `nil` if some of them are not kept here, but only in the
+    /// journal.
     ///
     /// A reader may be ahead of these changes for a moment: it can read a snapshot before the snapshot's revision is
     /// published.

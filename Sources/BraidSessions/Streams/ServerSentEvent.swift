@@ -1,10 +1,10 @@
 import BraidRuntime
 
-/// The encoding of events in a `text/event-stream`.
+/// The encoding of events as the bytes of a `text/event-stream` (server-sent events).
 ///
 /// Source: WHATWG HTML, sections 9.2.5 "Parsing an event stream" and 9.2.6 "Interpreting an event stream".
 enum ServerSentEvent {
-    /// Appends an encoded event to the bytes of a stream.
+    /// Appends an event to `bytes`, encoded for a `text/event-stream`.
     ///
     /// - Parameters:
     ///   - id: the event's ID. Without an ID, the reader's last event ID does not change.
@@ -17,12 +17,12 @@ enum ServerSentEvent {
         bytes.append(contentsOf: "\n\n".utf8)
     }
 
-    /// Returns the field that tells a reader how long to wait before it reconnects.
+    /// Returns the `retry` field, which tells an event stream's reader how long to wait before it reconnects.
     static func retry(after time: Duration) -> [UInt8] {
         Array("retry: \(max(0, time.milliseconds))\n\n".utf8)
     }
 
-    /// A comment line, which readers ignore. Comments keep proxies from closing an idle connection (section 9.2.7,
-    /// "Authoring notes").
+    /// A comment line for an event stream, which its readers ignore. Comments keep proxies from closing an idle
+    /// connection (section 9.2.7, "Authoring notes").
     static let comment = Array(":\n\n".utf8)
 }

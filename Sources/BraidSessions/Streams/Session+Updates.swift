@@ -2,10 +2,10 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The form of a list of updates.
+/// The form in which a client wants a list of updates.
 package struct UpdateListForm: Sendable {
     var isSequential: Bool
-    /// Whether the list contains a single update for all its revisions.
+    /// Whether one update combines the updates of all revisions in the list.
     var isCoalesced: Bool
 
     package init(isSequential: Bool, isCoalesced: Bool) {
@@ -14,15 +14,17 @@ package struct UpdateListForm: Sendable {
     }
 }
 
-/// The changes of a session since a position, and the position to which they lead.
+/// The answer to a request for a session's updates: the changes since a position, and the position to which they lead.
 package struct UpdateList: Sendable {
     package var position: Position
-    /// The updates or a snapshot, as JSON. `nil` if the client already has the answer with this list.
+    /// The updates, or a snapshot, as JSON. `nil` if the client already has this answer, according to its
+    /// `If-None-Match`.
     package var json: [UInt8]?
 }
 
 extension Session {
-    /// Returns the revision of a position. Returns `nil` if the position has another epoch or is in the future.
+    /// Returns the revision of a position of this session. Returns `nil` if the position has another epoch or a
+    /// revision that does not exist yet.
     private func revision(at position: Position) -> Int? {
         guard position.epoch == nil || position.epoch == epoch else { return nil }
         return position.revision <= current.snapshot.revision ? position.revision : nil
@@ -41,12 +43,12 @@ extension Session {
         return subscriber.stream
     }
 
-    /// Returns the updates after a position: one update for each revision, or one update for all revisions. If there
-    /// are no updates, waits for the next update for at most `time`.
+    /// Returns the session's updates after a position: one update for each revision, or one update for all revisions.
+    /// If there are no updates, waits for the next update for at most `time`.
     ///
     /// If the journal does not reach back to the position, the list contains a snapshot instead.
-    /// - Parameter isKnown: returns whether the client already has the answer that leads to a position. For a list that
-    ///   the client already has, no history is read and no JSON is made.
+    /// - Parameter isKnown: returns whether the client already has the answer that leads to the given position. If so,
+    ///   the method makes no JSON.
     package func updates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ form: UpdateListForm, for account: Quota.Account
@@ -59,7 +61,8 @@ extension Session {
         if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
         let kept = recent.after(from)
         if kept?.isEmpty == true, isStale { throw StaleSession() }
-        // A client can read a snapshot before the snapshot's revision is published, so the client may be ahead.
+        // A client can read a snapshot before its revision is published to the feed, so the client's revision may be
+        // ahead of the feed.
         let last = self.position(at: max(from, recent.last))
         if isKnown(last) { return UpdateList(position: last) }
         if let changes = kept {
@@ -84,8 +87,8 @@ extension Session {
         }
     }
 
-    /// Returns one update that combines the updates after the revision `from`. These updates follow each other without
-    /// a gap.
+    /// Returns a list with one update that combines the given updates, which follow each other without a gap. The first
+    /// one leads away from the revision `from`.
     private func coalesced(_ updates: [BatchUpdate], from: Int, _ form: UpdateListForm) throws -> UpdateList {
         if updates.isEmpty { return list([], from: from, to: from) }
         let update = try BatchUpdate.composing(updates)

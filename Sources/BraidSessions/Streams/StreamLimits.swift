@@ -1,27 +1,28 @@
 import BraidRuntime
 
-/// The limits of event streams and of reading history.
+/// The limits of event streams, and of requests that read a session's history.
 package struct StreamLimits: Sendable {
-    /// The interval at which streams send comments. Comments keep proxies from closing an idle stream.
+    /// The interval at which the server sends a comment on every event stream. Comments keep proxies from closing an
+    /// idle stream.
     var commentInterval: Duration
-    /// The time that a stream's reader must wait before it reconnects.
+    /// The time that an event stream's reader should wait before it reconnects.
     var retryTime: Duration
-    /// The size of one subscriber's queue, in bytes. The subscriber's socket can hold as much again.
+    /// The size of the queue of one event stream, in bytes. The stream's socket can hold as much again.
     var queueBytes: Int
-    /// The most revisions that a followed session keeps in memory for its subscribers. `recentBytes` limits the size of
-    /// these revisions.
+    /// The most changes that a session with event streams or long polls keeps in memory for them, one for each
+    /// revision. `recentBytes` limits the size of these changes.
     var recentChanges: Int
     var recentBytes: Int
-    /// The most revisions in one page of the journal for a stream. `historyBytes` limits the size of a page.
+    /// The most revisions that are read from the journal at once for an event stream. `historyBytes` limits their size.
     var historyPage: Int
     var historyBytes: Int
-    /// The page size when a request reads history, in bytes. A history of more than one page needs a lease of memory
-    /// from `buffers`.
+    /// The number of bytes that a request for history reads from the journal at once (a page). A history of more than
+    /// one page needs a lease of memory from `buffers`.
     var longHistoryBytes: Int
-    /// The size in bytes above which events need a lease of memory from `buffers` until they are sent. All streams that
-    /// send the same events share one lease.
+    /// The size in bytes above which encoded events need a lease of memory from `buffers` until they are sent. All
+    /// event streams that send the same events share one lease.
     var largeBytes: Int
-    /// The quota of memory for large events and long histories.
+    /// The quota of memory for the large events and long histories of all sessions.
     package var buffers: Quota
 
     package init(

@@ -3,7 +3,7 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// One reader of a session's event stream.
+/// One open event stream of a session, with its reader's progress.
 ///
 /// A subscriber that keeps up is *live*: the feed's pump writes each change to its queue. A new subscriber, or one
 /// whose queue is full, catches up in a separate task. The separate task reads the journal or sends a new snapshot, and
@@ -12,20 +12,21 @@ final class Subscriber: Sendable {
     let stream: ByteStream
     private let session: Session
     private let form: StreamForm
-    /// The lease for this subscriber's place among `--max-subscribers`.
+    /// The lease of one of the `--max-subscribers` places, until the event stream ends.
     private let lease: Quota.Lease?
-    /// The account against which the memory of large events counts.
+    /// The account (session and token) against which the memory of this stream's large events counts.
     private let account: Quota.Account
     private let progress: Mutex<Progress>
 
     private struct Progress {
-        /// The revision that the reader has after it reads its queue. `nil` if the reader needs a snapshot.
+        /// The revision that the reader will have after it has read all queued bytes. `nil` if the reader needs a
+        /// snapshot first.
         var position: Int?
         var isLive = false
         var owesCaughtUp = true
     }
 
-    /// Creates a subscriber.
+    /// Creates the subscriber for a new event stream.
     ///
     /// - Parameter position: the revision after which the stream continues, or `nil` to start with a snapshot.
     init(
@@ -41,7 +42,8 @@ final class Subscriber: Sendable {
         stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
     }
 
-    /// Starts the subscriber's stream. Returns `false` if the session was ended or dropped from memory.
+    /// Starts to send the session's changes on this event stream. Returns `false` if the session was ended or dropped
+    /// from memory.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
         stream.onClose { [self] in
@@ -54,7 +56,7 @@ final class Subscriber: Sendable {
 
     // MARK: Live
 
-    /// Queues the changes after the reader's position. The pump calls this method.
+    /// Queues the changes that the reader of this stream does not have yet. The feed's pump calls this method.
     func advance(through recent: RecentChanges, _ end: ChangeFeed.End?) {
         guard progress.withLock({ $0.isLive }) else { return }
         let result = deliver(recent, end)
@@ -67,7 +69,7 @@ final class Subscriber: Sendable {
     // MARK: Catching up
 
     private func startCatchingUp(readsHistory: Bool) {
-        // Encoding a large snapshot and reading history take long, so both run on the long pool.
+        // Choose the long pool for work that takes long: encoding a large snapshot, or reading the journal.
         let lane: Workers.Lane =
             readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge ? .long : .short
         Task(executorPreference: Workers.shared[lane]) { await self.catchUp(readsHistory: readsHistory) }
@@ -99,15 +101,15 @@ final class Subscriber: Sendable {
                     result = deliverSnapshot()
                 }
             } catch {
-                // The store failed, or there is no memory for the events. The stream ends, and its reader reconnects
+                // The store failed, or there is no memory for the events. End the stream: its reader then reconnects
                 // with its position.
                 return cutOff()
             }
         }
     }
 
-    /// Queues the changes after the reader's position, and the end of the stream. Returns `nil` if the feed no longer
-    /// keeps some of these changes.
+    /// Queues the feed's changes after the reader's position, and the end of the stream if the feed is closed. Returns
+    /// `nil` if the feed no longer keeps some of these changes.
     private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?) -> ByteStream.WriteResult? {
         if let changes = progress.withLock({ $0.position }).flatMap({ recent.after($0) }) {
             for change in changes {
@@ -120,7 +122,8 @@ final class Subscriber: Sendable {
         return end.map { deliver($0) } ?? .accepted
     }
 
-    /// Queues a page of the journal. Returns `nil` if the journal does not reach back to the reader's position.
+    /// Queues the next page of the session's journal. Returns `nil` if the journal does not reach back to the reader's
+    /// position.
     private func deliverHistory() async throws -> ByteStream.WriteResult? {
         guard let position = progress.withLock({ $0.position }) else { return nil }
         let records = try await session.history(
@@ -128,7 +131,8 @@ final class Subscriber: Sendable {
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let events = try record.events(form, epoch: session.epoch)
-            // Take the lease of memory before the queue has room: events that wait for room use memory as well.
+            // Lease the memory of these events before the queue has room for them, because events that wait for room
+            // use memory as well.
             let lease = try events.lease(session.feed.limits, for: account)
             while case let result = deliver(events, lease, revision: record.revision), result != .accepted {
                 if result == .closed { return .closed }
@@ -153,8 +157,8 @@ final class Subscriber: Sendable {
         return result
     }
 
-    /// Queues events for the reader. Closes the stream if there is no memory for large events: the reader reconnects
-    /// with its position.
+    /// Queues encoded events for the stream's reader. If there is no memory for large events, closes the stream: the
+    /// reader then reconnects with its position.
     private func deliver(_ events: EventBytes, revision: Int) -> ByteStream.WriteResult {
         do {
             return deliver(events, try events.lease(session.feed.limits, for: account), revision: revision)

@@ -1,6 +1,6 @@
 import BraidEngine
 
-// Stored answers, for clients that repeat a request.
+// The stored answers to requests, for clients that repeat a request with the same `Idempotency-Key`.
 extension SQLiteConnection {
     func keep(_ answer: KeptAnswer) throws {
         let before =
@@ -22,8 +22,8 @@ extension SQLiteConnection {
             """,
             answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key,
             KeptAnswer.mostEvicted)
-        // Deletes only a few expired answers at a time, so that no commit waits for a long delete. Several are deleted
-        // for each new answer, so their number falls.
+        // Delete only a few expired answers at a time, so that no commit waits for a long delete. Each new answer
+        // deletes up to four, so the number of expired answers falls.
         try run(
             """
             DELETE FROM answer WHERE (session, requester, key) IN (

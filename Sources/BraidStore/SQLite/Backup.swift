@@ -1,8 +1,8 @@
 import Glibc
 
 extension SQLiteStore {
-    /// Writes a complete copy of a database at one moment, even while a server uses the database. The copy is compact,
-    /// and can be opened like any database. Throws if a file exists at `target`.
+    /// Writes a copy of a database as it is at one moment, even while a server uses the database. The copy has no
+    /// unused pages, and a server can open it like any database. Throws if a file exists at `target`.
     ///
     /// The copy is written to `target` + "-partial", and is renamed to `target` when it is on disk. `progress` is
     /// called from time to time with the number of written bytes and the largest number that the copy can have.
@@ -17,7 +17,8 @@ extension SQLiteStore {
             guard access(target, F_OK) != 0 else { throw StoreError.exists(path: target) }
             let partial = target + "-partial"
             let lock = try locked(partial)
-            // The lock's descriptor is closed last, because closing it also drops SQLite's locks on the file.
+            // Close the lock's descriptor of the partial file last, because closing it also drops SQLite's locks on
+            // this file.
             defer { Glibc.close(lock) }
             do {
                 try copy(path, to: partial, progress)
@@ -32,16 +33,17 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns a path of the file that SQLite does not read as a URI.
+    /// Returns the path in a form that SQLite does not read as a URI: `./file:x` instead of `file:x`.
     private static func literal(_ path: String) -> String { path.hasPrefix("file:") ? "./" + path : path }
 
-    /// Opens an empty partial file and locks it for this backup, against other backups to the same name. A file that an
-    /// earlier backup left is reused.
+    /// Opens an empty file for the partial copy, and locks it against other backups to the same name. A file that a
+    /// broken-off backup left is reused.
     private static func locked(_ partial: String) throws -> CInt {
         let file = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw StoreError.io("\(partial): \(String(cString: strerror(errno)))") }
         var own = stat(), named = stat()
-        // A file that has another name by now is a finished backup of another process.
+        // If the opened file has lost its name `…-partial` in the meantime, it is the finished backup of another
+        // process.
         guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(file, &own) == 0,
             stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
             ftruncate(file, 0) == 0
@@ -58,12 +60,12 @@ extension SQLiteStore {
         let source = try SQLiteConnection(path: path, mode: .readOnly, busyTimeout: Opening.busyMilliseconds)
         defer { source.close() }
         try Opening.recognise(source, path: path)
-        // An empty database is not worth a backup, and may be the rest of a damaged database.
+        // Refuse to copy an empty database: it is not worth a backup, and may be what is left of a damaged database.
         guard try source.pragma("application_id") == SQLiteSchema.applicationID else {
             throw StoreError.wrongApplication(path: path)
         }
         let whole = try source.pragma("page_count") * source.pragma("page_size")
-        // SQLite does not report the progress of a copy, but the length of the copied file does.
+        // SQLite does not report the progress of VACUUM INTO, so report the growing length of the partial file.
         try source.withProgress(every: 20_000) {
             var facts = stat()
             if stat(partial, &facts) == 0 { progress(Int(facts.st_size), whole) }
@@ -74,8 +76,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Marks the copy, so that the first start from it begins new epochs. A restored database can lack revisions that
-    /// clients have seen.
+    /// Marks the copy, so that the first server that starts with it begins new epochs for all sessions. A restored
+    /// database can lack revisions that clients have seen.
     private static func markAsBackup(_ partial: String) throws {
         let copy = try SQLiteConnection(path: partial, mode: .readWrite)
         defer { copy.close() }

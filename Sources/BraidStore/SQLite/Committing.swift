@@ -1,8 +1,8 @@
 import BraidEngine
 
-// The writes of the store, which the writer runs inside its transaction. Each write decides whether to refuse *before*
-// it writes anything. A refusal does not roll the transaction back, so anything written before it would be committed
-// with the group.
+// The writes of the store, which the writer's thread runs inside its transaction for a group of requests. Each write
+// decides whether to refuse its request *before* it changes anything. A refusal does not roll the transaction back, so
+// anything that was written before it would be committed with the group.
 
 extension SQLiteConnection {
     /// Returns the session's number.
@@ -33,8 +33,8 @@ extension SQLiteConnection {
         return number
     }
 
-    /// Writes the changes of a command, and the command's journal record. Touches about as many pages as the change has
-    /// rows.
+    /// Writes the changes of a command, and the command's journal record. Touches about as many database pages as the
+    /// command changes rows.
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         guard
@@ -88,7 +88,7 @@ extension SQLiteConnection {
     }
 
     private func write(_ row: StoredRow, in section: Int, of session: Int) throws {
-        // The table has no other index, so REPLACE overwrites the old row in its place.
+        // The table `model` has no second index, so INSERT OR REPLACE overwrites an existing row in its place.
         try run(
             "INSERT OR REPLACE INTO model (key, section, rank, id, body) VALUES (?, ?, ?, ?, ?)",
             Key.of(session, row.key), section, row.rank, row.id?.text, row.model)
@@ -101,9 +101,9 @@ extension SQLiteConnection {
             section.prefetched)
     }
 
-    /// Removes the oldest journal records if the journal exceeds its limits of records and bytes. Each call removes
-    /// only a few records, so that no commit waits for a long delete. Repeated calls are enough to keep the limits, and
-    /// to shrink the journal to lowered limits. The newest record stays.
+    /// Removes the oldest records of a session's journal if the journal exceeds its limits of records and bytes. Each
+    /// call removes only a few records, so that no commit waits for a long delete. Repeated calls are enough to keep
+    /// the limits, and to shrink the journal to lowered limits. The newest record always stays.
     ///
     /// `bytes` is the size of the journal's texts. Returns their size after the trimming.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
@@ -127,7 +127,8 @@ extension SQLiteConnection {
         return left
     }
 
-    /// Deletes a session and returns its number. Returns `nil` if the session does not exist, or differs from `facts`.
+    /// Deletes a session with everything that belongs to it, and returns its number. Deletes nothing and returns `nil`
+    /// if the session does not exist, or has another number or revision than `facts`.
     func deleteSession(_ id: String, as facts: SessionSummary?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
         if let facts, try number != facts.number || sessionSummary(id)?.revision != facts.revision { return nil }

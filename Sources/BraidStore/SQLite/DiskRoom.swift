@@ -1,10 +1,10 @@
 import Glibc
 
-/// The writer's knowledge of whether the disk has room.
+/// What the SQLite writer knows about free room on the disk.
 ///
-/// When the disk is full, the reserve file is deleted, and only writes that make room are performed. All writes are
-/// performed again when the reserve can be made again, or when deletes have left enough unused pages in the database.
-/// Without a reserve, every write finds out for itself whether the disk has room.
+/// When the disk is full, the writer deletes the reserve file, and then performs only requests that make room, such as
+/// deletes. The writer performs all requests again when the reserve file can be written again, or when deletes have
+/// left enough unused pages in the database. Without a reserve file, every write tries, and fails if the disk is full.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -17,8 +17,9 @@ struct DiskRoom {
 
     /// Returns whether the disk is short of room. Tries, once a second at most, to make the reserve again.
     ///
-    /// `unused` returns the number of unused bytes in the database. If it is twice the size of the reserve, there is
-    /// room enough. The log has the room in which the reserve was.
+    /// `unused` returns the number of unused bytes in the database. If this number is at least twice the size of the
+    /// reserve, the disk does not count as short. The write-ahead log can then use the room that the deleted reserve
+    /// file has freed.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -35,12 +36,13 @@ struct DiskRoom {
         nextTry = .now + .seconds(1)
     }
 
-    /// Lets the next write look for room at once, because something was deleted.
+    /// Lets the next call of `isShort` try to make the reserve file at once, because something was deleted.
     mutating func retry() { nextTry = .now }
 }
 
 extension DiskRoom {
-    /// Returns whether a log of `pages` pages should be copied into the database. A log of `limit` pages always should.
+    /// Returns whether the writer should copy its write-ahead log of `pages` pages into the database now. From `limit`
+    /// pages on, it always should.
     ///
     /// While the log is copied, the database can grow by the size of the log. If the disk has little room, the log is
     /// therefore limited to half of the reserve. A log of this size can be copied even when the disk is full.

@@ -1,8 +1,8 @@
-// New epochs for all sessions at once, at the cost of one row.
+// New epochs for all sessions of a database at once. This changes only one row of the database.
 
 extension SQLiteConnection {
-    /// Begins new epochs if they are due. If this server can lose commits, new epochs are then due at the next start,
-    /// unless the server closes the database properly.
+    /// Begins new epochs for all sessions if they are due. With `synchronous = normal`, a power loss can lose commits.
+    /// New epochs are then due at the next start as well, unless the server closes the database properly.
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         try inTransaction(.immediate) {
@@ -21,7 +21,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// Sets whether the next start begins new epochs.
+    /// Stores whether the next server that opens the database begins new epochs.
     func setNewEpochsDue(_ isDue: Bool) throws {
         try run("UPDATE epoch_suffix SET is_due = ?", isDue ? 1 : 0)
     }

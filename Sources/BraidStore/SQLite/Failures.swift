@@ -1,6 +1,6 @@
 import Glibc
 
-/// The error of a failed disk flush. Nobody can find out whether the transaction is on disk.
+/// The error of a failed disk flush. After it, no program can find out whether the transaction is on disk.
 struct LostWrite: Error {
     let detail: String
 
@@ -8,7 +8,7 @@ struct LostWrite: Error {
 }
 
 extension StoreError {
-    /// Converts an error of SQLite to the store error that callers get. A `StoreError` stays as it is.
+    /// Converts an error of SQLite to the `StoreError` that the store's callers get. A `StoreError` stays as it is.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError: self = error
@@ -29,7 +29,7 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// The error for a database file that is damaged.
+    /// Creates the error for a damaged database file. `what` says what is damaged.
     static func damaged(_ path: String, _ what: String) -> StoreError {
         .corrupt(
             "\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place."
@@ -38,8 +38,8 @@ extension StoreError {
 }
 
 extension SQLiteError {
-    /// Whether one request of a group caused the error, so that the group's other requests can succeed. Any other error
-    /// fails the whole group.
+    /// Whether one request of a group caused the error by its own SQL or values, so that the group's other requests can
+    /// succeed without it. Any other error fails the whole group.
     var isOfOneRequest: Bool {
         switch code.primary {
         case .constraint, .tooBig, .mismatch, .range, .error: true
@@ -47,7 +47,7 @@ extension SQLiteError {
         }
     }
 
-    /// Whether the error is a failed disk flush.
+    /// Whether the error is a failed flush (fsync) of a file or directory to disk.
     var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
     /// Whether the error means that the disk has no room. SQLite reports a full disk only for ENOSPC. The store also

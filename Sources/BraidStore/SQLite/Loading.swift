@@ -1,6 +1,7 @@
 import BraidEngine
 
-// The reads of the store. Each read runs in a read transaction, so its result is the data at one moment.
+// The store's reads. Each of these methods runs in a read transaction, so all that it returns is the data at one
+// moment.
 
 extension SQLiteConnection {
     func session(_ id: String) throws -> StoredSession? {
@@ -48,8 +49,8 @@ extension SQLiteConnection {
         ) {
             facts.append(try Self.section($0))
         }
-        // The rows are read in the order of their keys, which is the order of the pages, and are sorted here. An index
-        // would be a second tree to write, and a sort in SQL would copy the rows' bodies.
+        // Read the rows in the order of their keys, which is the order of the pages, and sort them by rank here. An
+        // index by rank would be a second tree to write, and a sort in SQL would copy the rows' bodies.
         var rows = [[StoredRow]](repeating: [], count: facts.count)
         let positions = Dictionary(uniqueKeysWithValues: facts.enumerated().map { ($1.number, $0) })
         try query(
@@ -63,7 +64,7 @@ extension SQLiteConnection {
         return facts.indices.map { (facts[$0], rows[$0].sorted { $0.rank < $1.rank }) }
     }
 
-    /// Reads a section from the columns key, id, ordinal, header, footer, prefetched.
+    /// Decodes a section from a result row with the columns key, id, ordinal, header, footer, prefetched.
     static func section(_ columns: SQLiteRow) throws -> StoredSectionSummary {
         StoredSectionSummary(
             number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)), ordinal: columns.int(2),
@@ -71,7 +72,7 @@ extension SQLiteConnection {
         )
     }
 
-    /// Reads a row from the columns key, section, rank, id, body.
+    /// Decodes a table row from a result row with the columns key, section, rank, id, body.
     static func row(_ columns: SQLiteRow) throws -> StoredRow {
         StoredRow(
             key: Key.number(in: columns.int(0)), rank: columns.int(2), id: columns.optionalText(3).map { RowID($0) },
@@ -84,7 +85,7 @@ extension SQLiteConnection {
 
     func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
         var sessions: [SessionSummary] = []
-        // Session ids are not empty, so every id comes after "".
+        // Without `after`, start after the empty string: session ids are not empty, so every id is greater.
         try query(
             "SELECT \(SessionSummary.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "",
             max(0, limit)

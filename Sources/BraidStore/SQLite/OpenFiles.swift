@@ -1,7 +1,7 @@
 import Glibc
 
-/// The database file and its log, as they were opened. If somebody removes or replaces these files, they stay open and
-/// accept writes. The next start would not find the writes.
+/// The database file and its write-ahead log, as the server opened them. If somebody removes or replaces these files,
+/// the opened files still accept writes, but the next start would not find the writes.
 struct OpenFiles {
     private let files: [(path: String, facts: stat)]
 
@@ -9,8 +9,8 @@ struct OpenFiles {
         files = [path, path + "-wal"].compactMap { path in Self.facts(of: path).map { (path, $0) } }
     }
 
-    /// The path of a file that was removed, replaced or renamed after it was opened. `nil` if all files are in their
-    /// places.
+    /// The path of an opened file that was removed, replaced or renamed after it was opened. `nil` if all files are in
+    /// their places.
     var displaced: String? {
         files.first { path, opened in
             guard let found = Self.facts(of: path) else { return true }

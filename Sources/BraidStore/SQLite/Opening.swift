@@ -1,13 +1,13 @@
 import Glibc
 
 /// Opens or creates a database file. Locks it against other processes and checks that it belongs to Braid Server.
-/// Applies the settings that durability depends on, and reads each back.
+/// Applies the SQLite settings that durability depends on, and reads each setting back to check it.
 struct Opening {
     let path: String
     let options: SQLiteStoreOptions
 
     /// Follows a symbolic link to the database file, as SQLite does. The lock file and the log are therefore in the
-    /// directory of the file itself, whatever name `path` has.
+    /// directory of the file itself, even if `path` is a link in another directory.
     init(path: String, options: SQLiteStoreOptions) {
         let real = realpath(path, nil)
         defer { free(real) }
@@ -15,7 +15,7 @@ struct Opening {
         self.options = options
     }
 
-    /// A database in memory: one connection reads and writes.
+    /// Creates a database in memory. A single connection is used both for reading and for writing.
     static func inMemory() throws -> SQLiteDatabase {
         let connection = try SQLiteConnection(path: "", mode: .inMemory)
         try SQLiteSchema.prepare(connection, found: 0)
@@ -31,15 +31,15 @@ struct Opening {
         try Self.refuseDirectory(path)
         let lock = try ProcessLock(database: path)
         do {
-            // Until `open` below, this process has no connection to the database, so closing another descriptor of the
-            // file drops no lock of SQLite.
+            // Up to the call of `open` below, this process has no SQLite connection to the database. So closing another
+            // descriptor of the file cannot drop locks of SQLite.
             try checkFile(knowsDatabase: lock.knowsDatabase)
             try lock.lockDatabase(path)
             do {
                 return (try open(lock), lock)
             } catch  where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
                 // Opening a database writes a little, which fails on a full disk. After the reserve file is deleted,
-                // the database can be opened, read, and made smaller.
+                // the database can be opened, read, and made smaller by deletes.
                 reserve?.release()
                 return (try open(lock), lock)
             }
@@ -69,13 +69,14 @@ struct Opening {
             })
     }
 
-    /// Recognises the database before it changes anything in the file: the database of another application must stay as
-    /// it is.
+    /// Checks whose database the file is, creates or upgrades the schema, and applies the settings. The check comes
+    /// first, because a database of another application must not be changed.
     private func prepare(_ db: SQLiteConnection) throws {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
-        // With FULL, the settings and the schema are on disk before the first commit, which may not wait for the disk.
+        // With FULL, SQLite flushes the settings and the schema to disk before the first commit. Afterwards, the
+        // store's own option applies, which may not wait for the disk.
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
@@ -85,11 +86,12 @@ struct Opening {
         try checkLength(db)
     }
 
-    /// Makes the connection read pages by system calls. A page that cannot be read then makes a statement fail. In
-    /// mapped memory, such a page would send a signal to the process.
+    /// Makes the connection read database pages by system calls, not from mapped memory. A page that cannot be read
+    /// then makes a statement fail. In mapped memory, such a page would send a signal to the process.
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
-    /// Refuses an empty or missing file that is the rest of an old database: SQLite would make a new database of it.
+    /// Refuses an empty or missing database file if its lock file or log shows that a database was there. SQLite would
+    /// create a new, empty database instead.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = size(of: path)
         if let size, size > 0 { return }
@@ -105,14 +107,16 @@ struct Opening {
         }
     }
 
-    /// How long a statement waits for the lock of another program, such as the sqlite3 shell or a backup.
+    /// The longest time that a statement waits for the lock of another program, such as the sqlite3 shell or a backup,
+    /// in milliseconds.
     static let busyMilliseconds: CInt = 5_000
 
     static func recognise(_ db: SQLiteConnection, path: String) throws {
         let id = try db.pragma("application_id")
         let version = try db.pragma("user_version")
         let isEmpty = try db.first("SELECT count(*) FROM sqlite_master") { $0.int(0) } == 0
-        // A start that was broken off leaves a database without tables, which is treated as a new database.
+        // A server that was killed during its first start leaves a database without tables, which is treated as a new
+        // database.
         if id == 0, version == 0, isEmpty { return }
         guard id == SQLiteSchema.applicationID else { throw StoreError.wrongApplication(path: path) }
         guard version <= SQLiteSchema.version else {
@@ -123,7 +127,7 @@ struct Opening {
         }
     }
 
-    /// Applies the settings of the connection that writes, such as when a commit counts as done, and reads them back.
+    /// Applies the SQLite settings of the connection that writes, such as `synchronous`, and reads them back.
     private func configureWriter(_ db: SQLiteConnection) throws {
         let synchronous = options.synchronous == .full ? 2 : 1
         try db.execute("PRAGMA synchronous = \(synchronous)")
@@ -136,7 +140,7 @@ struct Opening {
         // room, but these zeros would make the log grow. With FAST, only deleted data on pages that stay in use is
         // overwritten, at no cost.
         try db.execute("PRAGMA secure_delete = FAST")
-        // After a large write, SQLite cuts the log file down to this size.
+        // If a large write makes the log file larger, SQLite later cuts it down to this size.
         try db.execute("PRAGMA journal_size_limit = 67108864")
         guard try db.pragma("synchronous") == synchronous, try db.pragma("mmap_size") == 0,
             try db.first("PRAGMA journal_mode", value: { $0.text(0) }) == "wal"
@@ -147,8 +151,8 @@ struct Opening {
         .io("SQLite did not take the settings that make commits durable (\(path)).")
     }
 
-    /// Checks that the database file is as long as its header says, after the log is emptied. A file that was cut off
-    /// would otherwise fail only when someone reads the missing part.
+    /// Empties the write-ahead log, and then checks that the database file is as long as its header says. Without this
+    /// check, a truncated file would fail only when a request reads the missing part.
     private func checkLength(_ db: SQLiteConnection) throws {
         try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         guard size(of: path + "-wal") ?? 0 == 0 else { return }  // Another program's reader was in the way.
@@ -157,14 +161,16 @@ struct Opening {
         throw StoreError.damaged(path, "it has \(size) of its \(length) bytes")
     }
 
-    /// Refuses a directory: SQLite would only say that it cannot be opened, or that the disk failed.
+    /// Throws a clear error if the path is a directory. SQLite's own error would only say that the file cannot be
+    /// opened, or that the disk failed.
     static func refuseDirectory(_ path: String) throws {
         var facts = stat()
         guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else { return }
         throw StoreError.io("\(path) is a directory. Name a file in it, such as \(path)/braid.sqlite.")
     }
 
-    /// Returns a file's size, or `nil` if the file does not exist. `stat` opens no file, so the process loses no lock.
+    /// Returns a file's size, or `nil` if the file does not exist. This method does not open the file, because closing
+    /// it again would drop the process's locks on it.
     private func size(of path: String) -> Int? {
         var facts = stat()
         return stat(path, &facts) == 0 ? Int(facts.st_size) : nil

@@ -15,14 +15,15 @@ final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
     private let isNew: Bool
-    /// The descriptor of the database file. It is closed only after SQLite has closed the file, so that SQLite loses no
-    /// locks.
+    /// The descriptor of the locked database file. This descriptor is closed only after SQLite has closed the file,
+    /// because closing it earlier would drop SQLite's locks.
     private let database = Mutex<CInt?>(nil)
-    /// Whether a database was already made next to this lock file. If it was, an empty database file has lost its
+    /// Whether the lock file says that a database was created next to it. If so, an empty database file has lost its
     /// content.
     let knowsDatabase: Bool
 
-    /// Takes the lock. Throws `locked`, or the reason why the lock file cannot be made.
+    /// Creates and locks the lock file. Throws `locked` if another process holds the lock, or the reason why the lock
+    /// file cannot be made.
     init(database path: String) throws {
         self.path = path + "-lock"
         isNew = access(self.path, F_OK) != 0
@@ -41,8 +42,8 @@ final class ProcessLock: Sendable {
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
         }
-        // The process that made the lock file has removed it after this process opened it. The name leads to no file,
-        // or to the file of another process.
+        // The file that this process opened has no name any more: the process that made the lock file has removed it
+        // since. The name now leads to no file, or to another process's file.
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else {
             close(descriptor)
@@ -52,8 +53,8 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    /// Releases the locks before it closes the files. A program that this process is just starting has a copy of every
-    /// descriptor for a moment, and would keep locks that are not released.
+    /// Releases the locks before closing the files. A program that this process is just starting has a copy of every
+    /// descriptor for a moment. Without the release, the copies would keep the locks.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)
@@ -63,8 +64,8 @@ final class ProcessLock: Sendable {
         close(descriptor)
     }
 
-    /// Locks the database file, if the file exists and can be written. Throws `locked`. If SQLite has the file open in
-    /// this process, an earlier call must have locked it already.
+    /// Locks the database file, if the file exists and can be written. Throws `locked` if another process has locked
+    /// it. If SQLite has the file open in this process, an earlier call must have locked it already.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
@@ -78,8 +79,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// Locks or unlocks a byte of the database file far behind the bytes that SQLite locks. The lock belongs to the
-    /// open file, not to the process, so it stays when other descriptors are closed.
+    /// Locks or unlocks a byte of the database file that is far behind the bytes that SQLite locks. The lock belongs to
+    /// the open file, not to the process, so closing another descriptor of the file does not drop it.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = Glibc.flock()
         lock.l_type = Int16(type)
@@ -89,21 +90,21 @@ final class ProcessLock: Sendable {
         return fcntl(database, setLockOfOpenFile, &lock) == 0
     }
 
-    /// The constant F_OFD_SETLK of Linux' fcntl.h.
+    /// The constant F_OFD_SETLK of Linux' fcntl.h: set or release a lock that belongs to an open file.
     private static let setLockOfOpenFile: CInt = 37
 
-    /// Removes a lock file that this process made. For a caller that could not open the database.
+    /// Removes the lock file if this process made it. Called when the database could not be opened.
     func removeIfNew() {
         if isNew { unlink(path) }
     }
 
-    /// Notes in the lock file that a database exists. For a caller that has opened the database.
+    /// Notes in the lock file that a database exists next to it. Called after the database is opened.
     func rememberDatabase() { write(knowsDatabase: true) }
 
     private static let mark = "database"
 
-    /// Writes `<process id> database` into the lock file. A full disk can prevent this, but the lock does not depend on
-    /// it.
+    /// Writes this process's ID into the lock file, and the word `database` if a database exists. A full disk can
+    /// prevent this, but the lock itself needs no content.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
         if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file that keeps room on the disk. When the disk is full, the file is deleted, so that writes that make room, such
-/// as deleting sessions, can be performed.
+/// A file that only occupies room on the disk. When the disk is full, the server deletes the file, so that requests
+/// that make room, such as deleting sessions, can be performed.
 struct ReserveFile {
     let path: String
     let size: Int
@@ -11,16 +11,17 @@ struct ReserveFile {
         return stat(path, &facts) == 0 && Int(facts.st_size) == size
     }
 
-    /// Makes the reserve file if it does not exist. Returns whether the file exists afterwards.
+    /// Makes the reserve file if it does not exist. Returns whether it exists with its full size afterwards.
     ///
-    /// The file is first written with twice its size. A disk that has room only for the reserve counts as full.
+    /// The file is written with twice its size and then shortened. So a disk that has room only for the reserve itself
+    /// still counts as full.
     func make() -> Bool {
         if isInPlace { return true }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // The file is written, not allocated, because not every file system can allocate. Some would write the file
-        // instead.
+        // Write the bytes instead of calling `posix_fallocate`: not every file system can allocate, and for some the
+        // call would write the bytes itself.
         let block = [UInt8](repeating: 0, count: 1 << 16)
         var written = 0
         while written < 2 * size {

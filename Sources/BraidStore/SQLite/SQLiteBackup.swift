@@ -7,10 +7,10 @@ internal import CSQLite
 final class SQLiteBackup {
     private let source: SQLiteConnection
     private let target: SQLiteConnection
-    /// The C interface's backup. `nil` once the backup is finished.
+    /// The `sqlite3_backup` object of SQLite's C interface. `nil` once the backup is finished.
     private var pointer: OpaquePointer?
 
-    /// Begins to copy the main database of `source` over that of `target`.
+    /// Begins to copy the main database of the connection `source` over that of the connection `target`.
     ///
     /// - Throws: `SQLITE_ERROR` if both are the same connection, or if `target` is in a transaction.
     init(from source: SQLiteConnection, to target: SQLiteConnection) throws(SQLiteError) {
@@ -23,7 +23,7 @@ final class SQLiteBackup {
 
     deinit { sqlite3_backup_finish(pointer) }
 
-    /// Copies some pages.
+    /// Copies the next pages of the database.
     ///
     /// - Parameter pages: the number of pages to copy; -1 copies all remaining pages.
     /// - Returns: whether there is more to copy.
@@ -38,10 +38,10 @@ final class SQLiteBackup {
         }
     }
 
-    /// How many pages the source has, as of the last step.
+    /// The number of pages of the source database, as of the last step.
     var pageCount: Int { pointer.map { Int(sqlite3_backup_pagecount($0)) } ?? 0 }
 
-    /// How many pages are left to copy, as of the last step.
+    /// The number of pages that are left to copy, as of the last step.
     var remainingPageCount: Int { pointer.map { Int(sqlite3_backup_remaining($0)) } ?? 0 }
 
     /// Ends the copy. If the copy is not complete, the target is rolled back to its content before the copy.

@@ -12,29 +12,29 @@ import Synchronization
 final class SQLiteConnection {
     /// How a database is opened.
     enum Mode {
-        /// For reading and writing. A file that does not exist is created. SQLite opens a file that it may only read
-        /// for reading: see ``SQLiteConnection/isReadOnly``.
+        /// Opens a file for reading and writing. A file that does not exist is created. SQLite opens a write-protected
+        /// file for reading only: see ``SQLiteConnection/isReadOnly``.
         case readWrite
-        /// For reading a file that exists.
+        /// Opens an existing file for reading only.
         case readOnly
-        /// A database in memory, which ends with the connection.
+        /// Creates a database in memory, whose content is lost when the connection closes.
         case inMemory
     }
 
     let handle: SQLiteHandle
-    /// Exclusivity is unchecked: a connection belongs to one thread at a time, and the cache calls no code that could
-    /// use it again.
+    /// Swift's exclusivity check is off for this property. A connection belongs to one thread at a time, and the cache
+    /// calls no code that could use the cache again.
     @exclusivity(unchecked) private var statements: SQLiteStatementCache
 
     /// Opens a database.
     ///
-    /// SQLite reads the file with the first statement: SQLite finds out with this statement whether the file is a
-    /// database.
+    /// SQLite reads the file only when the first statement runs. So the initializer does not find out whether the file
+    /// is a database.
     ///
     /// - Parameters:
     ///   - path: the file. SQLite reads a path that begins with `file:` as a URI.
-    ///   - busyTimeout: how many milliseconds a statement waits for another connection's lock before it fails with
-    ///     `SQLITE_BUSY`.
+    ///   - busyTimeout: the number of milliseconds that a statement waits for another connection's lock before it fails
+    ///     with `SQLITE_BUSY`.
     ///   - cachedStatements: the number of statements that are kept prepared.
     /// - Throws: `SQLITE_CANTOPEN` if the file cannot be opened.
     init(path: String, mode: Mode, busyTimeout: CInt = 0, cachedStatements: Int = 128) throws(SQLiteError) {
@@ -68,9 +68,9 @@ final class SQLiteConnection {
         handle.close()
     }
 
-    /// The C interface's connection, for calls that this type does not have.
+    /// The `sqlite3` pointer of SQLite's C interface, for calls that this type does not offer.
     ///
-    /// - Throws: ``SQLiteError/closed``.
+    /// - Throws: ``SQLiteError/closed`` after the connection is closed.
     @inline(__always)
     var pointer: OpaquePointer {
         get throws(SQLiteError) {
@@ -79,7 +79,7 @@ final class SQLiteConnection {
         }
     }
 
-    /// Throws the connection's last error if a call did not return `SQLITE_OK`.
+    /// Throws the connection's last error if a call of SQLite did not return `SQLITE_OK`.
     private func check(_ code: CInt, _ pointer: OpaquePointer) throws(SQLiteError) {
         if code != SQLITE_OK { throw SQLiteError(code: code, of: pointer) }
     }
@@ -87,7 +87,7 @@ final class SQLiteConnection {
 
 // Statements.
 extension SQLiteConnection {
-    /// Prepares one statement, which is not kept in the cache.
+    /// Prepares one SQL statement without adding it to the connection's cache.
     ///
     /// - Parameter persistent: whether the statement is kept for long (`SQLITE_PREPARE_PERSISTENT`), as in the cache.
     /// - Throws: `SQLITE_ERROR` for a fault in the SQL; `SQLITE_MISUSE` if the text has no statement or more than one.
@@ -99,15 +99,15 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Returns the first statement of a text, and the rest of the text. The statement is `nil` if the rest is white
-    /// space and comments.
+    /// Prepares the first statement of an SQL text, and returns the statement with the rest of the text. The statement
+    /// is `nil` if the text contains only white space and comments.
     ///
     /// - Parameter key: the statement's text, if the statement is kept in the cache.
     private func prepareFirst(
         of sql: ArraySlice<UInt8>, key: String? = nil
     ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
         let connection = try pointer
-        // SQLite would stop reading the text at a NUL.
+        // Refuse a NUL character, because SQLite would ignore the text after it.
         if sql.contains(0) { throw SQLiteError(code: .misuse, message: "the SQL contains a NUL") }
         if sql.isEmpty { return (nil, sql) }
         guard sql.count < Int(CInt.max) else { throw SQLiteError(code: .tooBig) }
@@ -123,11 +123,11 @@ extension SQLiteConnection {
         try check(code, connection)
         let rest = sql.dropFirst(read)
         if let statement { return (SQLiteStatement(statement, sql: key ?? "", of: handle), rest) }
-        // The text was only a comment or a semicolon.
+        // What SQLite has read was only a comment or a semicolon, so continue with the rest of the text.
         return read == 0 ? (nil, rest) : try prepareFirst(of: rest, key: key)
     }
 
-    /// Runs every statement of a text, and ignores the rows that they return.
+    /// Runs every statement of an SQL text, and ignores the rows that they return.
     ///
     /// The statements before one that fails stay in effect, unless a transaction is under way that the caller rolls
     /// back.
@@ -141,11 +141,13 @@ extension SQLiteConnection {
         }
     }
 
-    /// Takes a statement from the cache, or prepares it. ``release(_:)`` must follow.
+    /// Takes the statement for an SQL text from the connection's cache, or prepares it. The caller must return it with
+    /// ``release(_:)``.
     ///
-    /// A statement that is running already is not taken a second time: a query may run inside the same query's rows.
+    /// If the cached statement is already taken, prepares a second one: a query may run inside the loop over the same
+    /// query's rows.
     ///
-    /// - Complexity: O(1) if the statement is cached. The SQL of a literal is compared by its address.
+    /// - Complexity: O(1) if the statement is cached. The SQL of a string literal is found by its address.
     @inline(__always)
     func take(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         if let statement = statements.statement(for: sql), !statement.isTaken {
@@ -162,23 +164,24 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Returns a statement to the cache: its bound values are forgotten, and a read that it began ends.
+    /// Returns a statement that `take` returned to the connection's cache. Its bound values are removed, and a read
+    /// that it began ends.
     @inline(__always)
     func release(_ statement: SQLiteStatement) {
         statement.reset()
         statement.isTaken = false
     }
 
-    /// How many statements are kept prepared.
+    /// The number of prepared statements in the connection's cache.
     var cachedStatementCount: Int { statements.count }
 }
 
 // Facts and settings.
 extension SQLiteConnection {
-    /// How many rows the last INSERT, UPDATE or DELETE changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     var changedRowCount: Int { handle.pointer.map { Int(sqlite3_changes64($0)) } ?? 0 }
 
-    /// The row id of the last row that was inserted.
+    /// The SQLite rowid of the row that this connection inserted last.
     var lastInsertedRowID: Int { handle.pointer.map { Int(sqlite3_last_insert_rowid($0)) } ?? 0 }
 
     /// Whether the database can only be read: it was opened for reading, or the file system does not allow writing.
@@ -189,30 +192,30 @@ extension SQLiteConnection {
         if let pointer = handle.pointer { sqlite3_busy_timeout(pointer, milliseconds) }
     }
 
-    /// Frees memory that the connection does not need, above all the pages in its cache.
+    /// Frees memory of the connection that it does not need, above all the pages in its cache.
     func releaseMemory() {
         if let pointer = handle.pointer { sqlite3_db_release_memory(pointer) }
     }
 
-    /// The most bytes that a text or a blob, and so a row, can have.
+    /// Limits the size of a text, of a blob, and so of a row, in bytes.
     ///
-    /// SQLite does not allow more than 1,000,000,000, nor less than 30.
+    /// SQLite does not accept a limit above 1,000,000,000 or below 30.
     func setLengthLimit(_ bytes: CInt) {
         if let pointer = handle.pointer { sqlite3_limit(pointer, SQLITE_LIMIT_LENGTH, bytes) }
     }
 
-    /// Ends the statement that runs at the moment, from any thread.
+    /// An object with which any thread can end the statement that this connection is running.
     var interrupter: SQLiteInterrupter { handle.interrupter }
 }
 
 // Transactions.
 extension SQLiteConnection {
-    /// When a transaction takes its locks.
+    /// The moment at which a transaction takes its locks on the database.
     enum TransactionKind {
-        /// The transaction takes locks with its first read and its first write.
+        /// The transaction takes a read lock at its first read, and the write lock at its first write.
         case deferred
-        /// The transaction takes the write lock at once, so that no later statement can fail because the lock is held
-        /// elsewhere.
+        /// The transaction takes the write lock at once, so that no later statement can fail because another connection
+        /// holds the lock.
         case immediate
     }
 
@@ -233,7 +236,7 @@ extension SQLiteConnection {
     /// Commits the transaction. If `commit` throws, the transaction may still be under way: roll it back.
     func commit() throws(SQLiteError) { try runOnce("COMMIT") }
 
-    /// Rolls the transaction back; does nothing if there is none.
+    /// Rolls the connection's transaction back. Does nothing if no transaction is under way.
     func rollback() throws(SQLiteError) {
         if isInTransaction { try runOnce("ROLLBACK") }
     }
@@ -263,16 +266,16 @@ extension SQLiteConnection {
 extension SQLiteConnection {
     /// How much a checkpoint does.
     enum CheckpointMode {
-        /// Copies as many pages as possible without waiting for other connections.
+        /// Copies as many pages of the write-ahead log as possible without waiting for other connections.
         case passive
-        /// Waits for readers, copies the whole log, and empties the log file.
+        /// Waits for readers, copies the whole write-ahead log into the database, and empties the log file.
         case truncate
     }
 
     /// Copies the write-ahead log into the database.
     ///
-    /// - Returns: how many pages the log has, and how many of them are in the database now. Both numbers are -1 if the
-    ///   database has no write-ahead log.
+    /// - Returns: the number of pages in the log, and the number of these pages that are in the database now. Both
+    ///   numbers are -1 if the database has no write-ahead log.
     /// - Throws: `SQLITE_BUSY` if a reader or a writer is in the way of `truncate`.
     @discardableResult
     func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (log: Int, copied: Int) {
@@ -283,13 +286,13 @@ extension SQLiteConnection {
         return (Int(log), Int(copied))
     }
 
-    /// Counts the pages of the write-ahead log in `length`, with every commit of this connection.
+    /// From now on, every commit of this connection stores the number of pages of the write-ahead log in `length`.
     ///
-    /// SQLite has one hook for commits to the log, and uses it for automatic checkpoints. With `length`, the connection
-    /// makes no automatic checkpoints any more.
+    /// SQLite has one hook for commits to the log, and uses it for automatic checkpoints. After this call, the
+    /// connection makes no automatic checkpoints any more.
     func follow(with length: LogLength) {
         guard let pointer = handle.pointer else { return }
-        // The handle keeps `length` for as long as SQLite can call the hook.
+        // The handle keeps a strong reference to `length` for as long as SQLite can call the hook.
         handle.logLength = length
         sqlite3_wal_hook(
             pointer,
@@ -305,7 +308,7 @@ extension SQLiteConnection {
     /// Calls `handler` now and then while `body` runs statements of this connection.
     ///
     /// - Parameters:
-    ///   - instructions: how many instructions of SQLite's virtual machine lie between two calls, about.
+    ///   - instructions: the approximate number of instructions of SQLite's virtual machine between two calls.
     ///   - handler: returns `false` to end the statement with `SQLITE_INTERRUPT`. The handler must not use the
     ///     connection.
     @discardableResult
@@ -332,11 +335,11 @@ extension SQLiteConnection {
     }
 }
 
-/// The C interface's connection, shared by a ``SQLiteConnection`` and its statements. It is closed after the last of
-/// them is gone.
+/// The `sqlite3` connection of the C interface, shared by a ``SQLiteConnection`` and its statements. The last of these
+/// objects to be released closes the connection.
 final class SQLiteHandle {
-    /// The C interface's connection. `nil` once it is closed. Exclusivity is unchecked, because each access only reads
-    /// or writes the pointer.
+    /// The `sqlite3` pointer of the C interface. `nil` once the connection is closed. Swift's exclusivity check is off,
+    /// because each access only reads or writes the pointer.
     @exclusivity(unchecked) private(set) var pointer: OpaquePointer?
     let interrupter: SQLiteInterrupter
     fileprivate var logLength: LogLength?
@@ -352,25 +355,25 @@ final class SQLiteHandle {
         guard let connection = pointer else { return }
         pointer = nil
         interrupter.close()
-        // A statement object that still exists checks `pointer` before each use, so a finalized statement is not used
-        // again.
+        // Finalize the remaining statements. Their Swift objects check `pointer` before each use, so a finalized
+        // statement is not used again.
         while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
-        // If a backup is unfinished, SQLite closes the files when the backup is finished.
+        // If a backup of this connection is unfinished, SQLite closes the files only when the backup is finished.
         sqlite3_close_v2(connection)
     }
 }
 
-/// Ends the running statement of a connection, from any thread. An interrupter may outlive the connection.
+/// Ends the statement that a connection is running, from any thread. An interrupter may outlive its connection.
 final class SQLiteInterrupter: Sendable {
-    /// The address of the C interface's connection; `nil` once the connection is closed.
+    /// The address of the connection's `sqlite3` object. `nil` once the connection is closed.
     private let connection: Mutex<UInt?>
 
     fileprivate init(_ pointer: OpaquePointer) { connection = Mutex(UInt(bitPattern: pointer)) }
 
     fileprivate func close() { connection.withLock { $0 = nil } }
 
-    /// Makes every statement that runs now fail with `SQLITE_INTERRUPT`. A write that is interrupted rolls its whole
-    /// transaction back. Without a running statement, `interrupt` does nothing.
+    /// Makes every statement that the connection runs now fail with `SQLITE_INTERRUPT`. A write that is interrupted
+    /// rolls its whole transaction back. Without a running statement, `interrupt` does nothing.
     func interrupt() {
         connection.withLock { connection in
             if let connection { sqlite3_interrupt(OpaquePointer(bitPattern: connection)) }

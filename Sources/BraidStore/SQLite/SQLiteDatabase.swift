@@ -1,16 +1,16 @@
-/// A database's connections: one that writes and some that read.
+/// The connections to one database: one connection that writes, and several that only read.
 struct SQLiteDatabase: Sendable {
     private let writer: SQLiteSharedConnection
     let readers: SQLiteReaderPool
 
-    /// - Parameter readers: the connections that read. For a database in memory, `readers` also uses the connection of
-    ///   `writer`.
+    /// - Parameter readers: the pool of connections that read. For a database in memory, the pool uses the connection
+    ///   `writer` as well.
     init(writer: SQLiteSharedConnection, readers: SQLiteReaderPool) {
         self.writer = writer
         self.readers = readers
     }
 
-    /// Calls `body` with the connection that writes, outside of a transaction.
+    /// Calls `body` with the connection that writes. The method itself begins no transaction.
     func write<Value>(_ body: (SQLiteConnection) throws -> Value) rethrows -> Value {
         try writer.withConnection(body)
     }

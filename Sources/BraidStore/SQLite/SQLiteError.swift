@@ -11,7 +11,7 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
 
     private init(_ primary: CInt, _ detail: CInt) { rawValue = primary | detail << 8 }
 
-    /// The code without its extension: `SQLITE_IOERR` for `SQLITE_IOERR_FSYNC`.
+    /// The primary code in this extended code: `SQLITE_IOERR` for `SQLITE_IOERR_FSYNC`.
     var primary: SQLiteResultCode { SQLiteResultCode(rawValue: rawValue & 0xFF) }
 
     static let ok = Self(rawValue: SQLITE_OK)
@@ -32,11 +32,11 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     static let range = Self(rawValue: SQLITE_RANGE)
     static let notADatabase = Self(rawValue: SQLITE_NOTADB)
 
-    /// fsync(2) of the database or of its log failed.
+    /// The error of a failed fsync(2), of the database file or of its log.
     static let ioErrorFsync = Self(SQLITE_IOERR, 4)
     /// fsync(2) of the directory failed.
     static let ioErrorDirectoryFsync = Self(SQLITE_IOERR, 5)
-    /// The file in shared memory that indexes the log could not be made longer.
+    /// The error of the shared-memory file `-shm`, the log's index, when this file could not be made longer.
     static let ioErrorSharedMemorySize = Self(SQLITE_IOERR, 19)
 }
 
@@ -45,11 +45,11 @@ extension SQLiteResultCode: CustomStringConvertible {
     var description: String { sqlite3_errstr(rawValue).map { String(cString: $0) } ?? "unknown error" }
 }
 
-/// A call of SQLite that failed.
+/// The error that SQLite reported for a call.
 struct SQLiteError: Error, Hashable, Sendable {
-    /// What failed, as precisely as SQLite knows: an extended result code.
+    /// The extended result code, which says what failed as precisely as SQLite knows.
     let code: SQLiteResultCode
-    /// SQLite's English description, without the statement.
+    /// SQLite's English description of the error, without the text of the statement.
     let message: String
     /// The `errno` of the system call that failed, for errors of the file system. For other errors, 0 or the `errno` of
     /// an older error.
@@ -61,14 +61,14 @@ struct SQLiteError: Error, Hashable, Sendable {
         self.systemError = systemError
     }
 
-    /// The last error of a connection, whose call returned `code`.
+    /// Creates the error for a call on `connection` that has just returned `code`.
     init(code: CInt, of connection: OpaquePointer) {
         self.init(
             code: SQLiteResultCode(rawValue: code), message: sqlite3_errmsg(connection).map { String(cString: $0) },
             systemError: sqlite3_system_errno(connection))
     }
 
-    /// The error of a call that needs an open connection.
+    /// The error of an SQLite call on a connection that is closed.
     static let closed = SQLiteError(code: .misuse, message: "the connection is closed")
 }
 

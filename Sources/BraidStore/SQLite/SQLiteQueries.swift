@@ -1,16 +1,17 @@
 import BraidEngine
 
-/// A value that a statement's parameter can have.
+/// A Swift type whose values can be bound to the parameters of an SQLite statement, such as `Int` or `String`.
 protocol SQLiteBindable {
-    /// Binds the value to the parameter with the number `index`, which counts from 1.
+    /// Binds this value to the statement's parameter with the number `index`, which counts from 1.
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError)
 }
 
-// Statements with their values in one call. The statements come from the connection's cache.
+// Methods that take an SQL text and its parameters' values, and run the statement in one call. The statements come from
+// the connection's cache.
 extension SQLiteConnection {
-    /// Runs a statement that returns no rows.
+    /// Runs an SQL statement that returns no rows.
     ///
-    /// - Returns: how many rows an INSERT, UPDATE or DELETE changed.
+    /// - Returns: the number of rows that an INSERT, UPDATE or DELETE changed.
     @discardableResult
     func run<each Value: SQLiteBindable>(_ sql: String, _ values: repeat each Value) throws(SQLiteError) -> Int {
         let statement = try bound(sql, repeat each values)
@@ -19,7 +20,7 @@ extension SQLiteConnection {
         return changedRowCount
     }
 
-    /// Runs a statement and calls `row` with each row that it returns.
+    /// Runs an SQL statement and calls `row` with each row that the statement returns.
     func query<each Value: SQLiteBindable>(
         _ sql: String, _ values: repeat each Value, row: (SQLiteRow) throws -> Void
     ) throws {
@@ -31,7 +32,8 @@ extension SQLiteConnection {
             })
     }
 
-    /// Runs a statement and calls `wantsMore` with each row that it returns, until `wantsMore` returns `false`.
+    /// Runs an SQL statement and calls `wantsMore` with each row that the statement returns, until `wantsMore` returns
+    /// `false`.
     func queryRows<each Value: SQLiteBindable>(
         of sql: String, _ values: repeat each Value, while wantsMore: (SQLiteRow) throws -> Bool
     ) throws {
@@ -40,7 +42,8 @@ extension SQLiteConnection {
         while try statement.step(), try wantsMore(SQLiteRow(of: statement)) {}
     }
 
-    /// Returns the result of `value` for the statement's first row, or `nil` if the statement returns no row.
+    /// Runs an SQL statement, and returns the result of `value` for the first row. Returns `nil` if the statement
+    /// returns no row.
     func first<each Value: SQLiteBindable, Result>(
         _ sql: String, _ values: repeat each Value, value: (SQLiteRow) throws -> Result
     ) throws -> Result? {
@@ -67,7 +70,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// The value of a PRAGMA that returns an integer; -1 if it returns nothing.
+    /// Returns the value of a PRAGMA whose value is an integer. Returns -1 if the PRAGMA returns no row.
     func pragma(_ name: String) throws -> Int { try first("PRAGMA \(name)") { $0.int(0) } ?? -1 }
 }
 

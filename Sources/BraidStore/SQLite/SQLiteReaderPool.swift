@@ -1,6 +1,6 @@
 import BraidRuntime
 
-/// A pool of connections that read, each on a separate thread.
+/// A pool of SQLite connections for reading, each with a separate thread.
 ///
 /// A read waits for one of a bounded number of connections. While a read waits or runs, it blocks none of the threads
 /// that run Swift's tasks. Reads begin in order of arrival.
@@ -10,30 +10,32 @@ final class SQLiteReaderPool: @unchecked Sendable {
     private typealias Job = @Sendable (Result<SQLiteSharedConnection, any Error>) -> Void
 
     private let condition = Condition()
-    /// The jobs that wait, in order of arrival, from `next` on.
+    /// The reads that wait for a thread, in order of arrival, from index `next` on.
     private var jobs: [Job?] = []
     private var next = 0
     private var threads = 0
-    /// The number of threads that wait for a job, or were woken and do not run yet.
+    /// The number of pool threads that wait for a read, or were woken for a read and do not run yet.
     private var idleThreads = 0
     private var isClosed = false
     private let limit: Int
     private let connect: @Sendable () throws -> SQLiteSharedConnection
 
     /// - Parameters:
-    ///   - count: the most connections that are opened, at least 1. A connection is opened when all others are busy.
+    ///   - count: the most connections that the pool opens, at least 1. The pool opens a connection when all others are
+    ///     busy.
     ///   - connect: opens a connection. The pool closes the connection.
     init(count: Int, connect: @escaping @Sendable () throws -> SQLiteSharedConnection) {
         limit = max(1, count)
         self.connect = connect
     }
 
-    /// Calls `body` in a read transaction: everything that it reads is of one moment. That moment is not before the
-    /// call of this method.
+    /// Calls `body` in a read transaction, so that all it reads is the data at one moment. That moment is after the
+    /// call of this method, never before.
     ///
-    /// Cancelling the task does not end the read.
+    /// Cancelling the calling task does not end the read.
     ///
-    /// - Throws: what `body` throws; why no connection can be opened; ``SQLiteError/closed`` after ``close()``.
+    /// - Throws: what `body` throws; the reason why no connection can be opened; ``SQLiteError/closed`` after
+    ///   ``close()``.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
     ) async throws -> Value {
@@ -67,7 +69,7 @@ final class SQLiteReaderPool: @unchecked Sendable {
 
     private static let noThread = SQLiteError(code: .noMemory, message: "no thread can be started")
 
-    /// The work of a thread of the pool, until the pool is closed.
+    /// Runs on each thread of the pool: performs one read after the other until the pool is closed.
     private func work() {
         var connection: SQLiteSharedConnection?
         while let job = nextJob() {
@@ -88,7 +90,7 @@ final class SQLiteReaderPool: @unchecked Sendable {
         }
     }
 
-    /// Waits for the next job; `nil` when the pool is closed and no job waits.
+    /// Waits for the next read. Returns `nil` when the pool is closed and no read waits.
     private func nextJob() -> Job? {
         condition.withLock {
             while next == jobs.count {
@@ -111,8 +113,8 @@ final class SQLiteReaderPool: @unchecked Sendable {
         }
     }
 
-    /// Refuses new reads, finishes the waiting reads, and closes the connections. Blocks the calling thread until the
-    /// connections are closed.
+    /// Refuses new reads, finishes the waiting reads, and closes the pool's connections. Blocks the calling thread
+    /// until the connections are closed.
     func close() {
         condition.withLock {
             isClosed = true

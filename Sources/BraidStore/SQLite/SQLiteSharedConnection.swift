@@ -1,22 +1,22 @@
 import BraidRuntime
 
-/// A connection that threads use in turn.
+/// An SQLite connection that several threads share, but use only one at a time.
 ///
 /// Unchecked: `connection` is only used while `lock` is held.
 final class SQLiteSharedConnection: @unchecked Sendable {
     private let connection: SQLiteConnection
     private let lock = Condition()
 
-    /// - Parameter connection: the connection, which is used only through this object from now on.
+    /// - Parameter connection: the connection. From now on it must be used only through this object.
     init(_ connection: sending SQLiteConnection) { self.connection = connection }
 
-    /// Calls `body` with the connection, once no other thread uses it. Calls must not be nested.
+    /// Waits until no other thread uses the connection, and calls `body` with it. Calls must not be nested.
     ///
-    /// The connection and its statements must not leave `body`.
+    /// `body` must not keep the connection or its statements.
     func withConnection<Value>(_ body: (SQLiteConnection) throws -> Value) rethrows -> Value {
         try lock.withLock { try body(connection) }
     }
 
-    /// Closes the connection; see ``SQLiteConnection/close()``.
+    /// Waits until no thread uses the connection, and closes it; see ``SQLiteConnection/close()``.
     func close() { withConnection { $0.close() } }
 }

@@ -1,24 +1,26 @@
 internal import CSQLite
 
-/// A prepared statement.
+/// A prepared SQL statement of a connection.
 ///
 /// Bind values to its parameters, ``step()`` through its rows, read their columns, and ``reset()`` it to run it again.
 /// Parameters count from 1, columns from 0, as in SQLite. Wrong numbers are errors or NULL, and a statement of a closed
 /// connection throws ``SQLiteError/closed``: no misuse is undefined behavior.
 final class SQLiteStatement {
     private let handle: SQLiteHandle
-    /// The C interface's statement, which is valid while the connection is open.
+    /// The `sqlite3_stmt` pointer of the C interface, which is valid while the connection is open.
     private let pointer: OpaquePointer
-    /// The key in the cache. Empty for a statement that was prepared outside of the cache.
+    /// The SQL text, under which the connection's cache keeps this statement. Empty for a statement that was prepared
+    /// outside of the cache.
     let sql: String
     /// Whether the statement is taken out of its connection's cache.
     ///
-    /// Exclusivity is unchecked here and for the variables below: a statement belongs to one thread at a time, and no
-    /// access calls other code.
+    /// Swift's exclusivity check is off here and for the variables below. A statement belongs to one thread at a time,
+    /// and no access calls other code.
     @exclusivity(unchecked) var isTaken = false
-    /// When the statement was last taken from the cache, in takes. Maintained by the cache.
+    /// The time of the last use, as the number of statements that the cache had handed out up to this use. Maintained
+    /// by the cache.
     @exclusivity(unchecked) var lastUse: UInt = 0
-    /// The next statement in the same chain of the cache.
+    /// The next statement in the same hash chain of the connection's statement cache.
     @exclusivity(unchecked) var next: SQLiteStatement?
 
     init(_ pointer: OpaquePointer, sql: String, of handle: SQLiteHandle) {
@@ -28,13 +30,13 @@ final class SQLiteStatement {
     }
 
     deinit {
-        // If the connection is closed, closing it has finalized the statement.
+        // Do not finalize the statement after the connection is closed: closing has finalized it already.
         if handle.pointer != nil { sqlite3_finalize(pointer) }
     }
 
     // MARK: Binding
 
-    /// Throws what a call of SQLite's binding functions returned.
+    /// Throws an error if a binding function of SQLite did not return `SQLITE_OK`.
     @inline(__always)
     private func check(_ code: CInt) throws(SQLiteError) {
         if code != SQLITE_OK { throw failure(code) }
@@ -51,7 +53,7 @@ final class SQLiteStatement {
         return pointer
     }
 
-    /// Binds NULL.
+    /// Binds NULL to the parameter with the number `index`.
     ///
     /// - Throws: `SQLITE_RANGE` if the statement has no such parameter; `SQLITE_MISUSE` between ``step()`` and
     ///   ``reset()``. The other methods that bind a value throw the same errors.
@@ -64,14 +66,14 @@ final class SQLiteStatement {
         try check(sqlite3_bind_int64(open(), index, Int64(value)))
     }
 
-    /// Binds a floating-point number. SQLite stores NaN as NULL.
+    /// Binds a floating-point number to a parameter. SQLite stores NaN as NULL.
     @inline(__always)
     func bind(_ value: Double, at index: CInt) throws(SQLiteError) {
         try check(sqlite3_bind_double(open(), index, value))
     }
 
-    /// Binds a text by its length, so that it may contain NUL. SQLite copies the bytes and does not check that they are
-    /// UTF-8.
+    /// Binds a text to a parameter, with its length, so that the text may contain the character NUL. SQLite copies the
+    /// bytes and does not check that they are UTF-8.
     ///
     /// - Throws: `SQLITE_TOOBIG` if the text is longer than the connection's limit.
     @inline(__always)
@@ -79,7 +81,7 @@ final class SQLiteStatement {
         try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
     }
 
-    /// Binds a blob. SQLite copies the bytes.
+    /// Binds bytes to a parameter as a blob. SQLite copies the bytes.
     ///
     /// - Throws: `SQLITE_TOOBIG` if the blob is longer than the connection's limit.
     @inline(__always)
@@ -87,7 +89,7 @@ final class SQLiteStatement {
         try check(csqlite_bind_blob_copy(open(), index, bytes.baseAddress, UInt64(bytes.count)))
     }
 
-    /// How many parameters the statement has.
+    /// The number of parameters that the SQL statement has.
     var parameterCount: Int { handle.pointer == nil ? 0 : Int(sqlite3_bind_parameter_count(pointer)) }
 
     // MARK: Running
@@ -106,28 +108,29 @@ final class SQLiteStatement {
         }
     }
 
-    /// Ends the run of the statement and removes the bound values.
+    /// Ends the run of the statement, and removes the values that are bound to its parameters.
     @inline(__always)
     func reset() {
         guard handle.pointer != nil else { return }
-        // `sqlite3_reset` returns the error of the last step, which that step has thrown already.
+        // Ignore the result of `sqlite3_reset`: it repeats the error of the last step, which that step has thrown
+        // already.
         sqlite3_reset(pointer)
         sqlite3_clear_bindings(pointer)
     }
 
     // MARK: Reading
 
-    /// The type of a value in a row.
+    /// The SQLite type of a value in a result row.
     enum ValueType { case null, integer, double, text, blob }
 
-    /// How many columns the present row has: 0 if the statement is not at a row.
+    /// The number of columns of the current row, or 0 if the statement is not at a row.
     @inline(__always)
     var rowColumnCount: CInt { handle.pointer == nil ? 0 : sqlite3_data_count(pointer) }
 
     @inline(__always)
     private func has(_ column: CInt) -> Bool { column >= 0 && column < rowColumnCount }
 
-    /// The type of a column's value. If the row has no such column, the type is `null`.
+    /// Returns the type of a column's value in the current row. If the row has no such column, the type is `null`.
     func type(_ column: CInt) -> ValueType {
         guard has(column) else { return .null }
         switch sqlite3_column_type(pointer, column) {
@@ -139,33 +142,35 @@ final class SQLiteStatement {
         }
     }
 
-    /// Whether a column's value is NULL, or the row has no such column.
+    /// Returns whether a column's value in the current row is NULL, or the row has no such column.
     @inline(__always)
     func isNull(_ column: CInt) -> Bool { !has(column) || sqlite3_column_type(pointer, column) == SQLITE_NULL }
 
-    /// A column as an integer. SQLite converts other types (`CAST`); NULL is 0.
+    /// Returns a column of the current row as an integer. SQLite converts other types (`CAST`); NULL is 0.
     @inline(__always)
     func int(_ column: CInt) -> Int { has(column) ? Int(sqlite3_column_int64(pointer, column)) : 0 }
 
-    /// A column as a floating-point number. SQLite converts other types; NULL is 0.
+    /// Returns a column of the current row as a floating-point number. SQLite converts other types; NULL is 0.
     @inline(__always)
     func double(_ column: CInt) -> Double { has(column) ? sqlite3_column_double(pointer, column) : 0 }
 
-    /// The bytes of a text or a blob, without a copy. SQLite converts numbers to text; NULL has no bytes.
+    /// Returns the bytes of a text or a blob in the current row, without a copy. SQLite converts numbers to text; NULL
+    /// has no bytes.
     ///
     /// The bytes are valid until the next ``step()`` or ``reset()``, and until the column is read as another type. A
     /// text need not be valid UTF-8.
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         guard has(column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        // The order of the calls matters: the first can convert the value, and the second returns the length of the
-        // result.
+        // The order of the two calls matters: `sqlite3_column_blob` can convert the value, and `sqlite3_column_bytes`
+        // returns the length of the result.
         let start = sqlite3_column_blob(pointer, column)
         return UnsafeRawBufferPointer(
             start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
     }
 
-    /// A text column as a string. Bytes that are not UTF-8 are repaired with U+FFFD; NULL is empty.
+    /// Returns a text column of the current row as a string. Bytes that are not UTF-8 are replaced by U+FFFD; NULL is
+    /// the empty string.
     func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 }
 
@@ -184,7 +189,7 @@ struct SQLiteRow: StoredColumns {
     @inline(__always)
     func isNull(_ column: CInt) -> Bool { statement.isNull(column) }
 
-    /// The bytes of the column, which are valid until the statement's next step.
+    /// Returns the bytes of a column of the row. The bytes are valid until the statement's next step.
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer { statement.bytes(column) }
 

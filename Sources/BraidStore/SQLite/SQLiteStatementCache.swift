@@ -1,8 +1,8 @@
-/// The prepared statements that a connection keeps, by their SQL.
+/// The prepared statements that a connection keeps for reuse, by their SQL texts.
 ///
 /// The cache holds at most `capacity` statements: a new one replaces the one that was not used for the longest time.
 struct SQLiteStatementCache {
-    /// Chains of statements whose hashes end in the same bits.
+    /// The chains of this hash table. One chain links the statements whose hashes end in the same bits.
     private var chains: [SQLiteStatement?]
     private(set) var count = 0
     private let capacity: Int
@@ -15,7 +15,9 @@ struct SQLiteStatementCache {
         chains = Array(repeating: nil, count: Self.chainCount)
     }
 
-    /// - Complexity: O(1) for a literal, which has the same address each time; otherwise O(length of the SQL).
+    /// Returns the cached statement for an SQL text, or `nil`.
+    ///
+    /// - Complexity: O(1) for a string literal, which has the same address each time; otherwise O(length of the SQL).
     @inline(__always)
     mutating func statement(for sql: String) -> SQLiteStatement? {
         var next = chains[Self.chain(of: sql)]
@@ -30,7 +32,7 @@ struct SQLiteStatementCache {
         return nil
     }
 
-    /// Keeps a statement, unless one with the same SQL is kept already.
+    /// Adds a statement to the cache, unless the cache already contains one with the same SQL.
     ///
     /// - Complexity: O(capacity) if the cache is full.
     mutating func insertIfMissing(_ statement: SQLiteStatement) {
@@ -65,8 +67,8 @@ struct SQLiteStatementCache {
         count = 0
     }
 
-    /// Mixes the length and four words of a text. The whole text would take longer to hash than a short statement takes
-    /// to run.
+    /// Returns the chain for an SQL text, from a hash of its length and four of its words. The whole text would take
+    /// longer to hash than a short statement takes to run.
     @inline(__always)
     private static func chain(of sql: String) -> Int {
         let count = sql.utf8.count

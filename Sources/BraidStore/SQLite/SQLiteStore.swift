@@ -4,8 +4,8 @@ import Glibc
 /// A store in one SQLite file, or in memory.
 ///
 /// Next to the database PATH are `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`) and
-/// `PATH-reserve` (see `ReserveFile`). All writes go through one thread. Reads have their own connections: a read
-/// neither waits for a write nor delays a write.
+/// `PATH-reserve` (see `ReserveFile`). All writes go through one thread. Reads of a file have their own connections, so
+/// a read neither waits for a write nor delays a write.
 public final class SQLiteStore: SessionStore {
     private let database: SQLiteDatabase
     private let options: SQLiteStoreOptions
@@ -38,7 +38,7 @@ public final class SQLiteStore: SessionStore {
 
     deinit { writer.stop() }
 
-    /// The statistics of the writer since the start.
+    /// The statistics of the store's writes since the store was opened.
     public var statistics: StoreStatistics { writer.counters.current }
 
     private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws
@@ -76,13 +76,14 @@ extension SQLiteStore {
     public func session(_ id: String) async throws -> StoredSession? {
         try await read { db in
             let session = try db.session(id)
-            // Reading a large session has filled the connection's cache with pages that nobody reads again.
+            // Release the connection's page cache after reading a large session: nobody reads these pages again soon.
             if session?.facts.totalRowCount ?? 0 > Self.largeRowCount { db.releaseMemory() }
             return session
         }
     }
 
-    /// The number of rows from which a session is large: they take more than a tenth of a reader's cache of 2 MiB.
+    /// The number of rows above which a session is large. Such a session takes more than a tenth of a reader's page
+    /// cache of 2 MiB.
     private static let largeRowCount = 1_000
 
     public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
@@ -148,10 +149,11 @@ extension SQLiteStore {
 extension SQLiteStore {
     public func check() async throws {
         _ = try await sessions(after: nil, limit: 1)
-        // A transaction that is under way shows already that the store can be written. An empty transaction would have
-        // to wait for it.
+        // If a transaction is under way and the last one succeeded, the store can be written. A test write would only
+        // have to wait for the transaction.
         if writer.isBusyAndHealthy(within: .seconds(10)) { return }
-        // An empty transaction takes the write lock, needs no disk flush, and fails while the disk is full.
+        // Test the store with an empty transaction, which takes the write lock, needs no disk flush, and fails while
+        // the disk is full.
         try await writer.write { _ in }
     }
 

@@ -1,51 +1,57 @@
 import BraidRuntime
 import Glibc
 
-/// The store's writing thread. The thread commits a group of waiting requests (`WriteQueue`) as one transaction, so
-/// that they share one disk flush. While a transaction is under way, requests for the next group are queued.
+/// The SQLite store's writing thread. This thread commits a group of waiting requests (`WriteQueue`) as one
+/// transaction, so that they share one disk flush. While a transaction is under way, requests for the next group are
+/// queued.
 ///
 /// The writer is a thread, not a task: a disk flush would block one of the few threads that run Swift's tasks.
 final class SQLiteWriter: @unchecked Sendable {
-    /// A request for a write in the next transaction.
+    /// One caller's request for a write, which the writer performs in its next transaction.
     struct Request: Sendable {
-        /// Whether the request deletes more than it writes. Such a request is performed even on a full disk.
+        /// Whether the request deletes more than it writes. The writer performs such a request even when the disk is
+        /// full.
         let makesRoom: Bool
         /// The estimated cost of the request, in rows. `nil` if the cost is not known.
         let cost: Int?
-        /// Performs the write, or throws a `StoreError` before it has written anything. Returns a closure that reports
-        /// the success, which is called after COMMIT. `perform` can be called again after a rollback.
+        /// Performs the request's write, or throws a `StoreError` before it has written anything. Returns a closure for
+        /// the writer to call after COMMIT, which reports the success. After a rollback, the writer can call `perform`
+        /// again.
         let perform: @Sendable (SQLiteConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards the properties from here to `isStopping`. The properties below `isStopping` belong to the writing thread.
+    /// Guards the writer's properties from here to `isStopping`. Only the writing thread uses the properties below
+    /// `isStopping`.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
-    /// The time at which the current transaction began. `nil` while no transaction is under way.
+    /// The time at which the writer began its current transaction. `nil` while no transaction is under way.
     private var writingSince: ContinuousClock.Instant?
-    /// Whether the last transaction was committed.
+    /// Whether the writer's last transaction was committed, as opposed to failed.
     private var lastSucceeded = true
     private var reads = 0
     private var isStopping = false
 
-    /// Whether the last write failed because another program held the lock for too long. Later writes then wait for a
-    /// shorter time.
+    /// Whether the last write failed because another program held the database's write lock for too long. Later writes
+    /// then wait for the lock for a shorter time.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
     private let database: SQLiteDatabase
     private let path: String
     private let options: SQLiteStoreOptions
     private var lock: ProcessLock?
-    /// The database's files. `nil` for a database in memory.
+    /// The database's files as they were opened, to notice that one is removed or replaced. `nil` for a database in
+    /// memory.
     private let files: OpenFiles?
     private var disk: DiskRoom
     let log = LogLength()
-    /// The error of a failed disk flush. Once it is set, the writer writes nothing more.
+    /// The error of a disk flush that has failed, or `nil`. Once it is set, the writer writes nothing more.
     private var lostWrite: LostWrite?
     let counters = StoreCounters()
     private let end = Latch()
 
-    /// Creates a writer. A database in memory has no lock and no reserve.
+    /// Creates the writer of a database and starts its thread. A database in memory has no process lock and no reserve
+    /// file.
     init(
         database: SQLiteDatabase, path: String, lock: ProcessLock?, reserve: ReserveFile?,
         options: SQLiteStoreOptions
@@ -63,8 +69,8 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Writes with the next group of requests. Returns when the write is on disk, even if the task is cancelled while
-    /// it waits.
+    /// Queues a write, which is committed with the writer's next group of requests. Returns when the write is on disk,
+    /// even if the task is cancelled while it waits.
     func write<Value: Sendable>(
         makesRoom: Bool = false, cost: Int? = nil, _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
     ) async throws -> Value {
@@ -95,7 +101,8 @@ final class SQLiteWriter: @unchecked Sendable {
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
 
-    /// Returns whether a read may begin. If so, `endRead` must follow, and the database stays open until `endRead`.
+    /// Returns whether a read may begin: not while the store is closing. If so, the caller must call `endRead`
+    /// afterwards, and the database stays open until then.
     func beginRead() -> Bool {
         condition.withLock {
             if !isStopping { reads += 1 }
@@ -110,10 +117,10 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// The number of writes that wait for the next group.
+    /// The number of write requests that wait for the writer's next group.
     var queued: Int { condition.withLock { waiting.count } }
 
-    /// Tells the writing thread to finish the waiting requests and to end.
+    /// Tells the writing thread to finish the waiting requests, to close the database, and to end. Returns at once.
     func stop() {
         condition.withLock {
             isStopping = true
@@ -121,7 +128,7 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Stops the writer. Returns when the database is closed and its lock released.
+    /// Stops the writer, and returns only when the database is closed and its process lock released.
     func stopped() async {
         stop()
         await end.opened()
@@ -140,8 +147,8 @@ extension SQLiteWriter {
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
-            // This is the last write to the database. If it is on disk, so are all writes before it. If this write
-            // fails, the next start begins new epochs.
+            // This is the last write to the database. If this write reaches the disk, all writes before it have reached
+            // the disk as well. If this write fails, the next start begins new epochs.
             try? database.write { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate)
@@ -160,8 +167,8 @@ extension SQLiteWriter {
         }
     }
 
-    /// Performs a group of requests, on a full disk only those that make room. Returns whether the whole group was
-    /// committed.
+    /// Performs a group of requests. On a full disk, performs only those that make room, and fails the others. Returns
+    /// whether the whole group was committed.
     private func perform(_ group: [Request]) -> Bool {
         if let lostWrite {
             fail(group, StoreError(lostWrite, path: path))
@@ -199,8 +206,8 @@ extension SQLiteWriter {
             for tell in tell { tell() }
             return true
         } catch let error as SQLiteError where error.isOfOneRequest && group.count > 1 {
-            // One request of the group is at fault, but its writes cannot be rolled back alone. Each request therefore
-            // gets a separate transaction.
+            // One request of the group caused the error, but SQLite cannot roll back its writes alone. So run each
+            // request in a separate transaction.
             return group.map { commit([$0]) }.contains(true)
         } catch let error as LostWrite {
             lose(error, group)
@@ -237,8 +244,8 @@ extension SQLiteWriter {
             try? db.rollback()
             guard let error = error as? SQLiteError else { throw error }
             if error.isOutOfRoom { throw StoreError.full }
-            // The connection shows that the transaction was rolled back. The change can nevertheless be back after the
-            // next start, because the log's last page may have reached the disk.
+            // The transaction is rolled back in this process. Its changes can nevertheless be back after the next
+            // start, because the last page of the log may have reached the disk.
             if error.isFailedFlush || (isCommitting && error.code.primary == .ioError) { throw LostWrite(error) }
             throw error
         }
@@ -246,7 +253,7 @@ extension SQLiteWriter {
 
     private func fail(_ group: [Request], _ error: StoreError) {
         counters.count(failures: group.count)
-        // `lastSucceeded` is set before the callers learn of the failure. A check after the failure then does not see a
+        // Set `lastSucceeded` before the callers learn of the failure. So a health check that follows does not see a
         // healthy writer.
         condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }
@@ -262,7 +269,8 @@ extension SQLiteWriter {
 
     private var isLogLong: Bool { disk.isLong(log: log.pages, limit: options.checkpointPages, at: path) }
 
-    /// The size of the database's unused pages. Deletes leave unused pages, and later writes use them.
+    /// The size of the database's unused pages in bytes. Deletes leave such pages in the file, and later writes use
+    /// them.
     private var unusedBytes: Int {
         (try? database.write { db in
             try db.pragma("freelist_count") * db.pragma("page_size")
@@ -270,15 +278,15 @@ extension SQLiteWriter {
     }
 
     private func diskIsFull() {
-        // On a full disk, the checkpoint succeeds only if the database does not have to grow. The checkpoint frees the
-        // room of the log.
+        // On a full disk, the checkpoint succeeds only if the database does not have to grow. The checkpoint then frees
+        // the room that the log file occupies.
         checkpoint(.truncate)
         disk.isFull()
     }
 
-    /// Copies the log into the database, and empties the page cache, which a large write can fill with pages that
-    /// nobody needs. SQLite's automatic checkpoint would run within COMMIT, before the callers get their answers, and
-    /// would ignore a failed disk flush.
+    /// Copies the write-ahead log into the database. Empties the writing connection's page cache as well, which a large
+    /// write can fill with pages that nobody needs. SQLite's automatic checkpoint would run within COMMIT, before the
+    /// callers get their answers, and would ignore a failed disk flush.
     private func checkpoint(_ mode: SQLiteConnection.CheckpointMode) {
         guard lock != nil, lostWrite == nil else { return }
         do {
@@ -289,7 +297,8 @@ extension SQLiteWriter {
         } catch let error as SQLiteError where error.isFailedFlush {
             lose(LostWrite(error), [])
         } catch {
-            // A reader is in the way, or the disk has no room. The log keeps its changes for a later checkpoint.
+            // The checkpoint failed because a reader is in the way, or the disk has no room. The log keeps its changes
+            // for a later checkpoint.
         }
     }
 }

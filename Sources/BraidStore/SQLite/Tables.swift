@@ -1,6 +1,7 @@
 import BraidEngine
 
-// Table descriptions: the writes run inside the writer's transaction, like the writes in Committing.swift.
+// The storage of table descriptions. The writes run inside the writer's transaction, like the writes in
+// Committing.swift.
 
 extension SQLiteConnection {
     func putTable(_ name: String, description: JSONText, at: Int) throws -> (version: Int, isNew: Bool) {
@@ -23,7 +24,7 @@ extension SQLiteConnection {
         return try run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Removes the versions of a table description that are not the latest and that no session was opened with.
+    /// Removes those versions of a table description that are neither the latest version nor used by a stored session.
     func dropUnusedVersions(of table: String) throws {
         try run(
             """
@@ -34,8 +35,9 @@ extension SQLiteConnection {
             table)
     }
 
-    /// Restores the description's version for a new session, if that version was deleted because a newer version exists
-    /// and no session used it. Throws `tableMissing` if the whole description was deleted.
+    /// Makes sure that the version of a table description that a new session uses is stored. Restores the version if it
+    /// was deleted because a newer version exists and no session used it. Throws `tableMissing` if the whole
+    /// description was deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
         let next =
             try first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) {
@@ -59,7 +61,8 @@ extension SQLiteConnection {
 
     func tables() throws -> [TableSummary] {
         var tables: [TableSummary] = []
-        // SQLite takes the other columns from the row that has the maximum (lang_select, "Bare columns").
+        // With `max(version)`, SQLite takes the other columns from the row with the largest version (lang_select, "Bare
+        // columns").
         try query("SELECT name, max(version), updated FROM table_description GROUP BY name ORDER BY name") {
             tables.append(TableSummary(name: $0.text(0), version: $0.int(1), updated: $0.int(2)))
         }

@@ -5,8 +5,8 @@ extension SQLiteConnection {
         try run(
             "INSERT INTO token (id, session, role, created, expires, hash) VALUES (?, ?, ?, ?, ?, ?)",
             token.id, session, token.role, token.created, token.expires, token.hash)
-        // Deletes only a few expired tokens at a time, but more than one for each new token, so that their number
-        // falls.
+        // Delete only a few expired tokens at a time, so that no commit waits for a long delete. Each new token deletes
+        // up to four, so the number of expired tokens falls.
         try run(
             "DELETE FROM token WHERE id IN (SELECT id FROM token WHERE expires <= ? ORDER BY expires LIMIT 4)",
             token.created)

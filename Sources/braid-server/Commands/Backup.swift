@@ -1,7 +1,7 @@
 import ArgumentParser
 import BraidStore
 
-/// The command that copies a database, even while a server uses it.
+/// The command `backup`, which copies an SQLite database, even while a server uses it.
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copy an SQLite database, even while a server uses it.",

@@ -3,7 +3,7 @@ import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// The command that validates table descriptions.
+/// The command `check`, which validates files with table descriptions.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Validate table descriptions.",
@@ -32,7 +32,8 @@ struct Check: ParsableCommand {
         if isFaulty { throw ExitCode(1) }
     }
 
-    /// Throws a refusal unless a session can be opened with the table description's own models and state.
+    /// Throws a `Refusal` unless a session could be opened with the models and the state in the table description
+    /// itself.
     private static func checkOpening(_ description: TableDescription) throws {
         guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Clock().now()).text) else {
             return

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BraidEngine
 
-/// The command that computes an update from two files, like POST /v1/diff.
+/// The command `diff`, which computes the update between two snapshots in files, like POST /v1/diff.
 struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the update that leads from one snapshot to another.",
@@ -22,7 +22,7 @@ struct Diff: ParsableCommand {
         var snapshots: [Snapshot] = [], faults: [String] = []
         for path in [from, to] {
             do throws(FaultyFile) {
-                // A snapshot is nested deeper than the models in it.
+                // Allow a deeper nesting than for models: the file is a snapshot, which contains the models.
                 snapshots.append(try JSONFile(path).read(depthLimit: 140) { try Snapshot(json: $0, at: .root) })
             } catch {
                 faults += error.faults

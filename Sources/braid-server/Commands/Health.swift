@@ -2,7 +2,8 @@ import ArgumentParser
 import BraidHTTP
 import Glibc
 
-/// The command that checks a server's readiness. A container's HEALTHCHECK can use it without another HTTP client.
+/// The command `health`, which asks a running server whether it is ready. A container's HEALTHCHECK can use this
+/// command, so the image needs no other HTTP client.
 struct Health: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check whether a running server can serve requests.",
@@ -53,7 +54,7 @@ struct Health: ParsableCommand {
         let rest = url.dropFirst(7).prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard !authority.contains("@") else { return nil }
-        // An IPv6 address in brackets contains colons.
+        // Look for the port after the brackets of an IPv6 address, which contains colons itself.
         let hostEnd =
             authority.hasPrefix("[")
             ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
@@ -72,11 +73,11 @@ struct Health: ParsableCommand {
     }
 }
 
-/// The first line of an HTTP answer.
+/// The first line of a server's HTTP answer, for example `HTTP/1.1 200 OK`.
 private struct StatusLine {
     let status: Int
 
-    /// Opens a connection, sends a request, and reads the first line of the answer.
+    /// Opens a connection to a server, sends it a request, and reads the first line of the answer.
     static func asking(_ server: HTTPAddress, _ request: String) throws(HTTPServerError) -> StatusLine {
         let socket = try connected(to: server)
         defer { close(socket) }

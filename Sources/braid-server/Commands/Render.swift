@@ -3,7 +3,7 @@ import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// The command that renders a template from files, like POST /v1/render.
+/// The command `render`, which renders a JSON-e template from files, like POST /v1/render.
 struct Render: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Render a JSON-e template of a table description.",

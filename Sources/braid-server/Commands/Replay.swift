@@ -3,7 +3,7 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 
-/// The command that applies the commands of a journal again.
+/// The command `replay`, which applies the commands of a session's journal again and prints the resulting snapshot.
 struct Replay: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Replay a session's journal and print the resulting snapshot.",

@@ -3,13 +3,13 @@ import ArgumentParser
 /// A command's options as environment variables. A variable's name is `BRAID_` and the option's name:
 /// `BRAID_JOURNAL_LIMIT` is `--journal-limit`.
 ///
-/// - A variable becomes a command-line argument, unless the command line contains the option.
+/// - A variable sets its option, unless the command line contains the option as well.
 /// - The variable of a flag is `true` or `false`.
 /// - An option that can be given several times has its values separated by commas.
 /// - Empty variables are ignored. Unknown variables are ignored too, as other programs may use the prefix `BRAID_`.
 struct EnvironmentOptions {
     struct Option: Equatable {
-        /// The option's name without its dashes.
+        /// The command-line option's name without its leading dashes, as in `journal-limit`.
         let name: String
         let isFlag: Bool
         let isRepeating: Bool
@@ -39,11 +39,11 @@ struct EnvironmentOptions {
         }
     }
 
-    /// The names of the environment variables, for a help text.
+    /// The names of the command's environment variables, separated by commas, for a help text.
     var listing: String { options.map(\.variable).joined(separator: ", ") }
 
-    /// Returns the environment variables as command-line arguments. Throws a `ValidationError` that names the faulty
-    /// variable.
+    /// Converts the environment variables of this command's options to command-line arguments. Throws a
+    /// `ValidationError` that names the faulty variable.
     func arguments(from environment: [String: String], beside given: [String]) throws -> [String] {
         var arguments: [String] = []
         for option in options {
@@ -72,7 +72,7 @@ struct EnvironmentOptions {
     }
 }
 
-// MARK: The properties of an option
+// MARK: Reading whether an option is a flag or repeatable
 
 private protocol DeclaredOption {
     var isFlag: Bool { get }

@@ -4,7 +4,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidServer
 
-/// The options for the server's limits.
+/// The command-line options of `serve` for the server's limits.
 struct LimitOptions: ParsableArguments {
     @Option(help: "The most bytes of a request's body.")
     var maxBodyBytes = 16_777_216
@@ -75,12 +75,12 @@ struct LimitOptions: ParsableArguments {
         }
     }
 
-    /// Returns a quota for request bodies or for answers.
+    /// Returns a new quota of `maxBufferedBytes`. The server has one for request bodies and one for answers.
     var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {
         var limits = ServerLimits()
-        // A body longer than `maxBufferedBytes` could never get its memory.
+        // A longer body than `maxBufferedBytes` could never get its memory, so refuse it by its length.
         limits.bodyBytes = min(maxBodyBytes, maxBufferedBytes)
         limits.jsonDepth = maxJsonDepth
         limits.sessions = maxSessions

@@ -49,7 +49,7 @@ struct ServeOptions: ParsableArguments {
     func validate() throws {
         guard !hostname.isEmpty else { throw ValidationError("--hostname must not be empty") }
         guard !database.isEmpty else { throw ValidationError("--database must not be empty") }
-        // For a name with `file:`, SQLite would open another file than the store locks.
+        // SQLite would read a name with `file:` as a URI, and open another file than the one that the store locks.
         guard !database.hasPrefix("file:") else {
             throw ValidationError("--database takes a path, not a URI; a file of that name is ./\(database)")
         }
