@@ -15,7 +15,7 @@ import Testing
         { "table": "t",
           "cells": { "C": {} },
           "bindings": [
-            { "on": "table", "cell": "D", "models": [] },
+            { "cell": "D", "models": [] },
             { "on": "anySection", "onTap": [ { "setState": { "$eval": "1 +" } } ] }
           ] }
         """.write(toFile: faulty, atomically: true, encoding: .utf8)
@@ -37,7 +37,7 @@ import Testing
         let file = directory.path("typo.json")
         let description = """
             { "table": "t", "cells": { "C": {} },
-              "bindings": [{ "on": "table", "cell": "C",
+              "bindings": [{ "cell": "C",
                 "viewModel": { "title": "${Model.title}" } }] }
             """
         try description.write(toFile: file, atomically: true, encoding: .utf8)
@@ -55,11 +55,11 @@ import Testing
         arguments: [
             (
                 #"{ "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },"#
-                    + #" "bindings": [{ "on": "table", "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }"#,
+                    + #" "bindings": [{ "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }"#,
                 #"The view model of row 0 of the section "table" is not what its cell "C" declares"#
             ),
             (
-                #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${state.title}" } }] }"#,
+                #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${state.title}" } }] }"#,
                 "title"
             ),
         ])
@@ -87,7 +87,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let file = directory.path("both.json")
         try
-            #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${Model.title}" } }] }"#
+            #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${Model.title}" } }] }"#
             .write(toFile: file, atomically: true, encoding: .utf8)
         let (output, status) = try Self.check([file])
         #expect(

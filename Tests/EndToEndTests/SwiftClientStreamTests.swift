@@ -232,7 +232,7 @@ import Testing
         let server = try ServerProcess(), flag = Flag()
         let table: JSON = [
             "table": "t", "cells": ["C": ["events": ["go": [:]]]],
-            "bindings": [["on": "table", "cell": "C", "models": [["id": "1"]]]],
+            "bindings": [["cell": "C", "models": [["id": "1"]]]],
         ]
         let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .lose : .pass }
@@ -253,7 +253,7 @@ import Testing
         let server = try ServerProcess(), flag = Flag()
         let table: JSON = [
             "table": "t", "cells": ["C": [:]],
-            "bindings": [["on": "table", "cell": "C", "models": [["id": "1"], ["id": "2"]]]],
+            "bindings": [["cell": "C", "models": [["id": "1"], ["id": "2"]]]],
         ]
         let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .lose : .pass }

@@ -156,7 +156,7 @@ test("A connection on which nothing comes any more is given up, and made anew", 
 
 test("A cell event that changed nothing is told once, also where the connection is lost behind it", async (t) => {
   const server = await Server.start(t);
-  const table = { table: "t", cells: { C: { events: { go: {} } } }, bindings: [{ on: "table", cell: "C", models: [{ id: "1" }] }] };
+  const table = { table: "t", cells: { C: { events: { go: {} } } }, bindings: [{ cell: "C", models: [{ id: "1" }] }] };
   const session = await new BraidClient({ url: server.url }).sessions.open({ table });
   let isLosing = false;
   const proxy = await Proxy.start(t, server.port, (toServer) => (isLosing && !toServer ? "lose" : "pass"));
@@ -174,7 +174,7 @@ test("A cell event that changed nothing is told once, also where the connection 
 
 test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it", async (t) => {
   const server = await Server.start(t);
-  const table = { table: "t", cells: { C: {} }, bindings: [{ on: "table", cell: "C", models: [{ id: "1" }, { id: "2" }] }] };
+  const table = { table: "t", cells: { C: {} }, bindings: [{ cell: "C", models: [{ id: "1" }, { id: "2" }] }] };
   const session = await new BraidClient({ url: server.url }).sessions.open({ table });
   let isLosing = false;
   const proxy = await Proxy.start(t, server.port, (toServer) => (isLosing && !toServer ? "lose" : "pass"));

@@ -58,21 +58,19 @@ extension DescriptionCompiler {
         }
     }
 
+    private static let scopes =
+        "{\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
+
     func scope(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Scope? {
         let on = pointer.appending("on")
         switch value {
         case nil:
-            reader.fault(
-                pointer, .missingMember,
-                "a binding needs a scope, `on`: \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
-            )
-        case .string("table")?:
             if let sections, sections.count == 1 { return .table }
             reader.fault(
-                on, .conflict,
-                "\"table\" is the scope of an unsectioned table; this one has \(sections.map { "\($0.count) sections" } ?? "dynamic sections")"
+                pointer, .missingMember,
+                "a binding needs a scope, `on`, because this table has \(sections.map { "\($0.count) sections" } ?? "dynamic sections"): \(Self.scopes)"
             )
-        case .string("allSections")?, .string("allOtherSections")?: return .allOtherSections
+        case .string("allOtherSections")?: return .allOtherSections
         case .string("anySection")?: return .anySection
         case .object(let object)?:
             guard reader.object(.object(object), at: on, members: ["section", "sections"], what: "a scope") != nil
@@ -103,8 +101,7 @@ extension DescriptionCompiler {
         default:
             reader.fault(
                 on, .rejecting(value, accepting: .string, .object),
-                "a scope is \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
-            )
+                "a scope is \(Self.scopes). In a table with one section, a binding needs no `on`")
         }
         return nil
     }

@@ -230,7 +230,9 @@ extension DescriptionCompiler {
             guard let order = reader.object(object["order"] ?? .null, at: pointer, members: ["by"], what: "`order`")
             else { break }
             if order["by"] == nil { reader.fault(pointer, .missingMember, "`order` needs an expression `by`") }
-            if let expression = reader.expression(order["by"], at: pointer.appending("by"), what: "`by`") {
+            if let expression = reader.expression(
+                order["by"], at: pointer.appending("by"), over: DescriptionReader.sectionNames, what: "`by`")
+            {
                 let reads = Reads(names: expression.freeNames)
                 display.order = .by(reads: reads) { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads))

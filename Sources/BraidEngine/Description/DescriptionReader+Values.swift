@@ -8,7 +8,12 @@ extension DescriptionReader {
     }
 
     /// Reads a header or footer: a template that renders a string or null, or `{"view": name, "viewModel": template}`.
-    mutating func title(_ value: JSONValue, at pointer: JSONPointer) -> Computed<SectionInput>? {
+    ///
+    /// - Parameter names: the names that the title's template may read in addition to the names that all templates may
+    ///   read.
+    mutating func title(
+        _ value: JSONValue, at pointer: JSONPointer, over names: [String] = DescriptionReader.titleNames
+    ) -> Computed<SectionInput>? {
         let rule = "a title must be a string, null, a template, or {\"view\": name, \"viewModel\": template}"
         var value = value, isView = false
         switch value {
@@ -27,7 +32,7 @@ extension DescriptionReader {
             fault(pointer, .wrongType, rule)
             return nil
         }
-        guard let template = template(value, at: pointer) else { return nil }
+        guard let template = template(value, at: pointer, over: names) else { return nil }
         guard isView || template.canGive(.string, .null) else {
             fault(pointer, .wrongType, rule)
             return nil
@@ -143,8 +148,8 @@ extension DescriptionReader {
         case "setModels":
             return bySection(argument, at: pointer) { $0.template($1, at: $2, giving: .array) }.map { .setModels($0) }
         case "setState": return template(argument, at: pointer, giving: .object).map { .setState($0) }
-        case "setHeaders": return bySection(argument, at: pointer) { $0.title($1, at: $2) }.map { .setHeaders($0) }
-        case "setFooters": return bySection(argument, at: pointer) { $0.title($1, at: $2) }.map { .setFooters($0) }
+        case "setHeaders": return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setHeaders($0) }
+        case "setFooters": return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setFooters($0) }
         case "display": return displayed(argument, at: pointer).map { .display($0) }
         case "reject": return template(argument, at: pointer, giving: .string).map { .reject($0) }
         default: break
@@ -152,7 +157,7 @@ extension DescriptionReader {
         let known: [String: [String]] = [
             "insert": ["section", "row", "model"], "remove": ["section", "row", "id"],
             "update": ["section", "row", "id", "merge"],
-            "replace": ["section", "row", "id", "model"], "move": ["id", "to"],
+            "replace": ["section", "row", "id", "model"], "move": ["section", "row", "id", "to"],
         ]
         guard let object = object(argument, at: pointer, members: known[name] ?? [], what: "`\(name)`") else {
             return nil
@@ -164,17 +169,12 @@ extension DescriptionReader {
             else { return nil }
             return .insert(
                 section: section, row: object["row"] == nil ? nil : field("row", of: object, at: pointer), model: model)
-        case "remove":
-            if object["id"] == nil, object["section"] == nil, object["row"] == nil {
-                fault(pointer, .missingMember, "`remove` needs `id`, or `section` and `row`")
-            }
-            return target(object, at: pointer).map { .remove($0) }
+        case "remove": return .remove(target(object, at: pointer))
         case "update":
             return field("merge", of: object, at: pointer).map { .update(target(object, at: pointer), merge: $0) }
         case "replace":
             return field("model", of: object, at: pointer).map { .replace(target(object, at: pointer), model: $0) }
         default:
-            guard let id = field("id", of: object, at: pointer) else { return nil }
             guard let to = object["to"] else {
                 fault(pointer, .missingMember, "`move` needs `to`: {\"section\", \"row\"}")
                 return nil
@@ -184,7 +184,8 @@ extension DescriptionReader {
                 let section = field("section", of: place, at: toPointer)
             else { return nil }
             return .move(
-                id: id, section: section, row: place["row"] == nil ? nil : field("row", of: place, at: toPointer))
+                target(object, at: pointer), section: section,
+                row: place["row"] == nil ? nil : field("row", of: place, at: toPointer))
         }
     }
 

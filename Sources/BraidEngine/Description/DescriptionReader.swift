@@ -138,9 +138,13 @@ struct DescriptionReader {
     }
 
     /// The names of values that every template may read.
-    private static let commonNames = ["state", "models", "section", "count", "now"]
+    private static let commonNames = ["state", "models", "section", "now"]
     /// The names of values that templates for a row may read in addition to the common names.
-    static let rowNames = ["model", "row"]
+    static let rowNames = ["model", "row", "count"]
+    /// The names of values that titles and their heights may read in addition to the common names.
+    static let titleNames = ["count", "displayedCount"]
+    /// The names of values that expressions over a whole section may read in addition to the common names.
+    static let sectionNames = titleNames + ["header", "footer"]
 
     /// Warns about names that a template reads but that have no value. An unknown name is not a fault, because
     /// rendering fails only if it reaches the name.

@@ -7,10 +7,10 @@ indirect enum HandlerStep: Sendable {
 /// An action in a description's handler. The action's fields are templates over the names that the handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
-    case remove(ActionTarget)
+    case remove(ActionTarget?)
     case update(ActionTarget?, merge: JSONeTemplate)
     case replace(ActionTarget?, model: JSONeTemplate)
-    case move(id: JSONeTemplate, section: JSONeTemplate, row: JSONeTemplate?)
+    case move(ActionTarget?, section: JSONeTemplate, row: JSONeTemplate?)
     case setModels(JSONeTemplate)
     case setState(JSONeTemplate)
     case setHeaders(JSONeTemplate)
@@ -19,7 +19,8 @@ enum HandlerAction: Sendable {
     case reject(JSONeTemplate)
 }
 
-/// The stored row that a handler's action changes: named by its id, or by its section and index.
+/// The stored row that a handler's action changes: named by its id, or by its section and index. An action without a
+/// target changes the handler's own row.
 enum ActionTarget: Sendable {
     case id(JSONeTemplate, section: JSONeTemplate?)
     case place(section: JSONeTemplate, row: JSONeTemplate)
@@ -113,8 +114,8 @@ struct StepRunner {
                 on: &editor)
         case .replace(let target, let model):
             try replace(try locate(target, names, editor), with: try json(model, names, "model"), on: &editor)
-        case .move(let id, let section, let row):
-            let place = try locate(.id(id, section: nil), names, editor)
+        case .move(let row, let section, let index):
+            let place = try locate(row, names, editor)
             let target = try sectionID(section, names)
             let from = try context.binder.requiredBinding(of: place.section),
                 to = try context.binder.requiredBinding(of: target)
@@ -125,9 +126,9 @@ struct StepRunner {
                 )
             }
             let isOwn = current(editor).map { $0.section == place.section && $0.row == place.row } ?? false
-            let index = try editor.move(
-                at: place.row, in: place.section, to: (target, try row.map { try self.index($0, names) }))
-            if isOwn { movedTo = (target, index) }
+            let newIndex = try editor.move(
+                at: place.row, in: place.section, to: (target, try index.map { try self.index($0, names) }))
+            if isOwn { movedTo = (target, newIndex) }
         case .setModels(let models):
             for (section, list) in try members(models, names, "setModels") {
                 guard case .array(let elements) = list else {

@@ -195,7 +195,7 @@ extension CommandInProgress {
                 throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
             }
             isAllowed = try policy.passes(
-                try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
+                try binder.titles(of: target, displayedCount: destination.rows.count, evaluation), evaluation)
         }
         guard isAllowed, target.cells.source.isStored else {
             throw Refusal(
