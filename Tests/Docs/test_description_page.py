@@ -103,11 +103,11 @@ def description_with(example, members):
     if "on" not in example:
         assert set(example) <= members, f"neither a binding nor members of the top level: {set(example) - members}"
         bound = {"on": "allOtherSections", "cell": {"byModelType": True}, "models": {}}
-        return described | example | {"bindings": [bound]}
+        return described | {"bindings": [bound]} | example
     bindings = [example]
     if not {"cell", "cellProvider"} & set(example):
         bindings.append({"on": "allOtherSections", "cell": "ItemCell", "modelType": "Item", "models": {"open": [{"id": "1"}]}})
-    elif example["on"] != "allSections":
+    elif example["on"] != "allOtherSections":
         bindings.append({"on": "allOtherSections", "cell": "ItemCell", "models": {}})
     return described | {"bindings": bindings}
 

@@ -94,9 +94,9 @@ struct CellDeclarations: Sendable {
 
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
-    /// The cell declarations of a table that a Swift program binds. The program's cells are types that the compiler
-    /// checks, so every cell name is accepted.
-    static let ofProgram = CellDeclarations(others: CellDeclaration(otherEvents: .any))
+    /// The cell declarations of a table that declares no cells: every cell is accepted, with every event. The cells of
+    /// a Swift program are types that the compiler checks.
+    static let undeclared = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
 /// The rule that decides which sections rows may move to. Source: Braid's `allowMoving`.

@@ -84,22 +84,28 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a handler of a table description: an array of steps.
+    /// Reads a handler of a table description: an array of steps, or the name of a handler.
     ///
     /// - Parameter name: a name that the handler's steps may read in addition to the names of a row, such as `event`.
     mutating func handler(_ value: JSONValue, at pointer: JSONPointer, over name: String? = nil) -> Handler {
-        handlerNames = Self.rowNames + (name.map { [$0] } ?? [])
+        handlerNames = Self.handlerNames + (name.map { [$0] } ?? [])
         defer { handlerNames = [] }
-        let steps = steps(value, at: pointer)
-        return Handler { call, editor, context in
+        var steps: [HandlerStep] = []
+        switch value {
+        case .string(let name): steps = self.steps(ofHandler: name, at: pointer)
+        case .array: steps = self.steps(value, at: pointer)
+        default:
+            fault(pointer, .wrongType, "a handler must be an array of steps, or the name of a handler in `handlers`")
+        }
+        return Handler { [steps] call, editor, context in
             var runner = StepRunner(call: call, table: editor.table, context: context)
             try runner.run(steps, on: &editor)
         }
     }
 
-    private mutating func steps(_ value: JSONValue, at pointer: JSONPointer) -> [HandlerStep] {
+    mutating func steps(_ value: JSONValue, at pointer: JSONPointer) -> [HandlerStep] {
         guard case .array(let elements) = value else {
-            fault(pointer, .wrongType, "a handler must be an array of steps")
+            fault(pointer, .wrongType, "must be an array of steps")
             return []
         }
         var steps: [HandlerStep] = []
@@ -111,7 +117,7 @@ extension DescriptionReader {
 
     private static let actions = [
         "insert", "remove", "update", "replace", "move", "setModels", "setState", "setHeaders", "setFooters", "display",
-        "reject",
+        "reject", "run",
     ]
 
     private mutating func step(_ value: JSONValue, at pointer: JSONPointer) -> HandlerStep? {
@@ -140,7 +146,9 @@ extension DescriptionReader {
             )
             return nil
         }
-        return action(name, argument, at: pointer.appending(name)).map { .action($0) }
+        let place = pointer.appending(name)
+        guard name == "run" else { return action(name, argument, at: place).map { .action($0) } }
+        return string(argument, at: place, what: "the name of a handler").map { .run(steps(ofHandler: $0, at: place)) }
     }
 
     private mutating func action(_ name: String, _ argument: JSONValue, at pointer: JSONPointer) -> HandlerAction? {
@@ -148,8 +156,10 @@ extension DescriptionReader {
         case "setModels":
             return bySection(argument, at: pointer) { $0.template($1, at: $2, giving: .array) }.map { .setModels($0) }
         case "setState": return template(argument, at: pointer, giving: .object).map { .setState($0) }
-        case "setHeaders": return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setHeaders($0) }
-        case "setFooters": return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setFooters($0) }
+        case "setHeaders":
+            return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setHeaders($0) }
+        case "setFooters":
+            return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setFooters($0) }
         case "display": return displayed(argument, at: pointer).map { .display($0) }
         case "reject": return template(argument, at: pointer, giving: .string).map { .reject($0) }
         default: break

@@ -16,6 +16,11 @@ struct DescriptionReader {
     var handlerNames: [String] = []
     /// The pointers of handlers' actions that name no row and so change the row of their handler.
     var actionsOnOwnRow: [JSONPointer] = []
+    /// The names that the templates of the handler being read do read.
+    var readNames: Set<String> = []
+    var templates = NamedParts<NamedTemplate>(
+        place: "templates", what: "template", reference: JSONeCompiler.reference)
+    var handlers = NamedParts<NamedHandler>(place: "handlers", what: "handler", reference: "run")
 
     /// The text of each binding in the description. Without these texts, finding a binding would scan the document from
     /// its start each time.
@@ -111,8 +116,9 @@ struct DescriptionReader {
     ///
     /// - Parameter names: the names that the template may read in addition to the names that all templates may read.
     mutating func template(_ value: JSONValue, at pointer: JSONPointer, over names: [String] = []) -> JSONeTemplate? {
+        guard requireTemplates(in: value, at: pointer) else { return nil }
         do throws(JSONeError) {
-            var template = try JSONeTemplate(value)
+            var template = try JSONeTemplate(value, named: templates.made)
             template.place = pointer
             checkNames(template.names, names, at: pointer)
             return template
@@ -141,6 +147,8 @@ struct DescriptionReader {
     private static let commonNames = ["state", "models", "section", "now"]
     /// The names of values that templates for a row may read in addition to the common names.
     static let rowNames = ["model", "row", "count"]
+    /// The names of values that every handler may read in addition to the common names.
+    static let handlerNames = rowNames
     /// The names of values that titles and their heights may read in addition to the common names.
     static let titleNames = ["count", "displayedCount"]
     /// The names of values that expressions over a whole section may read in addition to the common names.
@@ -150,6 +158,7 @@ struct DescriptionReader {
     /// rendering fails only if it reaches the name.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let known = Self.commonNames + names + handlerNames
+        readNames.formUnion(read.all.subtracting(read.tolerated))
         for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
             warn(
                 pointer, .unknownName,
@@ -157,7 +166,7 @@ struct DescriptionReader {
         }
     }
 
-    private func suggestion(for name: String, among known: [String], else list: String) -> String {
+    func suggestion(for name: String, among known: [String], else list: String) -> String {
         let near = known.first { $0.lowercased() == name.lowercased() || isNear($0, name) }
         return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }

@@ -1,7 +1,9 @@
-/// One step of a description's handler: an action, or a choice between two lists of steps.
+/// One step of a description's handler: an action, a choice between two lists of steps, or a named handler.
 indirect enum HandlerStep: Sendable {
     case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
     case action(HandlerAction)
+    /// The steps of a named handler. All uses of the handler share the steps.
+    case run([HandlerStep])
 }
 
 /// An action in a description's handler. The action's fields are templates over the names that the handler may read.
@@ -55,6 +57,11 @@ struct StepRunner {
                     throw refused(refusal)
                 }
                 evaluation = Evaluation(table: editor.table, now: context.now, meter: context.meter)
+            case .run(let steps):
+                // Named handlers can multiply steps, so each use costs something.
+                try context.meter.charge { (budget) throws(JSONeError) in try budget.spend() }
+                try context.meter.checkTime()
+                try run(steps, on: &editor)
             }
         }
     }
@@ -242,6 +249,10 @@ extension StepRunner {
 
     private func value(_ template: JSONeTemplate, _ names: JSONeContext, _ what: String) throws -> JSONValue {
         guard let value = try template.rendered(names) else { throw fault("`\(what)` has no value") }
+        // Rendering a constant costs nothing, but actions can copy a constant many times.
+        if template.constant != nil {
+            try context.meter.charge { (budget) throws(JSONeError) in try budget.admit(value, counting: true) }
+        }
         return value
     }
 

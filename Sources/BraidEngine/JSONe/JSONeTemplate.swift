@@ -27,8 +27,11 @@ public struct JSONeTemplate: Sendable {
     ///
     /// - Throws: ``JSONeError`` for every fault that shows without a context: syntax errors, unknown operators,
     ///   undefined properties. The error's pointer leads into the value.
-    public init(_ value: JSONValue) throws(JSONeError) {
-        node = try JSONeCompiler.compile(value)
+    public init(_ value: JSONValue) throws(JSONeError) { try self.init(value, named: nil) }
+
+    /// Checks and compiles a template that may use named templates of a table description.
+    init(_ value: JSONValue, named: [UTF8Key: NamedTemplate]?) throws(JSONeError) {
+        node = try JSONeCompiler(named: named).compile(value)
         names = node.names
     }
 

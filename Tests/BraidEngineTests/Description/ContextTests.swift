@@ -53,7 +53,8 @@ import Testing
             """)
         func shown() -> [String] {
             session.snapshot.sections.flatMap { section in
-                [section.header["title"]?.stringValue ?? ""] + section.rows.map { $0.json["viewModel"]?.stringValue ?? "" }
+                [section.header["title"]?.stringValue ?? ""]
+                    + section.rows.map { $0.json["viewModel"]?.stringValue ?? "" }
             }
         }
         #expect(shown() == ["2 of 3", "0 of 3", "2 of 3", "3 of 3", "0 of 3", "1 of 3", "2 of 3"])

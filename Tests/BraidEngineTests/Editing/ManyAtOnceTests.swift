@@ -222,7 +222,7 @@ import Testing
     private func said(_ handler: Handler) -> String? {
         var editor = TableEditor(TableModel())
         let binder = Binder(
-            sections: [], display: SectionDisplay(), empty: nil, cells: .ofProgram, bindings: [], providers: [])
+            sections: [], display: SectionDisplay(), empty: nil, cells: .undeclared, bindings: [], providers: [])
         let context = HandlerContext(binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()))
         let call = HandlerCall(section: SectionID(""), row: 0, model: .null)
         return (#expect(throws: Refusal.self) { try handler.run(call, &editor, context) })?.detail
