@@ -278,7 +278,7 @@ function cellEvents({ cells, bindings = [] }) {
   if (cells) return Object.fromEntries(Object.entries(cells).map(([cell, { events }]) => [cell, events ?? {}]));
   const handled = {};
   for (const { cell, onEvent = {} } of bindings) {
-    for (const [name, value] of Object.entries(onEvent)) {
+    for (const [name, value] of Object.entries(onEvent).filter(([name]) => name !== "$comment" && name !== "$schema")) {
       const isOfCell = typeof value === "object" && !Array.isArray(value);
       for (const event of isOfCell ? Object.keys(value) : [name]) (handled[isOfCell ? name : cell] ??= {})[event] = {};
     }

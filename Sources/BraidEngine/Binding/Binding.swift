@@ -167,11 +167,12 @@ struct Handler: Sendable {
     let run: @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
 }
 
-/// What a row's handler may use in addition to the table: the binder, the command's time and the command's meter.
+/// What a row's handler may use in addition to the table: the binder, and the command's time, meter and ids.
 struct HandlerContext: Sendable {
     let binder: Binder
     let now: String
     let meter: CommandMeter
+    let ids: IDSource
 }
 
 /// Where the rows of a section come from.

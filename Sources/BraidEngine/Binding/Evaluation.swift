@@ -69,12 +69,15 @@ final class Evaluation: Sendable {
     let table: TableModel
     /// The command's meter, which all evaluations of the command share.
     let meter: CommandMeter
+    /// The source of the ids that the command makes. `nil` outside of commands.
+    let ids: IDSource?
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
-    init(table: TableModel, now: String, meter: CommandMeter) {
+    init(table: TableModel, now: String, meter: CommandMeter, ids: IDSource? = nil) {
         self.table = table
         self.now = now
         self.meter = meter
+        self.ids = ids
     }
 
     var state: JSONValue {

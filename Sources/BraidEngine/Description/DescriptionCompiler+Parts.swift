@@ -79,13 +79,14 @@ extension DescriptionCompiler {
             return reader.fault(pointer.appending("insert"), .missingMember, "`insert` needs a `template`")
         }
         if let template = reader.template(
-            source, at: pointer.appending("insert").appending("template"), over: ["count"])
+            source, at: pointer.appending("insert").appending("template"), over: ["count", "uuid"])
         {
             chain.insertTemplate { section, evaluation in
                 let count = evaluation.table[section]?.rows.count ?? 0
                 let input = SectionInput(id: section, count: count, displayedCount: count)
-                return try template.rendered(evaluation.context(forTitleOf: input, reading: .everything)).map(
-                    JSONText.init)
+                var context = evaluation.context(forTitleOf: input, reading: .everything)
+                context.ids = evaluation.ids
+                return try template.rendered(context).map(JSONText.init)
             }
         }
     }

@@ -148,7 +148,7 @@ struct DescriptionReader {
     /// The names of values that templates for a row may read in addition to the common names.
     static let rowNames = ["model", "row", "count"]
     /// The names of values that every handler may read in addition to the common names.
-    static let handlerNames = rowNames
+    static let handlerNames = rowNames + ["uuid"]
     /// The names of values that titles and their heights may read in addition to the common names.
     static let titleNames = ["count", "displayedCount"]
     /// The names of values that expressions over a whole section may read in addition to the common names.

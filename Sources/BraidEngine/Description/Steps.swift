@@ -69,6 +69,7 @@ struct StepRunner {
     private func names(_ editor: TableEditor) -> JSONeContext {
         var context = evaluation.context(reading: .everything)
         let model = current(editor)?.model ?? call.model
+        context.ids = self.context.ids
         context.lazy("model") { model.value() }
         context["section"] = .string(call.section.text)
         context["row"] = .number(JSONNumber(call.row))

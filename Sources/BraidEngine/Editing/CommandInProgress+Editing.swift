@@ -100,7 +100,7 @@ extension CommandInProgress {
     mutating func call(_ handler: Handler?, _ call: HandlerCall) throws {
         guard let handler else { return }
         try meter.checkTime()
-        try handler.run(call, &editor, HandlerContext(binder: binder, now: now, meter: meter))
+        try handler.run(call, &editor, HandlerContext(binder: binder, now: now, meter: meter, ids: ids))
     }
 
     /// Checks that a section has the expected number of models after a handler ran, for example one model fewer after a

@@ -3,6 +3,7 @@ struct CommandInProgress {
     let binder: Binder
     let now: String
     let meter: CommandMeter
+    let ids: IDSource
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
@@ -31,9 +32,13 @@ struct CommandInProgress {
 
     /// Starts the execution of a command. `shown` is the published snapshot, which shows `table` unless a change is
     /// unpublished.
-    init(binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String) {
+    init(
+        binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String,
+        ids: IDSource = .random
+    ) {
         self.binder = binder
         self.now = now
+        self.ids = ids
         self.unpublished = unpublished
         seen = unpublished.map {
             SeenTable(CommandInProgress(binder: binder, table: $0.published, shown: shown, now: now))
@@ -46,7 +51,7 @@ struct CommandInProgress {
         self.shown = unpublished?.snapshot ?? shown
     }
 
-    var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter) }
+    var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter, ids: ids) }
 
     /// Executes one command and renders the changed parts of the snapshot again. Returns the reason why the command was
     /// ignored, or `nil`.

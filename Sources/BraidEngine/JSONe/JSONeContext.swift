@@ -19,6 +19,8 @@ public struct JSONeContext: Sendable {
     public let now: String
     /// The limit on the cost of all renderings with this context together. `nil` for no such limit.
     var sharedBudget: SharedJSONeBudget?
+    /// The source of the ids that `uuid()` makes. `nil` if the function does not exist in this context.
+    var ids: IDSource?
 
     /// Creates a context.
     ///

@@ -16,7 +16,11 @@ struct JSONeEvaluator {
     }
 
     func isDefined(_ name: String) -> Bool {
-        locals.contains { $0.name == name } || context.contains(name) || Builtin(rawValue: name) != nil
+        locals.contains { $0.name == name } || context.contains(name) || builtin(name) != nil
+    }
+
+    private func builtin(_ name: String) -> Builtin? {
+        Builtin(rawValue: name).flatMap { $0.isEverywhere || context.ids != nil ? $0 : nil }
     }
 
     mutating func evaluate(_ node: ExpressionNode) throws(JSONeError) -> Operand {
@@ -57,7 +61,7 @@ struct JSONeEvaluator {
     private mutating func lookUp(_ name: String) throws(JSONeError) -> Operand {
         try budget.spend(reading: locals.count)
         if let value = value(of: name) { return .json(value) }
-        if let builtin = Builtin(rawValue: name) { return .function(builtin) }
+        if let builtin = builtin(name) { return .function(builtin) }
         throw .interpreter("unknown context value \(name)")
     }
 

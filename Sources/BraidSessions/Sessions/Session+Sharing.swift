@@ -94,9 +94,10 @@ extension Session {
         let command =
             Command.isReset(journalText: record.command)
             ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
+        let now = Instant(millisecondsSince1970: record.at).text
         let outcome = try binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
-            now: Instant(millisecondsSince1970: record.at).text)
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
+            ids: ids.source(revision: record.revision, at: now))
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision,
             outcome.update.json == record.update
         else { throw StaleSession() }

@@ -17,6 +17,7 @@ package final class Session: Sendable {
     /// The session's epoch. The store assigns a new epoch when it may have lost revisions.
     package let epoch: String
     let created: Int
+    let ids: CommandIDs
     let binder: Binder
     private let limits: SessionLimits
     let store: any SessionStore
@@ -69,6 +70,8 @@ package final class Session: Sendable {
         table = facts.table
         epoch = facts.epoch
         created = facts.created
+        ids = CommandIDs(
+            session: facts.id, epoch: facts.epoch, created: Instant(millisecondsSince1970: facts.created).text)
         self.binder = binder
         self.limits = limits
         self.store = store
@@ -258,17 +261,18 @@ package final class Session: Sendable {
         var binder = binder
         binder.limits = limits.table(for: options.role)
         let (command, text, place) = try await rebased(command, text, base: options.base, before, binder.limits)
-        let at = clock.instant(), start = monotonicNanoseconds()
+        let at = clock.instant(), start = monotonicNanoseconds(), now = Instant(millisecondsSince1970: at).text
+        let revision = before.snapshot.revision + 1
         defer { engineTimes.withLock { $0[command.kind.name] = monotonicNanoseconds() - start } }
         var outcome = try binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
-            now: Instant(millisecondsSince1970: at).text)
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
+            ids: ids.source(revision: revision, at: now))
         // Only controllers may see unpublished changes. So a dry run of another requester applies the command to the
         // published table.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
-                command, to: published, shown: before.snapshot, unpublished: nil,
-                now: Instant(millisecondsSince1970: at).text)
+                command, to: published, shown: before.snapshot, unpublished: nil, now: now,
+                ids: ids.source(revision: revision, at: now))
         }
         let updateText = outcome.update.json
         let answer = Answer(
