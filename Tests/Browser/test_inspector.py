@@ -212,9 +212,9 @@ def test_accounts_controls_emit_cell_events_and_taps_tap(show, server, screensho
     page.get_by_role("button", name="closed").click()
     expect(page.locator(".item.row", has_text="Open a savings account")).to_have_count(0)
     page.locator(".row", has_text="Travel Rewards Visa").click()
-    panel(page, "Session")
-    expect(page.get_by_role("region", name="State")).to_contain_text("658***778")
-    assert server.snapshot("bank")["state"] == {"filter": "business", "opened": "658***778"}
+    panel(page, "Updates")
+    expect(page.locator(".cell-event", has_text="emitted")).to_contain_text('opened {"number":"658***778"}')
+    assert server.snapshot("bank")["state"] == {"filter": "business"}
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_label("Show hidden sections").check()
     page.keyboard.press("Escape")
@@ -304,8 +304,8 @@ def test_news_rows_that_are_displayed_are_reported_and_more_come(show, server, s
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_label("Report displayed rows").check()
     page.keyboard.press("Escape")
-    expect(page.locator(".item.footer")).to_have_text("Loading…")
-    assert server.snapshot("feed")["state"] == {"wantedFrom": 4}
+    panel(page, "Updates")
+    expect(page.locator(".cell-event", has_text="emitted")).to_contain_text('wanted {"from":4}')
     items = [row["model"] for row in server.snapshot("feed")["sections"][0]["rows"]]
     more = [{"id": f"n{n}", "title": f"News {n}", "summary": "", "isAd": False} for n in (5, 6)]
     server.request("PUT", "/v1/sessions/feed/models", {"table": items + more})

@@ -14,6 +14,7 @@ import Testing
         var updates: [Update] = []
         var cellEvents: [CellEvent] = []
         var taps: [Tap] = []
+        var emitted: [EmittedEvent] = []
         var interruptions: [any Error] = []
         var isLive = false
         var hasEnded = false
@@ -35,6 +36,7 @@ import Testing
                     shown = after
                 case .cellEvent(let event): cellEvents.append(event)
                 case .tap(let tap): taps.append(tap)
+                case .emitted(let event): emitted.append(event)
                 case .live: isLive = true
                 case .interrupted(let error):
                     isLive = false

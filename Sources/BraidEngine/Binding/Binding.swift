@@ -164,7 +164,7 @@ struct HandlerCall {
 struct Handler: Sendable {
     /// Whether the handler receives the row's model. If true, the model must be of the type that the handler expects.
     var takesModel = true
-    let run: @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
+    let run: @Sendable (HandlerCall, inout TableEditor, inout HandlerContext) throws -> Void
 }
 
 /// What a row's handler may use in addition to the table: the binder, and the command's time, meter and ids.
@@ -173,6 +173,8 @@ struct HandlerContext: Sendable {
     let now: String
     let meter: CommandMeter
     let ids: IDSource
+    /// The events that the handler has emitted, in order.
+    var emitted: [EmittedEvent] = []
 }
 
 /// Where the rows of a section come from.

@@ -100,6 +100,7 @@ extension DescriptionReader {
         return Handler { [steps] call, editor, context in
             var runner = StepRunner(call: call, table: editor.table, context: context)
             try runner.run(steps, on: &editor)
+            context = runner.context
         }
     }
 
@@ -117,7 +118,7 @@ extension DescriptionReader {
 
     private static let actions = [
         "insert", "remove", "update", "replace", "move", "setModels", "setState", "setHeaders", "setFooters", "display",
-        "reject", "run",
+        "emit", "reject", "run",
     ]
 
     private mutating func step(_ value: JSONValue, at pointer: JSONPointer) -> HandlerStep? {
@@ -168,6 +169,7 @@ extension DescriptionReader {
             "insert": ["section", "row", "model"], "remove": ["section", "row", "id"],
             "update": ["section", "row", "id", "merge"],
             "replace": ["section", "row", "id", "model"], "move": ["section", "row", "id", "to"],
+            "emit": ["name", "payload"],
         ]
         guard let object = object(argument, at: pointer, members: known[name] ?? [], what: "`\(name)`") else {
             return nil
@@ -179,6 +181,10 @@ extension DescriptionReader {
             else { return nil }
             return .insert(
                 section: section, row: object["row"] == nil ? nil : field("row", of: object, at: pointer), model: model)
+        case "emit":
+            return field("name", of: object, at: pointer).map {
+                .emit(name: $0, payload: object["payload"] == nil ? nil : field("payload", of: object, at: pointer))
+            }
         case "remove": return .remove(target(object, at: pointer))
         case "update":
             return field("merge", of: object, at: pointer).map { .update(target(object, at: pointer), merge: $0) }
@@ -271,6 +277,10 @@ extension DescriptionReader {
                 fault(
                     place, constant.map { .rejecting($0, accepting: .number) } ?? .wrongType,
                     "`id` must be a row's id, a string or an integer, or a template that gives one")
+            }
+        case "name":
+            if !template.canGive(.string) || constant?.stringValue == "" {
+                fault(place, .wrongType, "`name` must be the name of an event, or a template that gives one")
             }
         case "merge":
             if !template.canGive(.object) {

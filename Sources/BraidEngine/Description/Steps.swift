@@ -18,6 +18,7 @@ enum HandlerAction: Sendable {
     case setHeaders(JSONeTemplate)
     case setFooters(JSONeTemplate)
     case display(JSONeTemplate)
+    case emit(name: JSONeTemplate, payload: JSONeTemplate?)
     case reject(JSONeTemplate)
 }
 
@@ -31,7 +32,7 @@ enum ActionTarget: Sendable {
 /// Runs the steps of a description's handler on a table.
 struct StepRunner {
     let call: HandlerCall
-    let context: HandlerContext
+    private(set) var context: HandlerContext
     /// The values that the handler's expressions read. They are replaced after each action, so that expressions read
     /// the current table.
     private var evaluation: Evaluation
@@ -173,6 +174,12 @@ struct StepRunner {
                 ids.append(SectionID(id))
             }
             editor.setDisplayedSections(ids)
+        case .emit(let name, let payload):
+            guard case .string(let name) = try value(name, names, "name"), !name.isEmpty else {
+                throw fault("`name` must give the name of an event, a string that is not empty")
+            }
+            let value = try payload.flatMap { try rendered($0, names) }
+            context.emitted.append(EmittedEvent(name: name, payload: try value.map { try bounded(JSONText($0)) }))
         case .reject(let reason):
             let reason = try value(reason, names, "reject")
             throw Refusal(.rejected, reason.stringValue ?? JSONText(reason).text)
@@ -249,7 +256,12 @@ extension StepRunner {
     }
 
     private func value(_ template: JSONeTemplate, _ names: JSONeContext, _ what: String) throws -> JSONValue {
-        guard let value = try template.rendered(names) else { throw fault("`\(what)` has no value") }
+        guard let value = try rendered(template, names) else { throw fault("`\(what)` has no value") }
+        return value
+    }
+
+    private func rendered(_ template: JSONeTemplate, _ names: JSONeContext) throws -> JSONValue? {
+        guard let value = try template.rendered(names) else { return nil }
         // Rendering a constant costs nothing, but actions can copy a constant many times.
         if template.constant != nil {
             try context.meter.charge { (budget) throws(JSONeError) in try budget.admit(value, counting: true) }

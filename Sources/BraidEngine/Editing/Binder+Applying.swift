@@ -27,8 +27,8 @@ public struct Outcome: Sendable {
     /// The update from the snapshot that clients saw before the command to ``snapshot``. The update has no stages if
     /// nothing displayed changed.
     public var update: BatchUpdate
-    /// The taps and cell events in the command, in order, which the session's controllers receive.
-    public var rowEvents: [RowEvent] = []
+    /// The taps, cell events and emitted events of the command, in order, which the session's controllers receive.
+    public var controllerEvents: [ControllerEvent] = []
     /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
 

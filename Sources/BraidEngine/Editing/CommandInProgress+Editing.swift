@@ -100,7 +100,11 @@ extension CommandInProgress {
     mutating func call(_ handler: Handler?, _ call: HandlerCall) throws {
         guard let handler else { return }
         try meter.checkTime()
-        try handler.run(call, &editor, HandlerContext(binder: binder, now: now, meter: meter, ids: ids))
+        var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids)
+        try handler.run(call, &editor, &context)
+        // Controllers must not miss an event, so the command makes a new revision even if no row changes.
+        if !context.emitted.isEmpty { isRevision = true }
+        controllerEvents += context.emitted.map { .emitted($0) }
     }
 
     /// Checks that a section has the expected number of models after a handler ran, for example one model fewer after a

@@ -18,7 +18,7 @@ struct CommandInProgress {
     var isRefresh = false
     /// Whether the models that a Swift program keeps were read again after the last handler ran.
     private var hasReadProvided = false
-    var rowEvents: [RowEvent] = []
+    var controllerEvents: [ControllerEvent] = []
     /// The stored changes that were not published before this command.
     let unpublished: Unpublished?
     /// The published table, which clients see. `nil` if clients see the stored table.
@@ -153,7 +153,7 @@ struct CommandInProgress {
                 return Outcome(
                     kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
                     undo: editor.undo, update: update,
-                    rowEvents: rowEvents, notification: notification)
+                    controllerEvents: controllerEvents, notification: notification)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)

@@ -5,7 +5,7 @@ import BraidStore
 ///
 /// - The first line describes how the session was opened: `{"session", "epoch", "created", "opening", "description"?,
 ///   "checkpoint"?}`.
-/// - Each further line is the record of one revision: `{"revision", "at", "command", "update"}`.
+/// - Each further line is the record of one revision: `{"revision", "at", "command", "update", "emitted"?}`.
 ///
 /// If the journal does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored
 /// table at the revision before the first record.
@@ -135,6 +135,12 @@ package struct JournalFile {
             guard outcome.kind == .applied else { throw JournalFault("the command no longer changes anything") }
             if let update = record["update"], update != outcome.update.json {
                 throw JournalFault("the command leads to another update than the record's")
+            }
+            let emitted = outcome.controllerEvents.compactMap { event in
+                if case .emitted(let event) = event { event.json } else { nil }
+            }
+            if record["update"] != nil, (record["emitted"]?.elements() ?? []) != emitted {
+                throw JournalFault("the command emits other events than the record's")
             }
             (model, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
         }

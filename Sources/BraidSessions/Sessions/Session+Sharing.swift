@@ -102,7 +102,9 @@ extension Session {
             outcome.update.json == record.update
         else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
-        publish(outcome, updateText: record.update, rowEvents: record.rowEvents?.elements() ?? [], at: record.at)
+        publish(
+            outcome, updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [],
+            at: record.at)
     }
 
     /// Returns the table as it was when the session was opened, for a reset.

@@ -286,7 +286,8 @@ package final class Session: Sendable {
     /// Stores the result of a command, and then publishes it to clients. Returns `false` if another server has
     /// committed this revision first.
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
-        let outcome = trial.outcome, rowEvents = outcome.rowEvents.map(\.json), kept = keep?(self, trial.answer)
+        let outcome = trial.outcome, controllerEvents = outcome.controllerEvents.map(\.json),
+            kept = keep?(self, trial.answer)
         // The idempotency key was looked up for another session: since then, that session was ended and this one opened
         // with its ID.
         if let kept, kept.session != number { throw StaleSession() }
@@ -298,7 +299,7 @@ package final class Session: Sendable {
                     change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                     nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                     command: trial.text, update: trial.answer.updateText,
-                    rowEvents: rowEvents.isEmpty ? nil : JSONText(parts: rowEvents),
+                    controllerEvents: controllerEvents.isEmpty ? nil : JSONText(parts: controllerEvents),
                     hidden: outcome.update.hidden(in: trial.before.snapshot), undo: trial.undo.json, answer: kept))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
@@ -317,13 +318,13 @@ package final class Session: Sendable {
             throw error
         }
         if trial.text.count > Memory.largeWork { Memory.trimSoon() }
-        publish(outcome, updateText: trial.answer.updateText, rowEvents: rowEvents, at: trial.at)
+        publish(outcome, updateText: trial.answer.updateText, controllerEvents: controllerEvents, at: trial.at)
         return true
     }
 
     /// Makes a stored revision of the session visible to clients. The caller holds the lock `commands`, so that
     /// revisions are published in order.
-    func publish(_ outcome: Outcome, updateText: JSONText, rowEvents: [JSONText], at: Int) {
+    func publish(_ outcome: Outcome, updateText: JSONText, controllerEvents: [JSONText], at: Int) {
         let model =
             outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
@@ -337,7 +338,7 @@ package final class Session: Sendable {
         feed.publish(revision: outcome.snapshot.revision) {
             Change(
                 epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText,
-                rowEvents: rowEvents)
+                controllerEvents: controllerEvents)
         }
     }
 }

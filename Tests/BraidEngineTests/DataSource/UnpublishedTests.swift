@@ -215,7 +215,9 @@ import Testing
         let add = silently(.addRow(row("0"), at: .init(section: 0, row: 0)))
         try session.perform(add)
         let outcome = try session.perform(.event(at(0, 0), name: "e", parameters: .null))
-        #expect(outcome.rowEvents.map { $0.row.id?.text } == ["1"] && session.table.state.text == #"{"said":"1"}"#)
+        #expect(
+            outcome.controllerEvents.map { $0.json["id"]?.stringValue } == ["1"]
+                && session.table.state.text == #"{"said":"1"}"#)
         try session.perform(silently(.removeRow(at: .init(section: 0, row: 0))))
         try session.perform(.displayedRows([at(0, 2)]))
         #expect(session.table.state.text == #"{"said":"1","asked":"2"}"#)

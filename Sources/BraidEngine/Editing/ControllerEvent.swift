@@ -1,0 +1,38 @@
+/// Something that happened in a command and that the controllers of the session receive: a tap, a cell event, or an event
+/// that a handler of the table description emitted.
+public enum ControllerEvent: Sendable {
+    /// A row was tapped, or its cell sent an event.
+    case row(RowEvent)
+    /// A handler emitted an event.
+    case emitted(EmittedEvent)
+
+    /// The event as JSON. Only an emitted event has the member `name`, and only a cell event has the member `event`.
+    public var json: JSONText {
+        switch self {
+        case .row(let event): event.json
+        case .emitted(let event): event.json
+        }
+    }
+}
+
+/// An event that a handler of a table description emitted with the action `emit`. The event does not change the table.
+public struct EmittedEvent: Sendable {
+    /// The event's name, from the table description.
+    public var name: String
+    /// The event's payload. `nil` if the action has no payload, or if its template gave no value.
+    public var payload: JSONText?
+
+    /// The event as JSON: `{"name", "payload"?}`.
+    public var json: JSONText {
+        var writer = JSONWriter(capacity: 64 + (payload?.count ?? 0))
+        writer.beginObject()
+        writer.name("name")
+        writer.value(name)
+        if let payload {
+            writer.name("payload")
+            writer.value(payload)
+        }
+        writer.endObject()
+        return writer.text
+    }
+}
