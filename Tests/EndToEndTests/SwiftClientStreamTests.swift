@@ -250,6 +250,30 @@ import Testing
         #expect(listener.cellEvents.count == 1)
     }
 
+    @Test("An emitted event is told once, with its payload")
+    func emittedEventsAreToldOnce() async throws {
+        let server = try ServerProcess()
+        let table: JSON = [
+            "table": "t",
+            "bindings": [
+                [
+                    "cell": "C", "models": [["id": "1"]],
+                    "onTap": [
+                        ["emit": ["name": "opened", "payload": ["id": "${model.id}"]]], ["emit": ["name": "bare"]],
+                    ],
+                ]
+            ],
+        ]
+        let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
+        var listener = Listener(session)
+        try await listener.live()
+        try await session.perform(.tap(.id("1")))
+        try await session.perform(.patchState(["x": 1]))
+        try await listener.revision(2)
+        #expect(listener.emitted.map(\.name) == ["opened", "bare"])
+        #expect(listener.emitted.map(\.payload) == [["id": "1"], nil])
+    }
+
     @Test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it")
     func tapsAreToldOnce() async throws {
         let server = try ServerProcess(), flag = Flag()

@@ -223,8 +223,9 @@ import Testing
         var editor = TableEditor(TableModel())
         let binder = Binder(
             sections: [], display: SectionDisplay(), empty: nil, cells: .undeclared, bindings: [], providers: [])
-        let context = HandlerContext(binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()))
+        var context = HandlerContext(
+            binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()), ids: .random)
         let call = HandlerCall(section: SectionID(""), row: 0, model: .null)
-        return (#expect(throws: Refusal.self) { try handler.run(call, &editor, context) })?.detail
+        return (#expect(throws: Refusal.self) { try handler.run(call, &editor, &context) })?.detail
     }
 }
