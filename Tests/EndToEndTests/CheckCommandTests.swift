@@ -50,6 +50,22 @@ import Testing
         #expect(warnings?.map { "\($0["pointer"] ?? ""): \($0["detail"] ?? "")" } == [warning])
     }
 
+    @Test("With `--strict`, a warning changes the exit status")
+    func warningsAreErrorsIfStrict() throws {
+        let directory = try TemporaryDirectory(), warned = directory.path("warned.json"),
+            clean = directory.path("clean.json")
+        for (path, title) in [(warned, "model.title"), (clean, "${model.title}")] {
+            try
+                #"{ "table": "t", "bindings": [{ "cell": "C", "models": [{ "id": "1", "title": "A" }], "viewModel": "\#(title)" }] }"#
+                .write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        let (output, status) = try Self.check([warned])
+        #expect(status == 0 && output.contains(#": warning: /bindings/0/viewModel: the text "model.title" reads like"#))
+        #expect(try Self.check(["--strict", warned]) == (output, 1))
+        #expect(try Self.check(["--strict", clean]) == ("", 0))
+        #expect(try Self.check(["--strict", clean, warned]).status == 1)
+    }
+
     @Test(
         "A description with which no session can be opened is a fault for `check`, and a warning for `validate`",
         arguments: [

@@ -78,7 +78,9 @@ extension DescriptionReader {
         var template: NamedTemplate?
         if requireTemplates(in: source, at: place), let height = height(of: source, name, \.templates) {
             do throws(JSONeError) {
-                template = try NamedTemplate(source, named: templates.made, height: height)
+                let made = try NamedTemplate(source, named: templates.made, height: height)
+                template = made
+                checkLiterals(made.node, Self.handlerNames + Self.sectionNames + Self.callNames, at: place)
             } catch {
                 fault(error.pointer.reduce(place) { $0.appending($1) }, .invalidValue, error.message)
             }

@@ -254,7 +254,7 @@ extension DescriptionReader {
             return nil
         }
         let place = pointer.appending(name)
-        guard let template = template(value, at: place) else { return nil }
+        guard let template = template(value, at: place, isName: name == "name" || name == "section") else { return nil }
         let constant = template.constant
         switch name {
         case "section":

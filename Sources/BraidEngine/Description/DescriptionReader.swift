@@ -114,13 +114,18 @@ struct DescriptionReader {
 
     /// Reads a JSON-e template of the description.
     ///
-    /// - Parameter names: the names that the template may read in addition to the names that all templates may read.
-    mutating func template(_ value: JSONValue, at pointer: JSONPointer, over names: [String] = []) -> JSONeTemplate? {
+    /// - Parameters:
+    ///   - names: the names that the template may read in addition to the names that all templates may read.
+    ///   - isName: whether the template gives a name that the author chooses, which can look like an expression.
+    mutating func template(
+        _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [], isName: Bool = false
+    ) -> JSONeTemplate? {
         guard requireTemplates(in: value, at: pointer) else { return nil }
         do throws(JSONeError) {
             var template = try JSONeTemplate(value, named: templates.made)
             template.place = pointer
             checkNames(template.names, names, at: pointer)
+            if !isName { checkLiterals(template.node, names, at: pointer) }
             return template
         } catch {
             fault(error.pointer.reduce(pointer) { $0.appending($1) }, .invalidValue, error.message)
@@ -163,6 +168,26 @@ struct DescriptionReader {
             warn(
                 pointer, .unknownName,
                 "nothing gives the name `\(name)` here; \(suggestion(for: name, among: known, else: "there are"))")
+        }
+    }
+
+    /// Warns about each literal string of a template that is exactly an expression over names that exist there: a name,
+    /// or accesses to members such as `event.text`. The id of a declared section is no such string.
+    mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
+        let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }
+        var found: [(text: String, place: [String])] = []
+        node.forEachLiteral { text, place, locals in
+            let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            guard parts.allSatisfy({ String($0)?.isTemplateIdentifier ?? false }), let first = parts.first,
+                let name = String(first), known.contains(name) || locals.contains(name)
+            else { return }
+            found.append((text, place))
+        }
+        for (text, place) in found where !(declared?.contains(SectionID(text)) ?? false) {
+            warn(
+                place.reduce(pointer) { $0.appending($1) }, .invalidValue,
+                "the text \"\(text)\" reads like an expression: for its value write {\"$eval\": \"\(text)\"}, or \"${\(text)}\" inside a text; for the text itself write \"${'\(text)'}\""
+            )
         }
     }
 

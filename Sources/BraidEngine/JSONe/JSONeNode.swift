@@ -216,7 +216,7 @@ extension JSONeNode {
 
     /// The members of the object that this node renders to: the names that are always present, and the names that are
     /// possible. `possible` is `nil` if any name is possible.
-    private var memberNames: (sure: [String], possible: [String]?) {
+    var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])
         case .object(let members):

@@ -13,7 +13,7 @@
 /// - `lowercase` writes every `Σ` as `σ`, also at the end of a word.
 /// - The engine reads no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
 public struct JSONeTemplate: Sendable {
-    private let node: JSONeNode
+    let node: JSONeNode
 
     /// The context names that rendering the template may read, without the built-in functions. The set can contain
     /// names that are never read.

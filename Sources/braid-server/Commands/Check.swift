@@ -10,11 +10,13 @@ struct Check: ParsableCommand {
         discussion: """
             Prints every fault as file:line:column: pointer: message, and exits with status 1 if it finds one. A description \
             is also faulty if no session can be opened with its own models and state. A warning points at something that is \
-            allowed but probably a mistake. Warnings do not change the exit status.
+            allowed but probably a mistake. Warnings do not change the exit status, unless you pass --strict.
             """)
 
     @Argument(help: "Table descriptions, JSON files.", completion: .file(extensions: ["json"]))
     var files: [String]
+    @Flag(help: "Exit with status 1 also if there is a warning.")
+    var strict = false
 
     func run() throws {
         var isFaulty = false
@@ -22,7 +24,9 @@ struct Check: ParsableCommand {
             do throws(FaultyFile) {
                 let file = JSONFile(path)
                 let description = try file.read { try TableDescription($0) }
-                for warning in try file.warnings({ _ in description.warnings }) { print(warning) }
+                let warnings = try file.warnings { _ in description.warnings }
+                for warning in warnings { print(warning) }
+                if strict, !warnings.isEmpty { isFaulty = true }
                 try file.read { _ in try Self.checkOpening(description) }
             } catch {
                 isFaulty = true
