@@ -172,14 +172,15 @@ struct DescriptionReader {
     }
 
     /// Warns about each literal string of a template that is exactly an expression over names that exist there: a name,
-    /// or accesses to members such as `event.text`. The id of a declared section is no such string.
+    /// or accesses to members such as `event.text`. The id of a declared section is no such string, nor is a name that
+    /// the template itself defines.
     mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
         let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }
         var found: [(text: String, place: [String])] = []
         node.forEachLiteral { text, place, locals in
             let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             guard parts.allSatisfy({ String($0)?.isTemplateIdentifier ?? false }), let first = parts.first,
-                let name = String(first), known.contains(name) || locals.contains(name)
+                let name = String(first), known.contains(name) || parts.count > 1 && locals.contains(name)
             else { return }
             found.append((text, place))
         }

@@ -2,11 +2,10 @@
 enum Builtin: String, Sendable, CaseIterable {
     case min, max, sqrt, ceil, floor, abs, range
     case lowercase, uppercase, strip, lstrip, rstrip, split, join
-    case len, str, number, typeof, defined, fromNow
-    /// A function of this server. It exists only where an id can be made: see ``JSONeContext/ids``.
-    case uuid
+    case len, str, number, typeof, defined, fromNow, uuid
 
-    /// Whether the function exists in every context. A context provides the other functions, like its names.
+    /// Whether the function exists in every context. `uuid`, which is not a part of JSON-e, exists only in a context with
+    /// a source of ids.
     var isEverywhere: Bool { self != .uuid }
 
     fileprivate var argumentCount: ClosedRange<Int> {

@@ -32,6 +32,16 @@ public struct JSONeContext: Sendable {
         for (name, value) in names { self[name] = value }
     }
 
+    /// Creates a context from a JSON object.
+    ///
+    /// - Throws: ``JSONeError`` with the name as its pointer, if a name of the object is not an identifier.
+    public init(now: String, _ object: JSONObject) throws(JSONeError) {
+        if let name = object.members.first(where: { !$0.name.isTemplateIdentifier })?.name {
+            throw .interpreter("a name of the context must follow /[a-zA-Z_][a-zA-Z0-9_]*/").inside(name)
+        }
+        self.init(now: now, object.members.map { ($0.name, $0.value) })
+    }
+
     /// The value of a name, or `nil` if the context does not contain the name.
     ///
     /// Reading a lazy name computes its value. Setting `nil` removes the name.

@@ -60,7 +60,7 @@ struct JSONeEvaluator {
 
     private mutating func lookUp(_ name: String) throws(JSONeError) -> Operand {
         try budget.spend(reading: locals.count)
-        if let value = value(of: name) { return .json(value) }
+        if let value = value(of: name) { return Operand(value) }
         if let builtin = builtin(name) { return .function(builtin) }
         throw .interpreter("unknown context value \(name)")
     }
@@ -163,7 +163,7 @@ struct JSONeEvaluator {
         switch right {
         case .json(.array(let elements)):
             try budget.spend(reading: elements.count)
-            for element in elements where try areEqual(left, .json(element)) { return true }
+            for element in elements where try areEqual(left, Operand(element)) { return true }
             return false
         case .json(.object(let object)):
             guard let name = left.string else {
@@ -202,6 +202,7 @@ struct JSONeEvaluator {
         case (.bool(let left), .bool(let right)): return left == right
         case (.number(let left), .number(let right)):
             if left.lexeme.hasSameBytes(as: right.lexeme) { return true }
+            if left.function != nil || right.function != nil { return false }
             try budget.spend(steps: (left.lexeme.utf8.count + right.lexeme.utf8.count) / 16)
             guard let left = JSONeNumber(left), let right = JSONeNumber(right) else { return false }
             return left == right

@@ -29,7 +29,7 @@ import Testing
                 #""viewModel":{"$map":{"$eval":"model.items"},"each(item)":"item.name"}"#,
                 "/viewModel/each(item) item.name"
             ),
-            (#""viewModel":{"$let":{"x":"${model.a}"},"in":"x"}"#, "/viewModel/in x"),
+            (#""viewModel":{"$let":{"x":"${model.a}"},"in":["x","x.y"]}"#, "/viewModel/in/1 x.y"),
             (
                 #""viewModel":{"$switch":{"row == 0":"section","$default":"now"}}"#,
                 "/viewModel/$switch/row == 0 section /viewModel/$switch/$default now"
