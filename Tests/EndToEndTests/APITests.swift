@@ -44,7 +44,7 @@ import Testing
     @Test func thePointersOfADescriptionInARequestLeadThroughTheRequest() throws {
         let client = try ServerProcess().keptClient()
         let response = try client.request(
-            "POST", "/v1/sessions", #"{"table":{"table":"x","bindings":[{"cell":"C","models":[]}]}}"#)
+            "POST", "/v1/sessions", #"{"table":{"table":"x","cells":{},"bindings":[{"cell":"C","models":[]}]}}"#)
         let errors = response.object["errors"] as? [[String: String]]
         #expect(
             response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")

@@ -24,7 +24,7 @@ import Testing
         let lines = output.split(separator: "\n").map(String.init)
         #expect(status == 1)
         #expect(lines.count == 4)
-        #expect(lines.first == "\(faulty):4:30: /bindings/0/cell: the cell \"D\" is not declared; add it to `cells`")
+        #expect(lines.first == "\(faulty):4:15: /bindings/0/cell: the cell \"D\" is not declared; add it to `cells`")
         #expect(
             lines.dropFirst().first?.hasPrefix("\(faulty):5:63: /bindings/1/onTap/0/setState/$eval: ") == true,
             "\(output)")

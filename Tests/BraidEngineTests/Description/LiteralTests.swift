@@ -57,7 +57,7 @@ import Testing
     @Test("The warning says what to write")
     func theWarningSaysWhatToWrite() throws {
         let description = try TableDescription(
-            JSONText(parsing: #"{"table":"t","templates":{"x":["event.text"]},"bindings":[]}"#))
+            JSONText(parsing: #"{"table":"t","templates":{"x":["event.text"]},"bindings":[{"cell":"C"}]}"#))
         #expect(
             description.warnings.map { "\($0.pointer) \($0.detail)" } == [
                 #"/templates/x/0 the text "event.text" reads like an expression: for its value write {"$eval": "event.text"}, or "${event.text}" inside a text; for the text itself write "${'event.text'}""#
