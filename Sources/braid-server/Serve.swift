@@ -1,4 +1,3 @@
-import ArgumentParser
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
@@ -9,20 +8,25 @@ import Glibc
 import Logging
 
 /// The command that runs the server until a signal stops it.
-struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Run the server.",
-        discussion: """
-            Prints one line to stdout when it accepts connections: listening on http://127.0.0.1:PORT. Writes logs to stderr.
-            SIGTERM and SIGINT stop it. It finishes current requests within 10 seconds and exits with status 0.
+struct Serve: ServerCommand {
+    static let name = "serve"
+    static let abstract = "Run the server."
+    static let discussion = """
+        Prints one line to stdout when it accepts connections: listening on http://127.0.0.1:PORT. Writes logs to stderr.
+        SIGTERM and SIGINT stop it. It finishes current requests within 10 seconds and exits with status 0.
 
-            Every option is also an environment variable. The command line takes precedence. A flag is true or false. Several \
-            values are separated by commas. The variables: \(EnvironmentOptions(of: ServeOptions.self).listing), and BRAID_TOKEN, the controller's token.
-            """)
+        Every option is also an environment variable. The command line takes precedence. A flag is true or false. Several \
+        values are separated by commas. The server does not start with any other variable BRAID_…. The variables: \
+        \(variables.joined(separator: ", ")), and BRAID_TOKEN, the controller's token.
+        """
+    static let options: [CommandOption<Serve>] = ServeOptions.options.map { $0.inside(\.options) }
+    static let readsEnvironment = true
 
-    @OptionGroup var options: ServeOptions
+    var options = ServeOptions()
 
     func run() async throws {
+        try EnvironmentVariables.check(
+            EnvironmentVariables.ofProcess(), known: Program.commands.flatMap { $0.variables })
         // The server must keep running when the readers of its stdout and stderr exit.
         signal(SIGPIPE, SIG_IGN)
         Memory.prepare()

@@ -1,33 +1,36 @@
-import ArgumentParser
 import BraidHTTP
 import BraidRuntime
 import BraidServer
 import Glibc
 
 /// The options that decide who may use the server.
-struct AccessOptions: ParsableArguments {
-    @Option(help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)")
+struct AccessOptions {
     var tokenFile: String?
-    @Flag(help: "Serve without a token on any address. Everyone who can connect is a controller.")
     var allowAnonymous = false
-    @Option(
-        help:
-            "An origin whose web pages may use the API, such as https://app.example, or * for all. Can be given several times."
-    )
     var allowOrigin: [String] = []
 
-    func validate() throws {
-        for origin in allowOrigin where PagePolicy.origin(origin) == nil {
-            throw ValidationError(
-                "--allow-origin takes an origin, like https://app.example or http://localhost:3000, or *; not \"\(origin)\""
-            )
-        }
-    }
+    static let options: [CommandOption<AccessOptions>] = [
+        .optionalText(
+            "token-file", \.tokenFile,
+            help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)"),
+        .flag(
+            "allow-anonymous", \.allowAnonymous,
+            help: "Serve without a token on any address. Everyone who can connect is a controller."),
+        .repeatedText(
+            "allow-origin", \.allowOrigin,
+            help:
+                "An origin whose web pages may use the API, such as https://app.example, or * for all. Can be given several times."
+        ) { origin throws(WrongValue) in
+            guard PagePolicy.origin(origin) == nil else { return }
+            throw WrongValue(
+                "must be an origin like https://app.example or http://localhost:3000, or *, not '\(origin)'")
+        },
+    ]
 
     /// Returns the controller's token, or `nil` if everyone is a controller. No option of the command line contains the
     /// token, as other users of the machine can read the command line.
     func controllerToken() throws -> String? {
-        let variable = getenv("BRAID_TOKEN").map { String(cString: $0) }
+        let variable = getenv(EnvironmentVariables.token).map { String(cString: $0) }
         if let file = tokenFile {
             guard variable == nil else {
                 throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Use one of them.")
