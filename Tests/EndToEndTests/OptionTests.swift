@@ -269,7 +269,7 @@ import Testing
 
     @Test("Variables that Kubernetes sets for a service, and those of test suites, are ignored")
     func foreignVariables() throws {
-        var environment = ["BRAID_SERVER_BINARY": "/x", "BRAIDED": "1"]
+        var environment = ["BRAID_SERVER_BINARY": "/x", "BRAID_TEST_POSTGRES": "/x", "BRAIDED": "1"]
         for service in ["BRAID", "BRAID_SERVER", "BRAID_2"] {
             environment.merge([
                 "\(service)_SERVICE_HOST": "10.0.0.1", "\(service)_SERVICE_PORT": "80",

@@ -5,9 +5,10 @@ enum EnvironmentVariables {
     static let prefix = "BRAID_"
     /// The controller's token.
     static let token = "BRAID_TOKEN"
-    /// Variables that the server does not read, and that may be set. Test suites find the server's binary with
-    /// `BRAID_SERVER_BINARY`.
-    static let foreign: Set = ["BRAID_SERVER_BINARY"]
+    /// The variable with which test suites find the server's binary.
+    static let binary = "BRAID_SERVER_BINARY"
+    /// The beginning of further variables of test suites: `BRAID_TEST_POSTGRES` is set in `Scripts/with-postgres`.
+    static let testPrefix = "BRAID_TEST_"
 
     /// The environment variables of the process.
     static func ofProcess() -> [String: String] {
@@ -26,7 +27,8 @@ enum EnvironmentVariables {
     static func check(_ environment: [String: String], known: [String]) throws(UsageError) {
         let known = known + [token]
         let unknown = environment.filter { name, value in
-            name.hasPrefix(prefix) && !known.contains(name) && !foreign.contains(name) && !isServiceLink(name, value)
+            name.hasPrefix(prefix) && !known.contains(name) && name != binary && !name.hasPrefix(testPrefix)
+                && !isServiceLink(name, value)
         }
         guard !unknown.isEmpty else { return }
         let complaints = unknown.keys.sorted().map { name in

@@ -7,7 +7,7 @@ final class HeldFlush {
     private var gate: String { directory.path("closed") }
     /// What the server's environment needs.
     var environment: [String: String] {
-        ["LD_PRELOAD": directory.path("flush.so"), "FLUSH_GATE": directory.url.path]
+        ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path]
     }
 
     static let compiler = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"].first(
@@ -20,7 +20,7 @@ final class HeldFlush {
         #include <stdlib.h>
         #include <unistd.h>
         static void pass(void) {
-            const char *directory = getenv("FLUSH_GATE");
+            const char *directory = getenv("BRAID_TEST_FLUSH_GATE");
             char closed[4096], held[4096];
             snprintf(closed, sizeof closed, "%s/closed", directory);
             snprintf(held, sizeof held, "%s/held", directory);
