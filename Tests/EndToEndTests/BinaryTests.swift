@@ -26,6 +26,11 @@ import Testing
         #expect(binary.range(of: Data("FoundationEssentials".utf8)) == nil)
     }
 
+    @Test("The server uses nothing of the library of regular expressions, which is 1.2 MB")
+    func noRegularExpressions() throws {
+        #expect(try !Self.output(of: "nm", "--dynamic", "--undefined-only").contains("_StringProcessing"))
+    }
+
     @Test("The server uses the system's SQLite and libmd, and no other cryptography")
     func systemLibraries() throws {
         let symbols = try Self.output(of: "nm", "--dynamic", "--undefined-only")
