@@ -18,8 +18,7 @@ let package = Package(
                 "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
     ],
     targets: [
         .target(name: "BraidEngine"),
@@ -57,7 +56,6 @@ let package = Package(
             name: "braid-server",
             dependencies: [
                 "BraidServer", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidPostgres",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
