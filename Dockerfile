@@ -11,7 +11,7 @@ RUN Scripts/stub-sources /stubs
 
 FROM ${BUILD_IMAGE} AS build
 ARG TRAITS=
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libmd-dev libsqlite3-dev ${TRAITS:+libpq-dev pkg-config} && rm -rf /var/lib/apt/lists/*
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libmd-dev libsqlite3-dev libzstd-dev zlib1g-dev ${TRAITS:+libpq-dev pkg-config} && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 # The dependencies, in a layer of their own: a change of the sources does not build them again.
 COPY --from=stubs /stubs .

@@ -58,7 +58,7 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     }
 
     /// The server has no memory left for the body, or the account has used its share of that memory.
-    static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
+    public static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
     /// The server has no memory left for the answer, or the account has used its share of that memory.
     public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
 

@@ -1,3 +1,4 @@
+import BraidRuntime
 import BraidSessions
 
 /// The limits of the server's requests and sessions. The members of `session` are accessible as members of this value
@@ -10,6 +11,8 @@ package struct ServerLimits: Sendable {
     package var jsonDepth = 128
     /// The most requests that are answered at the same time, subscribers not included.
     package var requests = 2_048
+    /// The memory for request bodies that the server decompresses, in addition to their compressed bytes.
+    package var bodies = Quota(256 << 20)
     /// The limits of the server's sessions.
     package var session = SessionLimits()
 

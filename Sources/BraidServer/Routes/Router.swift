@@ -4,7 +4,7 @@ import BraidSessions
 
 /// A request and the values that its handler needs.
 struct RequestContext: Sendable {
-    let request: HTTPRequest
+    var request: HTTPRequest
     let requestID: String
     let route: Route
     let requester: Requester

@@ -48,7 +48,7 @@ package final class Session: Sendable {
         /// The time of the revision, in milliseconds since 1970.
         var updated: Int
         /// The encoded snapshot, if the session caches it.
-        var encoded: [UInt8]?
+        var encoded: SharedBytes?
         /// Whether the session was ended or dropped from memory. Users of a stale session must look the session up
         /// again.
         var isStale = false
@@ -126,7 +126,7 @@ package final class Session: Sendable {
     package var position: Position { position(at: current.snapshot.revision) }
 
     /// Caches the encoded snapshot of a revision until the next commit.
-    func cache(_ encoded: [UInt8], of revision: Int) {
+    func cache(_ encoded: SharedBytes, of revision: Int) {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
     }
 
