@@ -15,7 +15,7 @@ public enum ContentCoding: String, Sendable, CaseIterable {
     }
 
     // Measured with a snapshot of 331 KB (Benchmarks/NOTES.md, "Compression").
-    fileprivate static let zstdLevel: Int32 = 3
+    fileprivate static let zstdLevel: Int32 = 7
     fileprivate static let gzipLevel: Int32 = 6
 }
 
@@ -134,23 +134,42 @@ struct BodyFrame {
 
 /// Values that are made once for each coding, on first use.
 public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
-    private let values = Mutex<[ContentCoding: Value]>([:])
+    // A lock for each coding: a thread that needs one coding does not wait for the other coding.
+    private let gzip = OnFirstUse<Value>()
+    private let zstd = OnFirstUse<Value>()
 
     public init() {}
 
-    /// Returns the value for a coding. Other threads that need a value wait while `make` runs.
+    /// Returns the value for a coding. Other threads that need the same coding wait while `make` runs.
     public func value(for coding: ContentCoding, _ make: () -> Value) -> Value {
-        values.withLock { values in
-            if let value = values[coding] { return value }
-            let value = make()
-            values[coding] = value
+        switch coding {
+        case .gzip: gzip.value(make)
+        case .zstd: zstd.value(make)
+        }
+    }
+
+    /// Returns whether the value for a coding is made. Does not wait: while another thread makes the value, the answer
+    /// is `false`.
+    public func has(_ coding: ContentCoding) -> Bool {
+        switch coding {
+        case .gzip: gzip.isMade
+        case .zstd: zstd.isMade
+        }
+    }
+}
+
+private struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
+    private let known = Mutex<Value?>(nil)
+
+    func value(_ make: () -> Value) -> Value {
+        known.withLock { known in
+            let value = known ?? make()
+            known = value
             return value
         }
     }
 
-    /// Returns whether the value for a coding is made. Does not wait: while another thread makes a value, the answer is
-    /// `false`.
-    public func has(_ coding: ContentCoding) -> Bool { values.withLockIfAvailable { $0[coding] != nil } ?? false }
+    var isMade: Bool { known.withLockIfAvailable { $0 != nil } ?? false }
 }
 
 /// Bytes that several answers share, with their compressed forms. Each form is made once.

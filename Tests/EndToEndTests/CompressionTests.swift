@@ -61,6 +61,15 @@ import Testing
         }
     }
 
+    @Test("A snapshot of 331 KB is sent in 49 KB", arguments: codings)
+    func size(coding: String) throws {
+        let client = try start(rows: 3_280)
+        let plain = try client.get("/v1/sessions/s/snapshot").body.count
+        #expect((330_000...332_000).contains(plain), "\(plain) bytes")
+        let compressed = try client.get("/v1/sessions/s/snapshot", headers: ["Accept-Encoding": coding]).body.count
+        #expect(compressed <= 49_000, "\(compressed) bytes")
+    }
+
     @Test("A snapshot that is too large for the cache is compressed while it is sent", arguments: codings)
     func largeSnapshot(coding: String) throws {
         let client = try start(rows: 30_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BraidServer
 
-@Suite struct AcceptEncodingTests {
+@Suite struct CompressionTests {
     /// A weight as in the field, and in thousandths. `nil`: the field does not contain the coding.
     private static let weights: [(text: String, value: Int)?] = [
         nil, ("", 1_000), (";q=0", 0), (";q=0.000", 0), ("; q=0.001", 1), (";Q=0.5", 500), (" ; q = 1.0", 1_000),
