@@ -86,45 +86,25 @@ def test_a_page_sends_its_token_with_streams_too(page, make_server):
     assert told == ["party", 401, 401]
 
 
-def test_a_browser_reads_compressed_streams_event_by_event(client_page, server):
+@pytest.mark.parametrize("host, coding", [("127.0.0.1", "zstd"), ("tables.test", "gzip")])
+def test_a_browser_reads_a_compressed_stream_event_by_event(page, make_server, host, coding):
+    # Chromium accepts zstd from localhost and over TLS only. The browser's options lead the other name to the server.
+    server = make_server("--allow-origin", "http://tables.test")
     codings = {}
-    client_page.on("response", lambda response: codings.update({response.url.removeprefix(server.url): response.headers.get("content-encoding")}))
-    client_page.evaluate(
+    page.on("response", lambda response: codings.update({response.url.rpartition("/")[2]: response.headers.get("content-encoding")}))
+    page.goto(server.url.replace("127.0.0.1", host) + "/healthz")
+    page.evaluate(
         """async () => {
             const { BraidClient } = await import("/braid.js");
             window.party = new BraidClient().session("party");
             window.subscription = party.subscribe({});
         }"""
     )
-    client_page.wait_for_function("subscription.status === 'live'")
+    page.wait_for_function("subscription.status === 'live'")
     for revision in range(1, 6):
         # The next command is sent only after this event.
         assert server.request("PUT", "/v1/sessions/party/models", {"invited": [{"name": str(revision)}]})[0] == 200
-        client_page.wait_for_function(f"subscription.revision === {revision}")
-    assert client_page.evaluate("subscription.snapshot") == server.snapshot()
-    client_page.evaluate("subscription.close()")
-    assert codings["/braid.js"] in ["gzip", "zstd"]
-    assert codings["/v1/sessions/party/updates"] in ["gzip", "zstd"]
-
-
-def test_a_browser_reads_gzip_and_zstd_as_the_server_sends_them(client_page, server):
-    # An event stream has many pieces: blocks of one member in gzip, frames in zstd.
-    for coding in ["gzip", "zstd"]:
-        client_page.route("**/updates*", lambda route, coding=coding: route.continue_(headers={**route.request.headers, "accept-encoding": coding}))
-        told = client_page.evaluate(
-            """async () => {
-                const stream = await fetch("/v1/sessions/party/updates", { headers: { Accept: "text/event-stream" } });
-                const reader = stream.body.pipeThrough(new TextDecoderStream()).getReader();
-                let text = "";
-                while (!text.includes("event: caught-up")) text += (await reader.read()).value;
-                for (let round = 0; round < 5; round++) {
-                    const name = `${Math.random()}`;
-                    await fetch("/v1/sessions/party/models", { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ invited: [{ name }] }) });
-                    while (!text.includes(name)) text += (await reader.read()).value;
-                }
-                reader.cancel();
-                return [stream.headers.get("content-encoding"), text.split("event: update").length - 1];
-            }"""
-        )
-        client_page.unroute("**/updates*")
-        assert told == [coding, 5]
+        page.wait_for_function(f"subscription.revision === {revision}")
+    assert page.evaluate("subscription.snapshot") == server.snapshot()
+    page.evaluate("subscription.close()")
+    assert codings["braid.js"] == codings["updates"] == coding
