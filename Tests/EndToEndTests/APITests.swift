@@ -32,7 +32,7 @@ import Testing
         let client = try ServerProcess().keptClient()
         let response = try client.request(
             "PUT", "/v1/tables/x",
-            #"{"table":"x","sectons":["a"],"bindings":[{"on":{"section":"nope"},"cell":"C","models":[]},{"on":"table","modles":[]}]}"#
+            #"{"table":"x","sectons":["a"],"bindings":[{"on":{"section":"nope"},"cell":"C","models":[]},{"modles":[]}]}"#
         )
         #expect(response.status == 422)
         let errors = (response.object["errors"] as? [[String: String]] ?? []).compactMap { $0["pointer"] }
@@ -44,7 +44,7 @@ import Testing
     @Test func thePointersOfADescriptionInARequestLeadThroughTheRequest() throws {
         let client = try ServerProcess().keptClient()
         let response = try client.request(
-            "POST", "/v1/sessions", #"{"table":{"table":"x","bindings":[{"on":"table","cell":"C","models":[]}]}}"#)
+            "POST", "/v1/sessions", #"{"table":{"table":"x","cells":{},"bindings":[{"cell":"C","models":[]}]}}"#)
         let errors = response.object["errors"] as? [[String: String]]
         #expect(
             response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")

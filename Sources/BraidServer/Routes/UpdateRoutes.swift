@@ -22,7 +22,8 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 // A browser that reconnects sends the ID of its last event in `Last-Event-ID`. This ID takes precedence
                 // over the `since` of the original URL (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
-                let form = StreamForm(isSequential: isSequential, hasRowEvents: context.requester.role == .controller)
+                let form = StreamForm(
+                    isSequential: isSequential, hasControllerEvents: context.requester.role == .controller)
                 let account = context.account
                 let lease = try sessions.subscribers.required("subscribers", for: account, retryAfter: 5)
                 return try await sessions.withCurrent(id) { session in

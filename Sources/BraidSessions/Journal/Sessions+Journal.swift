@@ -14,7 +14,19 @@ extension JournalRecord {
         writer.value(command)
         writer.name("update")
         writer.value(update)
+        let emitted = emittedEvents
+        if !emitted.isEmpty {
+            writer.name("emitted")
+            writer.value(JSONText(parts: emitted))
+        }
         writer.endObject()
+    }
+}
+
+extension JournalRecord {
+    /// The events that handlers emitted in the record's command, in order.
+    fileprivate var emittedEvents: [JSONText] {
+        (controllerEvents?.elements() ?? []).filter { $0["name"] != nil }
     }
 }
 

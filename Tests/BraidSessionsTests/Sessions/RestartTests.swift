@@ -12,7 +12,7 @@ import Testing
     private static let tables = [
         #"{"rows":[{"id":1},"two"]}"#,
         #"{"sections":[{"header":"A","rows":[{"id":"a"},{"id":"b"}]},{"rows":[]}],"cellsForModelTypes":{"object":"C"},"empty":{"text":"none", "n":1.0}}"#,
-        #"{"table":{"table":"t","sections":"dynamic","cells":{"C":{}},"empty":"none","bindings":[{"on":"allSections","cell":"C","models":{"x":[{"id":"a"}]},"viewModel":{"$eval":"now"},"header":"${section} ${count}","editing":"delete"}]}}"#,
+        #"{"table":{"table":"t","sections":"dynamic","cells":{"C":{}},"empty":"none","bindings":[{"on":"allOtherSections","cell":"C","models":{"x":[{"id":"a"}]},"viewModel":{"$eval":"now"},"header":"${section} ${count}","editing":"delete"}]}}"#,
         #"{"table":{"table":"t","sections":["x","d"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C","string":"C"},"bindings":[{"on":{"section":"x"},"cell":{"byModelType":true},"models":[{"id":"a"},{"id":"b"}],"shown":"model.id != 'h'","editing":"delete"},{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.x)"}]}}"#,
     ]
 
