@@ -18,8 +18,7 @@ let package = Package(
                 "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
     ],
     targets: [
         .target(name: "BraidEngine"),
@@ -37,9 +36,11 @@ let package = Package(
         // The files that the binary contains.
         .target(name: "CAssets"),
         .target(name: "CEpoll"),
-        // SHA-256. Every Debian system has libmd: dpkg needs it.
+        // SHA-256 and compression. Every Debian system has these libraries: dpkg needs them.
         .systemLibrary(name: "CMD"),
-        .target(name: "BraidRuntime", dependencies: ["CEpoll", "CMD"]),
+        .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CZstd"),
+        .target(name: "BraidRuntime", dependencies: ["CEpoll", "CMD", "CZlib", "CZstd"]),
         .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
         .target(
             name: "BraidSessions",
@@ -57,11 +58,10 @@ let package = Package(
             name: "braid-server",
             dependencies: [
                 "BraidServer", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidPostgres",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["CZlib", "CZstd"], path: "Tests/TestSupport"),
         .testTarget(
             name: "BraidEngineTests", dependencies: ["BraidEngine", "TestSupport"],
             resources: [.copy("JSONe/Golden"), .copy("JTD/SchemaGolden")]),
@@ -73,7 +73,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient", "TestSupport"],
             exclude: ["Flows", "Golden"]),
-        .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime"]),
+        .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime", "TestSupport"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
         .testTarget(
             name: "BraidSessionsTests",

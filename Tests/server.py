@@ -13,7 +13,8 @@ class Server:
 
     def __init__(self, *options, database=":memory:", port=0, token=None):
         self.options = ["--database", str(database), "--log-level", "warning", *map(str, options)]
-        self.environment = {**os.environ, **({"BRAID_TOKEN": token} if token else {})}
+        # The server refuses variables BRAID_… that are not its own.
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")} | ({"BRAID_TOKEN": token} if token else {})
         self.token = token
         self.port = port
         self.start()

@@ -41,7 +41,9 @@ def braid_server():
     binary = os.environ.get("BRAID_SERVER_BINARY") or shutil.which("braid-server")
     assert binary, "put braid-server on the PATH, or name it by BRAID_SERVER_BINARY"
     command = [binary, "serve", "--port", "0", "--database", ":memory:", "--deterministic", "--fixtures", str(TABLES), "--log-level", "warning"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # Settings of this machine must not change the tests.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     line = process.stdout.readline()  # it comes once connections are accepted
     assert line.startswith("listening on "), "the server did not start: it says why on stderr"
     yield Server(line.removeprefix("listening on ").strip())

@@ -128,8 +128,8 @@ public struct BraidSession: Sendable {
     /// at most once.
     ///
     /// The client sends the commands of a session in the order of the calls. The client sends each command after all
-    /// earlier commands were answered or have failed. Calls on one actor have an order, but calls from concurrent tasks
-    /// do not. A command that is cancelled while it waits for earlier commands is never sent.
+    /// earlier commands were answered or have failed. Calls on one actor have an order. Calls from concurrent tasks
+    /// without a common actor have no defined order. A command that is cancelled while it waits for earlier commands is never sent.
     ///
     /// - Parameters:
     ///   - command: the command.

@@ -15,8 +15,8 @@ public final class HTTPBodyReader: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    /// The lease that grows when the body's handler holds more than `limit` bytes at once. If `nil`, no quota limits
-    /// the handler's memory.
+    /// The lease of the handler's memory. Before the body's handler holds more than `limit` bytes at once, the lease
+    /// grows to all these bytes. If `nil`, no quota limits the handler's memory.
     private let lease: Quota.Lease?
     /// Makes the loop read the connection's socket again. Any thread can call this closure.
     private let resume: @Sendable () -> Void

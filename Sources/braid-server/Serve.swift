@@ -1,4 +1,3 @@
-import ArgumentParser
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
@@ -8,22 +7,27 @@ import Dispatch
 import Glibc
 import Logging
 
-/// The command `serve`, which runs the server until a signal stops it.
-struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Run the server.",
-        discussion: """
-            Prints one line to stdout when it accepts connections: listening on http://127.0.0.1:PORT. Writes logs to stderr.
-            SIGTERM and SIGINT stop it. It finishes current requests within 10 seconds and exits with status 0.
+/// The command that runs the server until a signal stops it.
+struct Serve: ServerCommand {
+    static let name = "serve"
+    static let abstract = "Run the server."
+    static let discussion = """
+        Prints one line to stdout when it accepts connections: listening on http://127.0.0.1:PORT. Writes logs to stderr.
+        SIGTERM and SIGINT stop it. It finishes current requests within 10 seconds and exits with status 0.
 
-            Every option is also an environment variable. The command line takes precedence. A flag is true or false. Several \
-            values are separated by commas. The variables: \(EnvironmentOptions(of: ServeOptions.self).listing), and BRAID_TOKEN, the controller's token.
-            """)
+        Every option is also an environment variable. The command line takes precedence. A flag is true or false. Several \
+        values are separated by commas. The server does not start with any other variable BRAID_…. The variables: \
+        \(variables.joined(separator: ", ")), and BRAID_TOKEN, the controller's token.
+        """
+    static let options: [CommandOption<Serve>] = ServeOptions.options.map { $0.inside(\.options) }
+    static let readsEnvironment = true
 
-    @OptionGroup var options: ServeOptions
+    var options = ServeOptions()
 
     func run() async throws {
-        // Ignore SIGPIPE, so that the server keeps running when the process that reads its stdout or stderr exits.
+        try EnvironmentVariables.check(
+            EnvironmentVariables.ofProcess(), known: Program.commands.flatMap { $0.variables })
+        // The server must keep running when the readers of its stdout and stderr exit.
         signal(SIGPIPE, SIG_IGN)
         Memory.prepare()
         let log = LogLines(format: options.logFormat)
@@ -37,8 +41,10 @@ struct Serve: AsyncParsableCommand {
         let store = database.store
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
+        var limits = options.limits.limits
+        limits.bodies = incoming
         let app = App(
-            store: store, clock: clock, ids: ids, limits: options.limits.limits, token: token,
+            store: store, clock: clock, ids: ids, limits: limits, token: token,
             pages: options.access.pages(for: address, token: token),
             streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)
@@ -79,8 +85,8 @@ struct StopSignal {
     private let signals: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
 
-    /// Registers for SIGTERM and SIGINT, which stop the server. A process that sees the server's readiness line can
-    /// send a signal at once, so this method returns only when the registration is complete.
+    /// Registers for SIGTERM and SIGINT. A process that reads the readiness line can send a signal at once, so this
+    /// method returns only when the registration is complete.
     init() async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         self.signals = signals
@@ -88,8 +94,8 @@ struct StopSignal {
         for source in sources {
             source.setEventHandler { continuation.yield() }
             await withCheckedContinuation { registered in
-                // Continue only after the registration is complete. From then on, the source receives the signals;
-                // before, a signal would end the process.
+                // After the registration, the source receives the signal. Signals before the registration end the
+                // process.
                 source.setRegistrationHandler { registered.resume() }
                 source.resume()
             }

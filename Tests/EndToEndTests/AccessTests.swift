@@ -383,7 +383,7 @@ import Testing
             ([], ["BRAID_TOKEN": ""], "BRAID_TOKEN is empty"), ([], ["BRAID_TOKEN": "a b"], "one word"),
             (["--token-file", "/nowhere"], [:], "cannot be read"),
             (["--token-file", "/dev/null"], ["BRAID_TOKEN": "x"], "two tokens"),
-            (["--allow-origin", "app.example"], [:], "--allow-origin takes an origin"),
+            (["--allow-origin", "app.example"], [:], "--allow-origin must be an origin"),
         ])
     func wrongStartsAreRefused(options: [String], environment: [String: String], says: String) throws {
         do {

@@ -15,13 +15,20 @@ import Testing
         return String(decoding: data, as: UTF8.self)
     }
 
-    @Test("The server is not linked with Foundation or its Unicode data, only with FoundationEssentials at most")
+    @Test("The server contains nothing of Foundation, neither as a library nor in the binary itself")
     func noFoundation() throws {
         let libraries = try Self.output(of: "ldd").split(separator: "\n").compactMap { $0.split(separator: " ").first }
             .map { $0.trimmingCharacters(in: .whitespaces) }
         try #require(libraries.contains { $0.hasPrefix("libsqlite3") }, "\(libraries)")
-        let foundation = libraries.filter { $0.contains("Foundation") && !$0.contains("FoundationEssentials") }
-        #expect(foundation == [])
+        #expect(libraries.filter { $0.contains("Foundation") } == [])
+        // A binary with Swift's runtime linked into it still contains the module's name, also without its symbols.
+        let binary = try Data(contentsOf: ServerProcess.binary)
+        #expect(binary.range(of: Data("FoundationEssentials".utf8)) == nil)
+    }
+
+    @Test("The server uses nothing of the library of regular expressions, which is 1.2 MB")
+    func noRegularExpressions() throws {
+        #expect(try !Self.output(of: "nm", "--dynamic", "--undefined-only").contains("_StringProcessing"))
     }
 
     @Test("The server uses the system's SQLite and libmd, and no other cryptography")

@@ -58,7 +58,7 @@ import Testing
         let process = Process(), output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", line]
-        process.environment = ProcessInfo.processInfo.environment.merging(["braid": ServerProcess.binary.path]) { $1 }
+        process.environment = ServerProcess.environment(adding: ["braid": ServerProcess.binary.path])
         process.standardOutput = output
         process.standardError = output
         try process.run()
@@ -203,6 +203,7 @@ import Testing
         let socket = directory.path("socket")
         let server = Process(), output = Pipe()
         server.executableURL = ServerProcess.binary
+        server.environment = ServerProcess.environment()
         server.arguments = ["serve", "--socket", socket, "--database", ":memory:", "--log-level", "error"]
         server.standardOutput = output
         try server.run()

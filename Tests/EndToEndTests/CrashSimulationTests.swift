@@ -60,6 +60,7 @@ import Testing
     private func killWhileStarting(_ database: String, _ random: inout SeededGenerator) async throws {
         let process = Process()
         process.executableURL = ServerProcess.binary
+        process.environment = ServerProcess.environment()
         process.arguments = [
             "serve", "--port", "0", "--database", try TestDatabase.address(of: database), "--log-level", "critical",
         ]

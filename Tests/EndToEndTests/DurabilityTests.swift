@@ -83,7 +83,8 @@ import Testing
             ["serve", "--port", "0", "--database", "file:braid.sqlite"], directory: directory.url.path)
         #expect(
             run.status == 64
-                && run.errors.contains("--database takes a path, not a URI; a file of that name is ./file:braid.sqlite"),
+                && run.errors.contains(
+                    "--database must be a path, not a URI; a file of that name is ./file:braid.sqlite"),
             "\(run)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).isEmpty)
     }

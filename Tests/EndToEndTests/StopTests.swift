@@ -8,6 +8,7 @@ import Testing
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let run = Process(), output = Pipe()
         run.executableURL = URL(fileURLWithPath: "/bin/bash")
+        run.environment = ServerProcess.environment()
         run.arguments = [
             "-c", "{ \"$0\" serve --port 0 --database \"$1\" 2>&1; echo $? > \"$1-status\"; } | head -n 1",
             ServerProcess.binary.path, database,
@@ -28,6 +29,7 @@ import Testing
     @Test(arguments: ["<&- >&-", "<&- 2>&-", "2>&-"]) func whatIsClosedIsNobodysDescriptor(closed: String) throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite"), run = Process()
         run.executableURL = URL(fileURLWithPath: "/bin/bash")
+        run.environment = ServerProcess.environment()
         run.arguments = [
             "-c", "exec \"$0\" serve --socket \"$1.socket\" --database \"$1\" \(closed)", ServerProcess.binary.path,
             database,

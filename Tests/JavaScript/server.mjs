@@ -17,7 +17,9 @@ export class Server {
     const server = new Server();
     server.directory = mkdtempSync(join(tmpdir(), "braid-"));
     server.options = ["--database", join(server.directory, "braid.sqlite"), "--log-level", "warning", "--fixtures", join(ROOT, fixtures), ...options];
-    server.environment = token ? { ...process.env, BRAID_TOKEN: token } : process.env;
+    // The server refuses variables BRAID_… that are not its own.
+    server.environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BRAID_")));
+    if (token) server.environment.BRAID_TOKEN = token;
     test.after(async () => {
       await server.kill();
       rmSync(server.directory, { recursive: true });

@@ -39,6 +39,27 @@ test("A subscriber has the snapshot, then each update as it happens, and is sile
   other.subscription.close();
 });
 
+test("A stream arrives compressed, and each event arrives at once", async (t) => {
+  const server = await Server.start(t);
+  const codings = new Map();
+  const noting = async (url, options) => {
+    const response = await fetch(url, options);
+    codings.set(new URL(url).pathname, response.headers.get("content-encoding"));
+    return response;
+  };
+  const party = new BraidClient({ url: server.url, fetch: noting }).session("party");
+  const listener = new Listener(t, party);
+  await listener.status("live");
+  for (let revision = 1; revision <= 10; revision++) {
+    await tell(party, `guest ${revision}`);
+    // The next command is sent only after this event.
+    await listener.revision(revision);
+  }
+  assertGapless(listener, 0, 10);
+  assert.deepEqual(listener.subscription.snapshot, await party.snapshot());
+  assert.equal(codings.get("/v1/sessions/party/updates"), "gzip");
+});
+
 test("An update after revisions that showed nothing applies to the snapshot that is told with it", async (t) => {
   const server = await Server.start(t);
   const list = await new BraidClient({ url: server.url }).sessions.open({ rows: [{ id: "a" }] });

@@ -13,7 +13,9 @@ final class Server {
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: binary)
         process.arguments = ["serve", "--port", "0", "--database", database] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        // The server refuses variables BRAID_… that are not its own.
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("BRAID_") }
+            .merging(environment) { $1 }
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()

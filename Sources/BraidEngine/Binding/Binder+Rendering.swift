@@ -175,8 +175,8 @@ private struct SnapshotMaking {
         return oldPlace(of: id, near: place).map { shown[$0] }
     }
 
-    /// Returns the section's index among the previously displayed sections. The search starts at `place`, because most
-    /// commands leave sections where they are.
+    /// Returns the section's index among the previously displayed sections, or `nil` if the section was not displayed.
+    /// Looks at `place` first, because most commands leave sections where they are.
     private mutating func oldPlace(of id: SectionID, near place: Int) -> Int? {
         guard let previous else { return nil }
         if place < previous.snapshot.sections.count, shown[place].id == id { return place }

@@ -134,7 +134,8 @@ struct CommandInProgress {
             after: .init(table: shownTable, snapshot: shown, step: step), remade: &remade, evaluation)
         for (id, rowCount) in remade {
             editor.noteWhole(id)
-            // Derived rows count as replaced if they were made again, because the state or other models changed.
+            // The section's derived rows were made again, because a value that they read has changed. As after a
+            // replacement of models, `onPrefetch` can run again if the section now has fewer rows than at its last run.
             if binder.binding(of: id)?.cells.source.isStored == false { try editor.noteFilled(id, rows: rowCount) }
         }
         shownTable = editor.table

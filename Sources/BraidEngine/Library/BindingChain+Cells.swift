@@ -91,7 +91,8 @@ extension BindingChain where Model == Never {
     // The `bind` methods for chains of one section. They accept the models as an array instead of a dictionary by
     // section.
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`, which `onDequeue` handlers fill.
+    /// For a chain that binds exactly one of the table's sections: shows each model in a cell of the type `cellType`,
+    /// which `onDequeue` handlers fill.
     ///
     /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. The same rule applies to
     /// every form of `bind` whose models are an array.
@@ -104,7 +105,8 @@ extension BindingChain where Model == Never {
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel]
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models)) }
 
-    /// Shows each view model of the chain's only section in a cell of the type `cellType`.
+    /// For a chain that binds exactly one of the table's sections: shows each view model in a cell of the type
+    /// `cellType`.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
@@ -114,8 +116,8 @@ extension BindingChain where Model == Never {
         cellType: NewCell.Type, viewModels: @escaping () throws -> [NewCell.ViewModel]
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: alone(viewModels)) }
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`. The cell gets the view model that
-    /// `mapToViewModels` makes from the model.
+    /// For a chain that binds exactly one of the table's sections: shows each model in a cell of the type `cellType`.
+    /// The cell gets the view model that `mapToViewModels` makes from the model.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
@@ -129,7 +131,8 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model of the chain's only section in the cell that a closure makes for it.
+    /// For a chain that binds exactly one of the table's sections: shows each model in the cell that a closure makes
+    /// for the model.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
@@ -142,7 +145,8 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: alone(models))
     }
 
-    /// Shows a number of cells, which a closure makes, in the chain's only section, which has no models.
+    /// For a chain that binds exactly one of the table's sections: shows a number of cells, which a closure makes. The
+    /// section has no models.
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called at every
@@ -156,8 +160,8 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells))
     }
 
-    /// Returns a closure that returns a dictionary with the value for the chain's only section. If the chain is not
-    /// about exactly one section, notes a mistake for `finish()`.
+    /// Returns a closure that returns a dictionary with the value for the one section that the chain binds. If the
+    /// chain does not bind exactly one section, notes a mistake for `finish()`.
     private func alone<Value>(_ value: @escaping () throws -> Value) -> () throws -> [Section: Value] {
         let named = binding.scope.named(in: bindings.declared)
         guard named.count == 1, let section = try? bindings.sections.section(named[0]) else {

@@ -57,8 +57,8 @@ extension TableBindings {
 // Binds asynchronous sequences in place of closures. All other bindings accept the closure that `latest(of:initially:)`
 // returns.
 extension BindingChain where Model == Never {
-    /// Shows each model of the chain's only section in a cell of the type `cellType`. The models are the sequence's
-    /// latest element, an array.
+    /// For a chain that binds exactly one of the table's sections: shows each model in a cell of the type `cellType`.
+    /// The models are the sequence's latest element, an array.
     ///
     /// The section has no rows until the sequence produces its first element. The sequence is read only while
     /// ``SectionedTableBinder/observe(isolation:)`` runs.

@@ -23,7 +23,7 @@ struct RowLocator: Sendable {
         func isBefore(_ other: Entry) -> Bool { hash == other.hash ? section < other.section : hash < other.hash }
     }
 
-    /// The index's hints, ascending by hash and section, without duplicates.
+    /// The index's entries, ascending by the hash of the row's id and then by section, without duplicates.
     private struct Entries {
         var list: PersistentList<Entry>
         /// The maximum number of entries in the index. In a larger index, most entries could belong to rows that have

@@ -52,7 +52,7 @@ package final class Session: Sendable {
         /// The time at which this revision was committed, in milliseconds since 1970.
         var updated: Int
         /// The snapshot of this revision as JSON, if the session caches it.
-        var encoded: [UInt8]?
+        var encoded: SharedBytes?
         /// Whether this object is outdated, because the session was ended or dropped from memory. Users of a stale
         /// session must look the session up again.
         var isStale = false
@@ -133,7 +133,7 @@ package final class Session: Sendable {
     package var position: Position { position(at: current.snapshot.revision) }
 
     /// Caches a snapshot as JSON until the next commit, if `revision` is still the session's current revision.
-    func cache(_ encoded: [UInt8], of revision: Int) {
+    func cache(_ encoded: SharedBytes, of revision: Int) {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
     }
 

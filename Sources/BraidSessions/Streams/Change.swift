@@ -90,26 +90,34 @@ final class Change: Sendable {
     }
 }
 
-/// Encoded events of an event stream. All streams that send these events share the bytes.
+/// Encoded events, shared by all streams that send them. The events are compressed once for each coding.
 final class EventBytes: Sendable {
-    let bytes: [UInt8]
+    private let plain: BodyPiece
+    private let compressed = PerCoding<BodyPiece>()
     private let known = Mutex(WeakLease())
 
     private struct WeakLease {
         weak var lease: Quota.Lease?
     }
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8]) { plain = BodyPiece(bytes) }
+
+    /// Returns the events in the coding of a stream.
+    func piece(in coding: ContentCoding?) -> BodyPiece {
+        guard let coding else { return plain }
+        return compressed.value(for: coding) { BodyPiece(plain.bytes, in: coding) }
+    }
 
     /// Returns a lease of memory for these bytes, from the quota for answers. All streams in whose queues the bytes
     /// wait share the lease. Returns `nil` for small events, which need no such lease.
     ///
-    /// The lease counts against the account of the first stream that needs it. Throws if the quota refuses the lease.
+    /// The lease covers the plain events, which exist as long as their compressed forms. The lease counts against the
+    /// account of the first stream that needs it. Throws if the quota refuses the lease.
     func lease(_ limits: StreamLimits, for account: Quota.Account) throws(Quota.Refusal) -> Quota.Lease? {
-        guard bytes.count > limits.largeBytes else { return nil }
+        guard plain.bytes.count > limits.largeBytes else { return nil }
         return try known.withLock { weak throws(Quota.Refusal) in
             if let lease = weak.lease { return lease }
-            let lease = try limits.buffers.lease(bytes.count, to: account)
+            let lease = try limits.buffers.lease(plain.bytes.count, to: account)
             weak.lease = lease
             return lease
         }

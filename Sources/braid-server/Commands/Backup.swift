@@ -1,27 +1,26 @@
-import ArgumentParser
 import BraidStore
 
-/// The command `backup`, which copies an SQLite database, even while a server uses it.
-struct Backup: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Copy an SQLite database, even while a server uses it.",
-        discussion: """
-            The copy is a consistent database of one moment, and it is on disk when the command ends. Until then its name is \
-            TO-partial, so a file named TO is always complete. Exit status 1 if the copy could not be made.
-            """)
+/// The command that copies a database, even while a server uses it.
+struct Backup: ServerCommand {
+    static let name = "backup"
+    static let abstract = "Copy an SQLite database, even while a server uses it."
+    static let discussion = """
+        The copy is a consistent database of one moment, and it is on disk when the command ends. Until then its name is \
+        TO-partial, so a file named TO is always complete. Exit status 1 if the copy could not be made.
+        """
+    static let arguments: [CommandArgument<Backup>] = [
+        .required("database", \.database, help: "The database.") { name throws(WrongValue) in
+            guard !Database.isPostgres(name) else {
+                throw WrongValue(
+                    "must be the path of an SQLite file. Copy a PostgreSQL database with PostgreSQL's tools: pg_dump --format=custom --file=TO postgres://…. A server may use the database meanwhile"
+                )
+            }
+        },
+        .required("to", \.to, help: "The copy: a file that does not exist yet."),
+    ]
 
-    @Argument(help: "The database.", completion: .file())
-    var database: String
-    @Argument(help: "The copy: a file that does not exist yet.", completion: .file())
-    var to: String
-
-    func validate() throws {
-        guard !Database.isPostgres(database) else {
-            throw ValidationError(
-                "Copy a PostgreSQL database with PostgreSQL's tools: pg_dump --format=custom --file=TO postgres://…. A server may use it meanwhile."
-            )
-        }
-    }
+    var database = ""
+    var to = ""
 
     func run() throws {
         let progress = Progress("copying \(database)")

@@ -1,21 +1,24 @@
-import ArgumentParser
 import BraidEngine
 import BraidServer
 import BraidSessions
 
 /// The command `check`, which validates files with table descriptions.
-struct Check: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Validate table descriptions.",
-        discussion: """
-            Prints every fault as file:line:column: pointer: message, and exits with status 1 if it finds one. A description \
-            is also faulty if no session can be opened with its own models and state. A warning points at something that is \
-            allowed but probably a mistake. Warnings do not change the exit status, unless you pass --strict.
-            """)
+struct Check: ServerCommand {
+    static let name = "check"
+    static let abstract = "Validate table descriptions."
+    static let discussion = """
+        Prints every fault as file:line:column: pointer: message, and exits with status 1 if it finds one. A description \
+        is also faulty if no session can be opened with its own models and state. A warning points at something that is \
+        allowed but probably a mistake. Warnings do not change the exit status, unless you pass --strict.
+        """
+    static let arguments: [CommandArgument<Check>] = [
+        .repeated("files", \.files, help: "Table descriptions, JSON files.")
+    ]
+    static let options: [CommandOption<Check>] = [
+        .flag("strict", \.strict, help: "Exit with status 1 also if there is a warning.")
+    ]
 
-    @Argument(help: "Table descriptions, JSON files.", completion: .file(extensions: ["json"]))
-    var files: [String]
-    @Flag(help: "Exit with status 1 also if there is a warning.")
+    var files: [String] = []
     var strict = false
 
     func run() throws {
@@ -33,11 +36,10 @@ struct Check: ParsableCommand {
                 for fault in error.faults { print(fault) }
             }
         }
-        if isFaulty { throw ExitCode(1) }
+        if isFaulty { throw ReportedFailure() }
     }
 
-    /// Throws a `Refusal` unless a session could be opened with the models and the state in the table description
-    /// itself.
+    /// Throws a refusal unless a session can be opened with the table description's own models and state.
     private static func checkOpening(_ description: TableDescription) throws {
         guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Clock().now()).text) else {
             return

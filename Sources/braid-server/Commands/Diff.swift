@@ -1,28 +1,32 @@
-import ArgumentParser
 import BraidEngine
 
-/// The command `diff`, which computes the update between two snapshots in files, like POST /v1/diff.
-struct Diff: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Print the update that leads from one snapshot to another.",
-        discussion:
-            "A snapshot is an answer of GET /v1/sessions/{id}/snapshot. If a file contains none, prints its faults as file:line:column: pointer: message and exits with status 1."
-    )
+/// The command that computes an update from two files, like POST /v1/diff.
+struct Diff: ServerCommand {
+    enum Form: String, CaseIterable { case stages, sequential }
 
-    enum Form: String, ExpressibleByArgument, CaseIterable { case stages, sequential }
+    static let name = "diff"
+    static let abstract = "Print the update that leads from one snapshot to another."
+    static let discussion = """
+        A snapshot is an answer of GET /v1/sessions/{id}/snapshot. If a file contains none, prints its faults as \
+        file:line:column: pointer: message and exits with status 1.
+        """
+    static let arguments: [CommandArgument<Diff>] = [
+        .required("from", \.from, help: "The snapshot before."),
+        .required("to", \.to, help: "The snapshot after."),
+    ]
+    static let options: [CommandOption<Diff>] = [
+        .choice("form", \.form, help: "Batches (stages), or one operation at a time (sequential).")
+    ]
 
-    @Argument(help: "The snapshot before.", completion: .file(extensions: ["json"]))
-    var from: String
-    @Argument(help: "The snapshot after.", completion: .file(extensions: ["json"]))
-    var to: String
-    @Option(help: "Batches (stages), or one operation at a time (sequential).")
+    var from = ""
+    var to = ""
     var form = Form.stages
 
     func run() throws {
         var snapshots: [Snapshot] = [], faults: [String] = []
         for path in [from, to] {
             do throws(FaultyFile) {
-                // Allow a deeper nesting than for models: the file is a snapshot, which contains the models.
+                // A snapshot is nested deeper than the models in it.
                 snapshots.append(try JSONFile(path).read(depthLimit: 140) { try Snapshot(json: $0, at: .root) })
             } catch {
                 faults += error.faults

@@ -1,22 +1,33 @@
-import ArgumentParser
 import BraidHTTP
 import Glibc
 
-/// The command `health`, which asks a running server whether it is ready. A container's HEALTHCHECK can use this
-/// command, so the image needs no other HTTP client.
-struct Health: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Check whether a running server can serve requests.",
-        discussion: """
-            Requests /readyz, or the URL's path if it has one. Exit status 0 if the answer is 200 within 5 seconds, otherwise 1. \
-            Without a URL, asks the server on this machine, at --socket (BRAID_SOCKET) or --port (BRAID_PORT).
-            """)
+/// The command that checks a server's readiness. A container's HEALTHCHECK can use it without another HTTP client.
+struct Health: ServerCommand {
+    static let name = "health"
+    static let abstract = "Check whether a running server can serve requests."
+    static let discussion = """
+        Requests /readyz, or the URL's path if it has one. Exit status 0 if the answer is 200 within 5 seconds, otherwise 1. \
+        Without a URL, asks the server on this machine, at --socket (BRAID_SOCKET) or --port (BRAID_PORT).
+        """
+    static let arguments: [CommandArgument<Health>] = [
+        .optional("url", \.url, help: "http://HOST:PORT, instead of --port on this machine.") {
+            url throws(WrongValue) in
+            guard let target = target(of: url) else { throw WrongValue("must be http://HOST:PORT, not '\(url)'") }
+            guard ports.contains(target.port) else {
+                throw WrongValue("must have a port from 1 to 65535, not \(target.port)")
+            }
+        }
+    ]
+    static let options: [CommandOption<Health>] = [
+        // BRAID_PORT=0 is a valid setting of the server. It is wrong here only if `health` has no other address.
+        .integer("port", \.port, in: 0...65_535, help: "The port on this machine."),
+        .optionalText("socket", \.socket, help: "The Unix socket that the server listens on."),
+    ]
+    static let readsEnvironment = true
+    private static let ports = 1...65_535
 
-    @Argument(help: "http://HOST:PORT, instead of --port on this machine.")
     var url: String?
-    @Option(help: "The port on this machine.")
     var port = 8080
-    @Option(help: "The Unix socket that the server listens on.", completion: .file())
     var socket: String?
 
     func run() throws {
@@ -25,26 +36,23 @@ struct Health: ParsableCommand {
         do {
             let line = try StatusLine.asking(server, request)
             print("\(server)\(path): \(line.status)")
-            if line.status != 200 { throw ExitCode(1) }
+            if line.status != 200 { throw ReportedFailure() }
         } catch let error as HTTPServerError {
             throw Failure("\(server): \(error)")
         }
     }
 
     private func target() throws -> (server: HTTPAddress, host: String, path: String) {
-        guard let url else {
-            if let socket { return (.unix(path: socket), "localhost", "/readyz") }
-            guard (1...65_535).contains(port) else { throw ValidationError("--port must be from 1 to 65535") }
-            return (.tcp(host: "127.0.0.1", port: port), "127.0.0.1:\(port)", "/readyz")
+        if let target = url.flatMap({ Self.target(of: $0) }) {
+            let bare = target.host.hasPrefix("[") ? String(target.host.dropFirst().dropLast()) : target.host
+            return (.tcp(host: bare, port: target.port), "\(target.host):\(target.port)", target.path)
         }
-        guard let target = Self.target(of: url) else {
-            throw ValidationError("The URL must be http://HOST:PORT, not '\(url)'.")
+        if let socket { return (.unix(path: socket), "localhost", "/readyz") }
+        guard Self.ports.contains(port) else {
+            throw UsageError(
+                "The port is \(port), which is no server's port. Set --port or BRAID_PORT to the server's port.")
         }
-        guard (1...65_535).contains(target.port) else {
-            throw ValidationError("The URL's port must be from 1 to 65535, not \(target.port).")
-        }
-        let bare = target.host.hasPrefix("[") ? String(target.host.dropFirst().dropLast()) : target.host
-        return (.tcp(host: bare, port: target.port), "\(target.host):\(target.port)", target.path)
+        return (.tcp(host: "127.0.0.1", port: port), "127.0.0.1:\(port)", "/readyz")
     }
 
     /// Returns the parts of `http://HOST[:PORT][/PATH][?QUERY]` (RFC 3986, section 3), or `nil` for any other URL.
@@ -54,7 +62,7 @@ struct Health: ParsableCommand {
         let rest = url.dropFirst(7).prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard !authority.contains("@") else { return nil }
-        // Look for the port after the brackets of an IPv6 address, which contains colons itself.
+        // An IPv6 address in brackets contains colons.
         let hostEnd =
             authority.hasPrefix("[")
             ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
@@ -73,11 +81,11 @@ struct Health: ParsableCommand {
     }
 }
 
-/// The first line of a server's HTTP answer, for example `HTTP/1.1 200 OK`.
+/// The first line of an HTTP answer.
 private struct StatusLine {
     let status: Int
 
-    /// Opens a connection to a server, sends it a request, and reads the first line of the answer.
+    /// Opens a connection, sends a request, and reads the first line of the answer.
     static func asking(_ server: HTTPAddress, _ request: String) throws(HTTPServerError) -> StatusLine {
         let socket = try connected(to: server)
         defer { close(socket) }

@@ -1,22 +1,25 @@
-import ArgumentParser
 import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// The command `render`, which renders a JSON-e template from files, like POST /v1/render.
-struct Render: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Render a JSON-e template of a table description.",
-        discussion: """
-            Prints the result, or nothing if the template has no result. If the template fails, prints the fault as \
-            file:line:column: pointer: message and exits with status 1.
-            """)
+/// The command that renders a template from files, like POST /v1/render.
+struct Render: ServerCommand {
+    static let name = "render"
+    static let abstract = "Render a JSON-e template of a table description."
+    static let discussion = """
+        Prints the result, or nothing if the template has no result. If the template fails, prints the fault as \
+        file:line:column: pointer: message and exits with status 1.
+        """
+    static let arguments: [CommandArgument<Render>] = [
+        .required("template", \.template, help: "The template, a JSON file.")
+    ]
+    static let options: [CommandOption<Render>] = [
+        .optionalText(
+            "context", \.context,
+            help: "A JSON file with an object: the values that the template's expressions can use.")
+    ]
 
-    @Argument(help: "The template, a JSON file.", completion: .file(extensions: ["json"]))
-    var template: String
-    @Option(
-        help: "A JSON file with an object: the values that the template's expressions can use.",
-        completion: .file(extensions: ["json"]))
+    var template = ""
     var context: String?
 
     func run() throws {

@@ -1,19 +1,20 @@
-import ArgumentParser
 import BraidRuntime
 import BraidServer
 import BraidSessions
 
-/// The command `replay`, which applies the commands of a session's journal again and prints the resulting snapshot.
-struct Replay: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Replay a session's journal and print the resulting snapshot.",
-        discussion: """
-            The journal is the answer of GET /v1/sessions/{id}/journal with Accept: application/x-ndjson. Exit status 1 if it \
-            cannot be replayed.
-            """)
+/// The command that applies the commands of a journal again.
+struct Replay: ServerCommand {
+    static let name = "replay"
+    static let abstract = "Replay a session's journal and print the resulting snapshot."
+    static let discussion = """
+        The journal is the answer of GET /v1/sessions/{id}/journal with Accept: application/x-ndjson. Exit status 1 if it \
+        cannot be replayed.
+        """
+    static let arguments: [CommandArgument<Replay>] = [
+        .required("journal", \.journal, help: "The journal, a file of JSON lines.")
+    ]
 
-    @Argument(help: "The journal, a file of JSON lines.", completion: .file(extensions: ["ndjson"]))
-    var journal: String
+    var journal = ""
 
     func run() throws {
         guard let bytes = Files.bytes(of: journal) else { throw Failure("\(journal) cannot be read.") }

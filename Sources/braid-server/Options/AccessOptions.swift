@@ -1,33 +1,36 @@
-import ArgumentParser
 import BraidHTTP
 import BraidRuntime
 import BraidServer
 import Glibc
 
-/// The command-line options of `serve` that decide who may use the server.
-struct AccessOptions: ParsableArguments {
-    @Option(help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)")
+/// The options that decide who may use the server.
+struct AccessOptions {
     var tokenFile: String?
-    @Flag(help: "Serve without a token on any address. Everyone who can connect is a controller.")
     var allowAnonymous = false
-    @Option(
-        help:
-            "An origin whose web pages may use the API, such as https://app.example, or * for all. Can be given several times."
-    )
     var allowOrigin: [String] = []
 
-    func validate() throws {
-        for origin in allowOrigin where PagePolicy.origin(origin) == nil {
-            throw ValidationError(
-                "--allow-origin takes an origin, like https://app.example or http://localhost:3000, or *; not \"\(origin)\""
-            )
-        }
-    }
+    static let options: [CommandOption<AccessOptions>] = [
+        .optionalText(
+            "token-file", \.tokenFile,
+            help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)"),
+        .flag(
+            "allow-anonymous", \.allowAnonymous,
+            help: "Serve without a token on any address. Everyone who can connect is a controller."),
+        .repeatedText(
+            "allow-origin", \.allowOrigin,
+            help:
+                "An origin whose web pages may use the API, such as https://app.example, or * for all. Can be given several times."
+        ) { origin throws(WrongValue) in
+            guard PagePolicy.origin(origin) == nil else { return }
+            throw WrongValue(
+                "must be an origin like https://app.example or http://localhost:3000, or *, not '\(origin)'")
+        },
+    ]
 
-    /// Returns the controller's token, or `nil` if everyone is a controller. The token comes from a file or an
-    /// environment variable, not from an option, because other users of the machine can read a command line.
+    /// Returns the controller's token, or `nil` if everyone is a controller. No option of the command line contains the
+    /// token, as other users of the machine can read the command line.
     func controllerToken() throws -> String? {
-        let variable = getenv("BRAID_TOKEN").map { String(cString: $0) }
+        let variable = getenv(EnvironmentVariables.token).map { String(cString: $0) }
         if let file = tokenFile {
             guard variable == nil else {
                 throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Use one of them.")
@@ -40,8 +43,8 @@ struct AccessOptions: ParsableArguments {
         return try variable.map { try token($0, "The environment variable BRAID_TOKEN") }
     }
 
-    /// Returns the controller's token, which is the only word of `text`. Throws a `Failure` for an empty text, so that
-    /// the server cannot run without a token by mistake.
+    /// Returns the controller's token in a text. Throws a `Failure` for an empty text: the server must not run without
+    /// a token by mistake.
     private func token(_ text: String, _ place: String) throws -> String {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard let token = words.first.map(String.init) else { throw Failure("\(place) is empty.") }
@@ -53,8 +56,7 @@ struct AccessOptions: ParsableArguments {
         return token
     }
 
-    /// Throws a `Failure` if the server would accept everyone, without a token, at an address that other machines can
-    /// reach.
+    /// Throws a `Failure` if the server would accept everyone at an address that other machines can reach.
     func checkAddress(_ address: HTTPAddress, token: String?) throws {
         guard token == nil, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else { return }
         throw Failure(
@@ -71,7 +73,7 @@ struct AccessOptions: ParsableArguments {
     }
 }
 
-/// Network addresses that only this machine itself can reach, such as 127.0.0.1.
+/// Addresses that only this machine can reach.
 enum Loopback {
     /// Returns whether all addresses of the host are loopback addresses.
     static func contains(_ host: String) -> Bool {
@@ -99,8 +101,7 @@ enum Loopback {
         case AF_INET6:
             address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
                 withUnsafeBytes(of: address.pointee.sin6_addr) { bytes in
-                    // The loopback address ::1, or an IPv4 loopback address inside ::ffff:0:0/96 (RFC 4291, 2.5.3 and
-                    // 2.5.5.2).
+                    // ::1, or an IPv4 loopback address inside ::ffff:0:0/96 (RFC 4291, 2.5.3 and 2.5.5.2)
                     bytes.prefix(15).allSatisfy { $0 == 0 } && bytes[15] == 1
                         || bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
                             && bytes[12] == 127

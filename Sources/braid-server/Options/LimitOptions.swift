@@ -1,86 +1,86 @@
-import ArgumentParser
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
 import BraidServer
 
-/// The command-line options of `serve` for the server's limits.
-struct LimitOptions: ParsableArguments {
-    @Option(help: "The most bytes of a request's body.")
+/// The options for the server's limits.
+struct LimitOptions {
     var maxBodyBytes = 16_777_216
-    @Option(
-        help:
-            "Bytes of memory for the bodies of all current requests, and the same again for large answers that clients have not read. A session can use a quarter of each, a token an eighth."
-    )
     var maxBufferedBytes = 268_435_456
-    @Option(help: "The most bytes of a request's head: its first line and its fields.")
     var maxHeaderBytes = 32_768
-    @Option(help: "The deepest nesting of JSON, at most 128.")
     var maxJsonDepth = 128
-    @Option(help: "The most rows of a session.")
     var maxRows = 1_000_000
-    @Option(help: "The most sections of a session.")
     var maxSections = 10_000
-    @Option(help: "The most bytes that one command's templates may build, plus 1,000 for each row.")
     var maxRenderedBytes = 268_435_456
-    @Option(help: "The most steps of one command's templates, plus 200 for each row.")
     var maxTemplateSteps = 5_000_000
-    @Option(help: "The most seconds that one command may take.")
     var commandTimeout = 30
-    @Option(help: "The most seconds that a participant's command may take.")
     var participantCommandTimeout = 5
-    @Option(help: "The most commands in one transaction.")
     var maxTransaction = 100_000
-    @Option(help: "The most commands in one transaction of a participant.")
     var participantMaxTransaction = 1_000
-    @Option(help: "The most sessions.")
     var maxSessions = 100_000
-    @Option(help: "The most connections. The process's limit of open files can lower it.")
     var maxConnections = 10_000
-    @Option(help: "The most event streams and long polls.")
     var maxSubscribers = 9_000
-    @Option(help: "The most requests that are answered at the same time.")
     var maxRequests = 2_048
-    @Option(help: "Seconds within which a request's head must arrive.")
     var headerTimeout = 10
-    @Option(help: "The lowest rate of a request's body after its first ten seconds, in bytes a second.")
     var minBodyRate = 1_024
-    @Option(help: "Seconds after which a connection without a request is closed.")
     var idleTimeout = 75
 
-    func validate() throws {
-        try check("max-body-bytes", maxBodyBytes, 1_024...1 << 40)
-        try check("max-buffered-bytes", maxBufferedBytes, 1 << 20...1 << 40)
-        try check("max-header-bytes", maxHeaderBytes, 1_024...1 << 24)
-        try check("max-json-depth", maxJsonDepth, 8...128)
-        for (name, value) in [
-            ("max-rows", maxRows), ("max-sections", maxSections), ("max-rendered-bytes", maxRenderedBytes),
-            ("max-template-steps", maxTemplateSteps),
-            ("max-sessions", maxSessions), ("max-connections", maxConnections), ("max-subscribers", maxSubscribers),
-            ("max-requests", maxRequests),
-            ("max-transaction", maxTransaction), ("participant-max-transaction", participantMaxTransaction),
-        ] {
-            try check(name, value, 1...1 << 40)
-        }
-        try check("command-timeout", commandTimeout, 1...86_400)
-        try check("participant-command-timeout", participantCommandTimeout, 1...86_400)
-        try check("header-timeout", headerTimeout, 1...3_600)
-        try check("min-body-rate", minBodyRate, 1...1 << 30)
-        try check("idle-timeout", idleTimeout, 1...86_400)
-    }
+    /// The upper bound of limits that only the machine's memory restricts.
+    private static let most = 1 << 40
 
-    private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
-        guard range.contains(value) else {
-            throw ValidationError("--\(name) must be from \(range.lowerBound) to \(range.upperBound)")
-        }
-    }
+    static let options: [CommandOption<LimitOptions>] = [
+        .integer("max-body-bytes", \.maxBodyBytes, in: 1_024...most, help: "The most bytes of a request's body."),
+        .integer(
+            "max-buffered-bytes", \.maxBufferedBytes, in: 1 << 20...most,
+            help:
+                "Bytes of memory for the bodies of all current requests, and the same again for large answers that clients have not read. A session can use a quarter of each, a token an eighth."
+        ),
+        .integer(
+            "max-header-bytes", \.maxHeaderBytes, in: 1_024...1 << 24,
+            help: "The most bytes of a request's head: its first line and its fields."),
+        .integer("max-json-depth", \.maxJsonDepth, in: 8...128, help: "The deepest nesting of JSON, at most 128."),
+        .integer("max-rows", \.maxRows, in: 1...most, help: "The most rows of a session."),
+        .integer("max-sections", \.maxSections, in: 1...most, help: "The most sections of a session."),
+        .integer(
+            "max-rendered-bytes", \.maxRenderedBytes, in: 1...most,
+            help: "The most bytes that one command's templates may build, plus 1,000 for each row."),
+        .integer(
+            "max-template-steps", \.maxTemplateSteps, in: 1...most,
+            help: "The most steps of one command's templates, plus 200 for each row."),
+        .integer(
+            "command-timeout", \.commandTimeout, in: 1...86_400, help: "The most seconds that one command may take."),
+        .integer(
+            "participant-command-timeout", \.participantCommandTimeout, in: 1...86_400,
+            help: "The most seconds that a participant's command may take."),
+        .integer("max-transaction", \.maxTransaction, in: 1...most, help: "The most commands in one transaction."),
+        .integer(
+            "participant-max-transaction", \.participantMaxTransaction, in: 1...most,
+            help: "The most commands in one transaction of a participant."),
+        .integer("max-sessions", \.maxSessions, in: 1...most, help: "The most sessions."),
+        .integer(
+            "max-connections", \.maxConnections, in: 1...most,
+            help: "The most connections. The process's limit of open files can lower it."),
+        .integer("max-subscribers", \.maxSubscribers, in: 1...most, help: "The most event streams and long polls."),
+        .integer(
+            "max-requests", \.maxRequests, in: 1...most,
+            help: "The most requests that are answered at the same time."),
+        .integer(
+            "header-timeout", \.headerTimeout, in: 1...3_600, help: "Seconds within which a request's head must arrive."
+        ),
+        .integer(
+            "min-body-rate", \.minBodyRate, in: 1...1 << 30,
+            help: "The lowest rate of a request's body after its first ten seconds, in bytes a second."),
+        .integer(
+            "idle-timeout", \.idleTimeout, in: 1...86_400,
+            help: "Seconds after which a connection without a request is closed."),
+    ]
 
-    /// Returns a new quota of `maxBufferedBytes`. The server has one for request bodies and one for answers.
+    /// Returns a quota for request bodies or for answers.
     var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {
         var limits = ServerLimits()
-        // A longer body than `maxBufferedBytes` could never get its memory, so refuse it by its length.
+        // A body longer than `maxBufferedBytes` could never get its memory.
         limits.bodyBytes = min(maxBodyBytes, maxBufferedBytes)
         limits.jsonDepth = maxJsonDepth
         limits.sessions = maxSessions

@@ -1,62 +1,69 @@
-import ArgumentParser
 import BraidPostgres
 import BraidServer
 import BraidStore
 import Logging
 
-/// The options of `serve`. Each option, including the options of option groups, is also an environment variable
-/// (`EnvironmentOptions`).
-struct ServeOptions: ParsableArguments {
-    enum Synchronous: String, ExpressibleByArgument, CaseIterable { case full, normal }
+/// The options of `serve`.
+struct ServeOptions {
+    enum Synchronous: String, CaseIterable { case full, normal }
 
-    @Option(help: "The address to bind. An address other than loopback needs a token or --allow-anonymous.")
     var hostname = "127.0.0.1"
-    @Option(help: "The port. With 0 the system chooses a free one.")
     var port = 8080
-    @Option(help: "Listen on this Unix socket instead of a port.", completion: .file())
     var socket: String?
-    @Option(
-        help: "The SQLite database, :memory:, or a PostgreSQL database: postgres://USER@HOST/NAME.", completion: .file()
-    )
     var database = "braid.sqlite"
-    @Option(
-        help: "A directory of *.table.json and *.session.json to load at start. Can be given several times.",
-        completion: .directory)
     var fixtures: [String] = []
-    @OptionGroup(title: "Access") var access: AccessOptions
-    @Option(help: "The number of revisions that a session's journal keeps.")
+    var access = AccessOptions()
     var journalLimit = 1000
-    @Option(help: "The number of bytes that a session's journal keeps.")
     var journalBytes = 67_108_864
-    @Option(
-        help:
-            "Seconds after which an unused session leaves memory. The next request reads it again. 0: never."
-    )
     var sessionIdleTime = 300
-    @OptionGroup(title: "Limits") var limits: LimitOptions
-    @Option(help: "Durability. full survives a power loss, normal only a crash of the process.")
+    var limits = LimitOptions()
     var synchronous = Synchronous.full
-    @Flag(
-        help:
-            "For tests: ids, epochs and the clock count up, so that equal requests get equal answers."
-    )
     var deterministic = false
-    @Option(help: "The lowest level that is logged to stderr. The lines of requests have the level info.")
     var logLevel = Logger.Level.info
-    @Option(help: "The format of log lines: text, or JSON objects.")
     var logFormat = LogLines.Format.text
 
-    func validate() throws {
-        guard !hostname.isEmpty else { throw ValidationError("--hostname must not be empty") }
-        guard !database.isEmpty else { throw ValidationError("--database must not be empty") }
-        // SQLite would read a name with `file:` as a URI, and open another file than the one that the store locks.
-        guard !database.hasPrefix("file:") else {
-            throw ValidationError("--database takes a path, not a URI; a file of that name is ./\(database)")
-        }
-        guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535") }
-        guard journalLimit >= 1 else { throw ValidationError("--journal-limit must be 1 at least") }
-        guard journalBytes >= 1 else { throw ValidationError("--journal-bytes must be 1 at least") }
-        guard sessionIdleTime >= 0 else { throw ValidationError("--session-idle-time must not be negative") }
+    static let options: [CommandOption<ServeOptions>] =
+        ownOptions + AccessOptions.options.map { $0.inside(\.access, heading: "Access") }
+        + LimitOptions.options.map { $0.inside(\.limits, heading: "Limits") }
+
+    private static let ownOptions: [CommandOption<ServeOptions>] = [
+        .text(
+            "hostname", \.hostname,
+            help: "The address to bind. An address other than loopback needs a token or --allow-anonymous."),
+        .integer("port", \.port, in: 0...65_535, help: "The port. With 0 the system chooses a free one."),
+        .optionalText("socket", \.socket, help: "Listen on this Unix socket instead of a port."),
+        .text(
+            "database", \.database,
+            help: "The SQLite database, :memory:, or a PostgreSQL database: postgres://USER@HOST/NAME.",
+            check: checkDatabase),
+        .repeatedText(
+            "fixtures", \.fixtures,
+            help: "A directory of *.table.json and *.session.json to load at start. Can be given several times."),
+        .integer(
+            "journal-limit", \.journalLimit, in: 1...Int.max,
+            help: "The number of revisions that a session's journal keeps."),
+        .integer(
+            "journal-bytes", \.journalBytes, in: 1...Int.max,
+            help: "The number of bytes that a session's journal keeps."),
+        .integer(
+            "session-idle-time", \.sessionIdleTime, in: 0...Int.max,
+            help: "Seconds after which an unused session leaves memory. The next request reads it again. 0: never."),
+        .choice(
+            "synchronous", \.synchronous,
+            help: "Durability. full survives a power loss, normal only a crash of the process."),
+        .flag(
+            "deterministic", \.deterministic,
+            help: "For tests: ids, epochs and the clock count up, so that equal requests get equal answers."),
+        .choice(
+            "log-level", \.logLevel,
+            help: "The lowest level that is logged to stderr. The lines of requests have the level info."),
+        .choice("log-format", \.logFormat, help: "The format of log lines: text, or JSON objects."),
+    ]
+
+    /// For a name with `file:`, SQLite would open another file than the store locks.
+    private static func checkDatabase(_ name: String) throws(WrongValue) {
+        guard name.hasPrefix("file:") else { return }
+        throw WrongValue("must be a path, not a URI; a file of that name is ./\(name)")
     }
 
     var sqlite: SQLiteStoreOptions {
@@ -73,6 +80,3 @@ struct ServeOptions: ParsableArguments {
     }
     #endif
 }
-
-extension Logger.Level: @retroactive ExpressibleByArgument {}
-extension LogLines.Format: ExpressibleByArgument {}

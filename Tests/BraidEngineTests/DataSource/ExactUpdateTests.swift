@@ -49,7 +49,7 @@ import Testing
 
     @Test("A named row is inserted, deleted or reloaded, and no other", arguments: Kind.all)
     func exactUpdates(kind: Kind) throws {
-        for seed in 0..<30 {
+        for seed in 0..<TestEffort.cases(30) {
             var random = SeededGenerator(seed: UInt64(seed)), numbers = 0
             func row(_ random: inout SeededGenerator) -> Shadow.Row {
                 numbers += 1
@@ -99,7 +99,7 @@ import Testing
 
     @Test("The Swift class's last update is exactly the call that was notified of")
     func lastUpdate() {
-        for seed in 0..<60 {
+        for seed in 0..<TestEffort.cases(60) {
             var random = SeededGenerator(seed: UInt64(seed)), numbers = 0
             func row(_: inout SeededGenerator) -> Shadow.Row {
                 numbers += 1

@@ -37,13 +37,13 @@ import Testing
                 composed.rowOperationCount == direct.rowOperationCount,
                 "\(updates.map(\.json))\n\(composed.json)\n\(direct.json)")
         }
-        #expect(asDirect > DiffRuns.count / 200)
+        #expect(asDirect > DiffRuns.count / 400)
     }
 
     @Test("Updates of random commands can be composed", arguments: 0..<4)
     func updatesOfCommands(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(400 + seed) << 32)
-        for _ in 0..<20 {
+        for _ in 0..<TestEffort.cases(20) {
             let description = try TableDescription(RandomTable.description(&random))
             var table = try description.openingTable()
             var tables = [try description.binder.snapshot(of: table, revision: 0, now: RandomCommandTests.now)]
@@ -171,7 +171,7 @@ import Testing
             // Composed from such updates, a section may contain an id twice.
             if let decoded = try? BatchUpdate(json: result.json) { #expect(decoded.json == result.json) }
         }
-        #expect(composed > DiffRuns.count / 200)
+        #expect(composed > DiffRuns.count / 400)
     }
 
     /// The cost depends on the operations and not on the table's size or the rows' places.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Random tables and random edits. `BRAID_DIFF_RUNS` can raise the number of runs.
+/// Random tables and random edits. `TEST_EFFORT` sets the number of runs.
 @Suite struct DiffRandomTests {
     @Test("The update between two random tables is correct", arguments: 0..<4)
     func pairsOfTables(seed: Int) throws {
@@ -136,10 +136,7 @@ struct EditedTable {
 }
 
 enum DiffRuns {
-    static let count: Int = {
-        guard let text = environment("BRAID_DIFF_RUNS"), let count = Int(text) else { return 20_000 }
-        return count
-    }()
+    static let count = TestEffort.cases(20_000)
 }
 
 extension SeededGenerator {

@@ -10,7 +10,7 @@ import Testing
     func everyUpdateLeadsToTheNextSnapshot(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var applied = 0
-        for _ in 0..<60 {
+        for _ in 0..<TestEffort.cases(60) {
             var (binder, table) = try RandomTable.make(&random)
             var snapshot = try binder.snapshot(of: table, revision: 0, now: Self.now)
             var unpublished: Unpublished?
@@ -69,7 +69,7 @@ import Testing
                 }
             }
         }
-        #expect(applied > 500)
+        #expect(applied > TestEffort.cases(500))
     }
 
     /// Checks that clients do not see unpublished changes, and that the unpublished snapshot equals one rendered from

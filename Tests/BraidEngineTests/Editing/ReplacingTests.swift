@@ -69,7 +69,7 @@ import Testing
         var models = (0..<count).map { Self.model($0) }
         var table = try Self.table(models), stored = Stored()
         for row in try #require(table["s"]).rows { stored.rows[row.key] = (row.rank, row.id, row.model) }
-        for step in 0..<80 {
+        for step in 0..<TestEffort.cases(80) {
             let before = try #require(table["s"])
             for _ in 0...Int.random(in: 0...2, using: &random) { Self.change(&models, next: &next, &random) }
             var editor = TableEditor(table)
@@ -102,7 +102,7 @@ import Testing
     func whereRanksRunOutFewRowsAreWrittenAnew() throws {
         var random = SeededGenerator(seed: 4)
         var models = (0..<20_000).map { Self.model($0) }, table = try Self.table(models), relabelled = 0
-        for round in 0..<200 {
+        for round in 0..<100 {
             models[10_000..<10_040].shuffle(using: &random)
             models.insert(contentsOf: (0..<30).map { Self.model(100_000 + round * 30 + $0) }, at: 10_020)
             models.removeSubrange(9_000..<9_030)
@@ -152,7 +152,7 @@ import Testing
         func rows() throws -> [JSONText] { try ids.map { try row($0, versions[$0] ?? 0) } }
         var table = try description.openingTable(models: [(SectionID("s"), rows())])
         var shown = try description.binder.snapshot(of: table, revision: 0, now: RandomCommandTests.now)
-        for _ in 0..<60 {
+        for _ in 0..<TestEffort.cases(60) {
             for _ in 0...1 {
                 let start = Int.random(in: 0...ids.count, using: &random),
                     end = Int.random(in: start...min(ids.count, start + 90), using: &random)

@@ -18,7 +18,7 @@ import Testing
     func everyRowIsFoundOrGone(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
         var found = 0, gone = 0
-        for _ in 0..<40 {
+        for _ in 0..<TestEffort.cases(40) {
             let (binder, table) = try RandomTable.make(&random)
             var revisions = [
                 Revision(table: table, snapshot: try binder.snapshot(of: table, revision: 0, now: Self.now))
@@ -39,7 +39,7 @@ import Testing
                 try Self.check(revisions, base: base, binder, &found, &gone)
             }
         }
-        #expect(found > 1000 && gone > 100)
+        #expect(found > TestEffort.cases(500) && gone > TestEffort.cases(50))
     }
 
     static let now = "2026-01-01T00:00:00.000Z"

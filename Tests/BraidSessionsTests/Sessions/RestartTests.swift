@@ -51,7 +51,7 @@ import Testing
         let stored = try #require(try await store.opening("s"))
         let records = try await store.journal(of: stored.facts.number, after: 0, limit: 1000, bytes: .max)
         var lines = [JournalFile.opening(of: stored, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }
-        #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes)
+        #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes.plain)
         lines.remove(at: 1)
         #expect(throws: JournalFault.self) { try JournalFile.replay(lines) }
         await store.close()
@@ -89,7 +89,7 @@ import Testing
             let lines =
                 [JournalFile.opening(of: stored, checkpoint: checkpoint)] + records.map { JournalFile.lines(of: [$0]) }
             #expect(
-                try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes,
+                try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes.plain,
                 "step \(step): \(text)")
         }
         #expect(cuts > 5 && beforeEnd > 5)
@@ -97,7 +97,7 @@ import Testing
     }
 
     private static func text(_ session: Session) -> String {
-        String(decoding: session.encodedSnapshot().bytes, as: UTF8.self)
+        String(decoding: session.encodedSnapshot().bytes.plain, as: UTF8.self)
     }
 
     private static func sessions(_ store: SQLiteStore) -> Sessions {

@@ -47,7 +47,10 @@ final class TestReader: Sendable {
     let subscriber: Subscriber
     private let told = Mutex<[String]>([])
 
-    init(_ subscriber: Subscriber) { self.subscriber = subscriber }
+    init(_ subscriber: Subscriber) {
+        self.subscriber = subscriber
+        subscriber.stream.attach {}
+    }
 
     /// Names and positions of all events that were taken; "-" for those without a position.
     var events: [String] { told.withLock { $0 } }

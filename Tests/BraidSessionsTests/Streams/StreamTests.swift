@@ -254,7 +254,10 @@ struct StreamCommentTests {
         let test = try await TestSession(StreamLimits(commentInterval: .milliseconds(10)))
         for _ in 0..<2 {
             let reader = test.subscribe()
-            #expect(await happens { reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment) })
+            #expect(
+                await happens {
+                    reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment.piece(in: nil).bytes)
+                })
             reader.subscriber.stream.close()
             // Long enough to be noticed; if not, it is as if the next had come a little earlier.
             try await Task.sleep(for: .milliseconds(100))

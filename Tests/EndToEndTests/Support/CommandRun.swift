@@ -6,13 +6,13 @@ struct CommandRun: Equatable {
     var output: String
     var errors: String
 
-    /// `directory`: where it runs. Of the environment it has what the tests have, and `environment`.
+    /// Runs the binary in `directory`, with the environment that `ServerProcess.environment(adding:)` makes.
     /// A command that does not end by itself is ended after 30 seconds, with status 124.
     init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {
         let process = Process(), output = Pipe(), errors = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
         process.arguments = ["30", ServerProcess.binary.path] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.environment = ServerProcess.environment(adding: environment)
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         process.standardOutput = output
         process.standardError = errors

@@ -18,6 +18,12 @@ final class ServerProcess {
         return Self.package.appendingPathComponent(".build/debug/braid-server")
     }
 
+    /// The environment of the tests without its variables `BRAID_…`, and the added variables. The server refuses variables
+    /// `BRAID_…` that are not its own.
+    static func environment(adding added: [String: String] = [:]) -> [String: String] {
+        ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("BRAID_") }.merging(added) { $1 }
+    }
+
     /// Options that load the attendees' example alone.
     static let attendees = ["--fixtures", package.appendingPathComponent("Examples/attendees").path]
 
@@ -38,7 +44,7 @@ final class ServerProcess {
             (launcher.isEmpty ? [] : launcher.dropFirst() + [Self.binary.path]) + [
                 "serve", "--port", "0", "--database", database, "--log-level", "warning",
             ] + options
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.environment = Self.environment(adding: environment)
         output = Pipe()
         errors = FileManager.default.temporaryDirectory.appendingPathComponent("braid-\(UUID().uuidString).log")
         _ = FileManager.default.createFile(atPath: errors.path, contents: nil)

@@ -1,0 +1,110 @@
+/// The help texts of the program and of its commands, 80 columns wide.
+enum CommandHelp {
+    private static let width = 80
+    /// The column in which the explanations of a list begin.
+    private static let column = 26
+
+    /// Returns the help of the program with its commands. The first command is the default.
+    static func text(program: String, abstract: String, discussion: String, commands: [any ServerCommand.Type])
+        -> String
+    {
+        let rows = commands.enumerated().map { number, command in
+            (label: number == 0 ? "\(command.name) (default)" : command.name, text: command.abstract)
+        }
+        return """
+            \(wrapped("OVERVIEW: \(abstract)"))
+
+            \(wrapped(discussion))
+
+            USAGE: \(program) <subcommand>
+
+            \(list("OPTIONS", standardOptions))
+
+            \(list("SUBCOMMANDS", rows))
+
+              See '\(program) help <subcommand>' for detailed help.
+            """
+    }
+
+    /// Returns the help of a command.
+    static func text<Command: ServerCommand>(of command: Command.Type, program: String) -> String {
+        let defaults = Command()
+        let options = Command.options.map { option in
+            (heading: option.heading?.uppercased() ?? "OPTIONS", row: row(option, defaults: defaults))
+        }
+        var headings: [String] = []
+        for option in options where option.heading != "OPTIONS" && !headings.contains(option.heading) {
+            headings.append(option.heading)
+        }
+        var parts = [wrapped("OVERVIEW: \(Command.abstract)"), wrapped(Command.discussion)]
+        parts.append("USAGE: " + usage(of: command, program: program))
+        if !Command.arguments.isEmpty {
+            parts.append(list("ARGUMENTS", Command.arguments.map { ("<\($0.name)>", $0.help) }))
+        }
+        parts.append(list("OPTIONS", options.filter { $0.heading == "OPTIONS" }.map(\.row) + standardOptions))
+        parts += headings.map { heading in list(heading, options.filter { $0.heading == heading }.map(\.row)) }
+        return parts.joined(separator: "\n\n")
+    }
+
+    /// Returns the command line's form in one line: `braid-server diff <from> <to> [--form <form>]`.
+    static func usage<Command: ServerCommand>(of command: Command.Type, program: String) -> String {
+        let start = "\(program) \(Command.name)"
+        let arguments = Command.arguments.map { argument in
+            switch argument.form {
+            case .required: " <\(argument.name)>"
+            case .optional: " [<\(argument.name)>]"
+            case .repeated: " <\(argument.name)> ..."
+            }
+        }
+        let options = Command.options.map { " [\(label($0))]" }.joined()
+        let line = start + arguments.joined() + options
+        return "USAGE: \(line)".count <= width ? line : start + arguments.joined() + " <options>"
+    }
+
+    // MARK: Lists
+
+    private typealias Row = (label: String, text: String)
+
+    private static let standardOptions: [Row] = [
+        ("--version", "Show the version."), ("-h, --help", "Show help information."),
+    ]
+
+    private static func label<Settings>(_ option: CommandOption<Settings>) -> String {
+        option.form == .flag ? "--\(option.name)" : "--\(option.name) <\(option.name)>"
+    }
+
+    private static func row<Settings>(_ option: CommandOption<Settings>, defaults: Settings) -> Row {
+        var facts: [String] = []
+        if !option.choices.isEmpty { facts.append("values: \(option.choices.joined(separator: ", "))") }
+        if let value = option.current(defaults) { facts.append("default: \(value)") }
+        return (label(option), option.help + (facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))"))
+    }
+
+    private static func list(_ heading: String, _ rows: [Row]) -> String {
+        let lines = rows.map { label, text in
+            let text = wrapped(text, indent: column), label = "  \(label)"
+            guard label.count < column else { return "\(label)\n\(text)" }
+            return label + text.dropFirst(label.count)
+        }
+        return "\(heading):\n" + lines.joined(separator: "\n")
+    }
+
+    // MARK: Lines
+
+    /// Returns a text in lines of at most 80 columns, each of which begins with `indent` spaces. The text's own line
+    /// breaks are kept.
+    private static func wrapped(_ text: String, indent: Int = 0) -> String {
+        let start = String(repeating: " ", count: indent)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { paragraph in
+            var lines: [String] = [], line = start
+            for word in paragraph.split(separator: " ") {
+                if line.count > indent, line.count + 1 + word.count > width {
+                    lines.append(line)
+                    line = start
+                }
+                line += line.count > indent ? " \(word)" : word
+            }
+            return (lines + [line]).joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
+}

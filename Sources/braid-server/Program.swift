@@ -1,0 +1,90 @@
+import BraidRuntime
+import BraidServer
+import Glibc
+
+@main
+enum Program {
+    static let name = "braid-server"
+    /// The first command is the default.
+    static let commands: [any ServerCommand.Type] = [
+        Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Health.self,
+    ]
+
+    static func main() async {
+        // Open the standard descriptors if they are closed. Otherwise the database or a connection could get the number
+        // of a standard descriptor, and log lines would be written there.
+        for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
+            _ = open("/dev/null", O_RDWR)
+        }
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let command = command(for: arguments.first)
+        do {
+            try await execute(arguments, of: command)
+        } catch is ReportedFailure {
+            exit(1)
+        } catch let error as UsageError {
+            let usage = command.map { CommandHelp.usage(of: $0, program: name) } ?? "\(name) <subcommand>"
+            let words = [name, command?.name, "--help"].compactMap { $0 }
+            complain("\(error.message)\nUsage: \(usage)\n  See '\(words.joined(separator: " "))' for more information.")
+            exit(64)
+        } catch {
+            complain("\(error)")
+            exit(1)
+        }
+        exit(0)
+    }
+
+    /// Returns the command with a name. A command line that is empty or begins with an option belongs to `serve`.
+    private static func command(for first: String?) -> (any ServerCommand.Type)? {
+        guard let first, !first.hasPrefix("-") else { return Serve.self }
+        return commands.first { $0.name == first }
+    }
+
+    private static func execute(_ arguments: [String], of command: (any ServerCommand.Type)?) async throws {
+        let first = arguments.first, isNamed = first == command?.name
+        if first == "help" {
+            let topic = arguments.dropFirst().first { !$0.hasPrefix("-") }
+            return try printHelp(of: try topic.map { try known(Self.command(for: $0), $0) })
+        }
+        let command = try known(command, first ?? ""), options = arguments.prefix { $0 != "--" }
+        if options.contains("-h") || options.contains("--help") { return try printHelp(of: isNamed ? command : nil) }
+        if options.contains("--version") { return try StandardOutput.print(Array(App.version.utf8)) }
+        let own = isNamed ? Array(arguments.dropFirst()) : arguments
+        try await command.init(own, environment: EnvironmentVariables.ofProcess()).run()
+    }
+
+    /// Throws a `UsageError` if the command does not exist.
+    private static func known(
+        _ command: (any ServerCommand.Type)?, _ name: String
+    ) throws(UsageError) -> any ServerCommand.Type {
+        if let command { return command }
+        let near = Spelling.nearest(to: name, among: commands.map { $0.name })
+        throw UsageError("'\(name)' is not a command.\(near.map { " Did you mean '\($0)'?" } ?? "")")
+    }
+
+    /// Prints the help of a command, or of the program for `nil`.
+    private static func printHelp(of command: (any ServerCommand.Type)?) throws {
+        let text =
+            command.map { CommandHelp.text(of: $0, program: name) }
+            ?? CommandHelp.text(
+                program: name,
+                abstract: "Describe a table once, in JSON. Every client gets the same snapshots and batch updates.",
+                discussion: """
+                    Exit status: 0 after success; 1 if the command failed or found faults; 64 if the command line or an \
+                    environment variable is wrong; 74 if the server could not write to its disk.
+                    """,
+                commands: commands)
+        try StandardOutput.print(Array(text.utf8))
+    }
+
+    private static func complain(_ text: String) { Files.write("Error: \(text)\n".utf8, to: STDERR_FILENO) }
+}
+
+/// An error that stops a command. The error's description is a sentence for the user.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// The error of a command that has already printed why it failed.
+struct ReportedFailure: Error {}
