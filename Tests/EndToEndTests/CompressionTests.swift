@@ -13,7 +13,7 @@ import Testing
             #"{"id":"\#($0)","name":"\#(names[$0 % 5])","email":"guest\#($0 * 7919 % 10_007)@example.org"}"#
         }
         return
-            #"{"table":"guests","sections":["a"],"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models.joined(separator: ","))]}]}"#
+            #"{"table":"guests","sections":["a"],"cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models.joined(separator: ","))]}]}"#
     }
 
     /// A server with the session `s`.

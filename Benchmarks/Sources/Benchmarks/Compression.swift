@@ -65,5 +65,5 @@ private func guests() -> String {
             #"{"id":"\#(String(random(1 << 30), radix: 16))","name":"\#(name) \#(names[random(names.count)])","email":"\#(name.lowercased())\#(random(1_000))@example.org","joined":"2026-0\#(1 + random(9))-1\#(random(10))","note":"\#(note.joined(separator: " "))"}"#
     }
     return
-        #"{"id":"s","table":{"table":"guests","sections":["a"],"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","editing":"delete","models":{"a":[\#(models.joined(separator: ","))]},"viewModel":{"title":{"$eval":"model.name"}}}]}}"#
+        #"{"id":"s","table":{"table":"guests","sections":["a"],"cells":{"C":{}},"bindings":[{"cell":"C","editing":"delete","models":{"a":[\#(models.joined(separator: ","))]},"viewModel":{"title":{"$eval":"model.name"}}}]}}"#
 }
