@@ -277,7 +277,7 @@ const COMMANDS = {
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
-  // DataSourceController's calls. `at`: [section, row].
+  // DataSourceController's calls.
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
   updateRowsOfSection: (section, models) => ["PUT", path`sections/${section}/rows`, { rows: models }],
@@ -289,6 +289,11 @@ const COMMANDS = {
   updateAllSections: (sections) => ["PUT", "sections", { sections }],
   removeSection: (section) => ["DELETE", path`sections/${section}`],
   removeAllSections: () => ["DELETE", "sections"],
+  // Rows by the ids of their sections and their own.
+  insertRow: (section, at, model) => ["POST", path`sections/${section}/rows`, { at, model }],
+  putRow: (section, id, model) => ["PUT", path`sections/${section}/rows/${id}`, model],
+  patchRow: (section, id, patch) => ["PATCH", path`sections/${section}/rows/${id}`, patch],
+  deleteRow: (section, id) => ["DELETE", path`sections/${section}/rows/${id}`],
   registerCell: (modelType, cell) => ["PUT", path`cells-for-model-types/${modelType}`, { cell }],
 };
 
@@ -658,6 +663,11 @@ export class Session {
   /** The stored model of a data source's row. */
   async model([section, row], options) {
     return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;
+  }
+
+  /** The stored model of the row with an id, in the section with an id. */
+  row(section, id, options) {
+    return this.#get(path`/sections/${section}/rows/${id}`, {}, options);
   }
 
   sectionData(section, options) {

@@ -65,16 +65,14 @@ extension SessionCommand {
         return SessionCommand("POST", "edits", body: .object(body))
     }
 
-    /// Moves a row. The target index counts after the row has been removed from its old place, as in UITableView.
-    public static func move(_ row: RowReference, toRow target: Int, inSection section: String) -> SessionCommand {
-        SessionCommand(
-            "POST", "moves", body: ["from": row.json, "to": ["section": .string(section), "row": .integer(target)]])
+    /// Moves a row to a place. A target with an index counts after the row has been removed from its old place, as in
+    /// UITableView. A target with an id is the place before the row with this id.
+    public static func move(_ row: RowReference, to target: RowReference) -> SessionCommand {
+        SessionCommand("POST", "moves", body: ["from": row.json, "to": target.json])
     }
 
     /// Moves a row to an index path, with the arguments of `tableView(_:moveRowAt:to:)`.
-    public static func move(_ from: RowPath, to: RowPath) -> SessionCommand {
-        SessionCommand("POST", "moves", body: ["from": RowReference.path(from).json, "to": RowReference.path(to).json])
-    }
+    public static func move(_ from: RowPath, to: RowPath) -> SessionCommand { move(.path(from), to: .path(to)) }
 
     /// Sends an event that a row's cell emitted: `.event(named: "textEntered", ["text": "x"], at: …)`.
     public static func event(named name: String, _ parameters: JSON = [:], at row: RowReference) -> SessionCommand {
@@ -140,11 +138,11 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
-    /// Inserts a row before the row at an index path, or appends it if there is no such row. If the section does not
-    /// exist, the row is added to a new section at the end.
-    public static func addRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
-        dataSource(
-            "POST", "rows", notify: notify, body: ["at": [.integer(path.section), .integer(path.row)], "model": model])
+    /// Inserts a row before another row, or appends it if the reference's index is too high. If the section does not
+    /// exist, the row is added to a new section at the end. The server ignores the command if no row has the
+    /// reference's id.
+    public static func addRow(_ model: JSON, at row: RowReference, notify: Bool = true) -> SessionCommand {
+        dataSource("POST", "rows", notify: notify, body: ["at": row.json, "model": model])
     }
 
     /// Replaces the model of a row. The server ignores the command if the row does not exist.
@@ -152,13 +150,12 @@ extension SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
 
-    /// Replaces the models of several rows, by index path. The server skips an index path whose row does not exist. If
-    /// the section of any index path does not exist, the server ignores the whole command.
-    public static func updateRows(_ models: [RowPath: JSON], notify: Bool = true) -> SessionCommand {
-        let rows = models.sorted { ($0.key.section, $0.key.row) < ($1.key.section, $1.key.row) }
-        return dataSource(
+    /// Replaces the models of several rows. The server skips a reference to a row that does not exist. If the section
+    /// of any reference does not exist, the server ignores the whole command.
+    public static func updateRows(_ rows: [(at: RowReference, model: JSON)], notify: Bool = true) -> SessionCommand {
+        dataSource(
             "PUT", "rows", notify: notify,
-            body: ["rows": .array(rows.map { ["at": [.integer($0.section), .integer($0.row)], "model": $1] })])
+            body: ["rows": .array(rows.map { ["at": $0.at.json, "model": $0.model] })])
     }
 
     /// Replaces all rows of a section. The server ignores the command if the section does not exist.

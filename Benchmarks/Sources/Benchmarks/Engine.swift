@@ -33,7 +33,7 @@ func engineBenchmark() throws {
         let times = try [
             time { .delete(.at(.displayed(0), row: ($0 * 7919) % (count - 500))) },
             time {
-                .move(.at(.displayed(0), row: ($0 * 7919) % count), to: .displayed(0), row: ($0 * 104_729) % count)
+                .move(.at(.displayed(0), row: ($0 * 7919) % count), to: .at(.displayed(0), row: ($0 * 104_729) % count))
             },
             time { .delete(.id(RowID("row-\($0)"), in: nil)) },
         ]
@@ -72,7 +72,7 @@ func sectionBenchmark() throws {
                     command, to: table, shown: snapshot, unpublished: nil, now: now)
                 (table, snapshot) = (outcome.table, outcome.snapshot)
                 let move = Command.move(
-                    .at(.displayed(number % count), row: 0), to: .displayed(number % count), row: each - 1)
+                    .at(.displayed(number % count), row: 0), to: .at(.displayed(number % count), row: each - 1))
                 let moved = try description.binder.applying(
                     move, to: table, shown: snapshot, unpublished: nil, now: now)
                 (table, snapshot) = (moved.table, moved.snapshot)

@@ -1,5 +1,5 @@
 /// A section as a client names it: by its id, or by its index among the displayed sections.
-public enum SectionReference: Sendable, Equatable {
+public enum SectionReference: Sendable, Hashable {
     /// The displayed section with this section id.
     case id(SectionID)
     /// The section at this index among the displayed sections, from 0.
@@ -7,11 +7,16 @@ public enum SectionReference: Sendable, Equatable {
 }
 
 /// A displayed row as a client names it: by its section and index, or by its id.
-public enum RowReference: Sendable, Equatable {
+public enum RowReference: Sendable, Hashable {
     /// The row at an index among its section's displayed rows, from 0.
     case at(SectionReference, row: Int)
     /// The row with a row id. The section is required if several displayed sections contain a row with the id.
     case id(RowID, in: SectionReference?)
+
+    /// Creates a reference to the row at an index path, which counts displayed sections and rows from 0.
+    public init(section: Int, row: Int) { self = .at(.displayed(section), row: row) }
+
+    init(_ path: RowPath) { self.init(section: path.section, row: path.row) }
 }
 
 /// A command that changes a session or reports something to it. A command is executed as a whole or refused. A command
@@ -25,8 +30,9 @@ public indirect enum Command: Sendable {
     /// To append a row, the reference may name the section's row count as the row's index. Appending requires an
     /// editing policy that allows inserts for every row.
     case insert(RowReference, model: JSONText?)
-    /// Moves a row. The target index is an index in the list without the moved row, as in UITableView.
-    case move(RowReference, to: SectionReference, row: Int)
+    /// Moves a row to a place. A target with an index is an index in the list without the moved row, as in UITableView.
+    /// A target with an id is the place before the row with this id.
+    case move(RowReference, to: RowReference)
     /// Replaces all models of the named sections. Declared sections that are not named keep their models. Dynamic
     /// sections that are not named become empty, unless `partial` is true.
     case setModels([(section: SectionID, models: [JSONText])], partial: Bool)
@@ -125,9 +131,23 @@ extension Command {
 }
 
 extension RowReference {
-    init(_ path: RowPath) { self = .at(.displayed(path.section), row: path.row) }
-
+    /// Decodes a row reference from one of its JSON forms: `{"section", "row"}`, `{"id"}`, `{"id", "section"}` or
+    /// `[section, row]`.
     init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        if let elements = json.elements() {
+            guard elements.count == 2 else {
+                throw Refusal.bad(pointer, .invalidValue, "a row reference that is an array must be [section, row]")
+            }
+            self = .at(
+                try SectionReference(elements[0], at: pointer.appending(0)),
+                row: try elements[1].index(at: pointer.appending(1)))
+            return
+        }
+        guard json.kind == .object else {
+            throw Refusal.bad(
+                pointer, .wrongType,
+                "a row reference must be {\"section\", \"row\"}, {\"id\"}, {\"id\", \"section\"} or [section, row]")
+        }
         let object = try BodyReader(json, at: pointer, members: ["section", "row", "id"])
         if let id = object["id"] {
             if object["row"] != nil {
@@ -144,15 +164,28 @@ extension RowReference {
     }
 }
 
-extension BodyReader {
-    func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
-        let value = try required(name)
-        if let id = value.stringValue { return .id(SectionID(id)) }
-        guard let index = value.intValue, index >= 0 else {
-            throw fault(
-                name, .rejecting(value.kind, accepting: .number),
+extension SectionReference {
+    fileprivate init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        if let id = json.stringValue {
+            self = .id(SectionID(id))
+            return
+        }
+        guard let index = json.intValue, index >= 0 else {
+            throw Refusal.bad(
+                pointer, .rejecting(json.kind, accepting: .number),
                 "must be a section's id, or its index among the displayed sections, from 0")
         }
-        return .displayed(index)
+        self = .displayed(index)
+    }
+}
+
+extension BodyReader {
+    /// Reads a member that is a row reference.
+    func rowReference(_ name: String) throws(Refusal) -> RowReference {
+        try RowReference(try required(name), at: place(of: name))
+    }
+
+    fileprivate func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
+        try SectionReference(try required(name), at: place(of: name))
     }
 }

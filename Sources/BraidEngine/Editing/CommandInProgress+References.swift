@@ -26,10 +26,7 @@ extension CommandInProgress {
                 let section = shown.sections[path.section]
                 guard try isKnown(id, in: section) else { continue }
                 if let found {
-                    throw Refusal(
-                        .ambiguousRow,
-                        "The sections \"\(found.section.id)\" and \"\(section.id)\" both have a row with the id \"\(id)\": name the section as well."
-                    )
+                    throw Refusal.ambiguous(id, found.section.id, section.id)
                 }
                 found = Place(section: section, row: path.row)
             }

@@ -58,7 +58,7 @@ struct CommandInProgress {
         switch try rebased(command) {
         case .delete(let row): try delete(row)
         case .insert(let row, let model): try insert(row, model)
-        case .move(let row, let section, let index): try move(row, section, index)
+        case .move(let row, let target): try move(row, to: target)
         case .setModels(let sections, let partial): try setModels(sections, partial: partial)
         case .setHeaders(let titles):
             for (section, title) in titles { try setHeader(title, of: section) }

@@ -80,9 +80,7 @@ public struct CommandKind: Sendable {
     static let moves = CommandKind(.post, "moves", for: .participant, acceptsBase: true) {
         (body, _, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["from", "to"])
-        let from = try RowReference(try object.required("from"), at: pointer.appending("from"))
-        let to = try BodyReader(try object.required("to"), at: pointer.appending("to"), members: ["section", "row"])
-        return .move(from, to: try to.sectionReference("section"), row: try to.index("row"))
+        return .move(try object.rowReference("from"), to: try object.rowReference("to"))
     }
 
     static let models = CommandKind(.put, "models", for: .controller, acceptsPartial: true) {
@@ -133,13 +131,13 @@ public struct CommandKind: Sendable {
     static let taps = CommandKind(.post, "taps", for: .participant, acceptsBase: true) {
         (body, _, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["at"])
-        return .tap(try RowReference(try object.required("at"), at: pointer.appending("at")))
+        return .tap(try object.rowReference("at"))
     }
 
     static let events = CommandKind(.post, "events", for: .participant, acceptsBase: true) {
         (body, _, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["at", "event"])
-        let at = try RowReference(try object.required("at"), at: pointer.appending("at"))
+        let at = try object.rowReference("at")
         guard let event = try object.required("event").members(), event.count == 1 else {
             throw object.fault(
                 "event", .rejecting(object["event"]?.kind ?? .null, accepting: .object),

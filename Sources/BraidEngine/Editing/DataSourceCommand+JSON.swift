@@ -95,11 +95,11 @@ extension Command {
 extension DataSourceCommand {
     fileprivate init(_ call: Call, _ object: BodyReader, at pointer: JSONPointer) throws(Refusal) {
         switch call {
-        case .addRow: self = .addRow(try object.required("model"), at: try object.indexPath("at"))
-        case .updateRow: self = .updateRow(try object.required("model"), at: try object.indexPath("at"))
+        case .addRow: self = .addRow(try object.required("model"), at: try object.rowReference("at"))
+        case .updateRow: self = .updateRow(try object.required("model"), at: try object.rowReference("at"))
         case .updateRowsOfSection: self = .updateRowsOfSection(try object.array("rows"), at: try object.index("at"))
         case .updateRows: self = .updateRows(try Self.rows(object, at: pointer.appending("rows")))
-        case .removeRow: self = .removeRow(at: try object.indexPath("at"))
+        case .removeRow: self = .removeRow(at: try object.rowReference("at"))
         case .addSection:
             let isAtEnd = object["at"]?.isNull ?? true
             self = .addSection(
@@ -124,18 +124,18 @@ extension DataSourceCommand {
     }
 
     private static func rows(_ object: BodyReader, at pointer: JSONPointer) throws(Refusal) -> [(
-        at: RowPath, model: JSONText
+        at: RowReference, model: JSONText
     )] {
-        var rows: [(at: RowPath, model: JSONText)] = []
-        var seen: Set<RowPath> = []
+        var rows: [(at: RowReference, model: JSONText)] = []
+        var seen: Set<RowReference> = []
         for (index, element) in try object.array("rows").enumerated() {
             let place = pointer.appending(index)
             let row = try BodyReader(element, at: place, members: ["at", "model"])
-            let path = try row.indexPath("at")
-            guard seen.insert(path).inserted else {
-                throw Refusal.bad(place.appending("at"), .duplicate, "the row \(path) is named twice")
+            let reference = try row.rowReference("at")
+            guard seen.insert(reference).inserted else {
+                throw Refusal.bad(place.appending("at"), .duplicate, "another element of `rows` names this row already")
             }
-            rows.append((path, try row.required("model")))
+            rows.append((reference, try row.required("model")))
         }
         return rows
     }
@@ -177,18 +177,6 @@ extension BodyReader {
     func string(_ name: String) throws(Refusal) -> String {
         guard let string = try required(name).stringValue else { throw fault(name, .wrongType, "must be a string") }
         return string
-    }
-
-    /// Reads a member that is an index path, `[section, row]`.
-    func indexPath(_ name: String) throws(Refusal) -> RowPath {
-        let value = try required(name)
-        let numbers = value.elements()?.map { $0.intValue ?? -1 } ?? []
-        guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else {
-            throw fault(
-                name, .rejecting(value.kind, accepting: .array),
-                "must be an index path, [section, row], of two integers from 0")
-        }
-        return RowPath(section: numbers[0], row: numbers[1])
     }
 
     func title(_ name: String) throws(Refusal) -> JSONText? {

@@ -21,8 +21,9 @@ public struct SectionContent: Sendable {
 
 /// A call of a method of DataSourceController's RowManager or SectionManager, with its arguments.
 ///
-/// Index paths refer to the *stored* table, as ``Snapshot/modelObject(at:)`` reads it. Indexes count only sections that
-/// are displayed and rows that are not hidden. An index out of bounds is never refused; each case says what it does.
+/// Row references name rows of the *stored* table, as ``Snapshot/modelObject(at:)`` reads it. Indexes count only
+/// sections that are displayed and rows that are not hidden. An index out of bounds, or the id of no such row, is never
+/// refused; each case says what it does.
 /// The table's `editing` policies do not apply, and no handlers run.
 ///
 /// The following data source calls are refused:
@@ -32,19 +33,20 @@ public struct SectionContent: Sendable {
 ///
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
-    /// Inserts a row before the row at an index path. If the section does not exist, a new section at the end gets the
-    /// row. If no row is at the index path, the new row is appended to the section.
-    case addRow(JSONText, at: RowPath)
+    /// Inserts a row before another row. If the reference names a section that does not exist, a new section at the end
+    /// gets the row. If no row is at the reference's index, the new row is appended to the section. The call is ignored
+    /// if no row has the reference's id.
+    case addRow(JSONText, at: RowReference)
     /// Replaces the model of a row. The call is ignored if the row does not exist.
-    case updateRow(JSONText, at: RowPath)
+    case updateRow(JSONText, at: RowReference)
     /// Replaces all rows of a section. The call is ignored if the section does not exist.
     case updateRowsOfSection([JSONText], at: Int)
-    /// Replaces the models of several rows. If one section's index is too high, the whole call is ignored. An index
-    /// path with a valid section but no row is skipped.
-    case updateRows([(at: RowPath, model: JSONText)])
+    /// Replaces the models of several rows. If one section does not exist, the whole call is ignored. A reference to no
+    /// row of an existing section is skipped.
+    case updateRows([(at: RowReference, model: JSONText)])
     /// Removes a row. The call is ignored if the row does not exist. If the section becomes empty, the section is
     /// removed, unless it is declared.
-    case removeRow(at: RowPath)
+    case removeRow(at: RowReference)
     /// Inserts a section before the section at an index. Appends the section if the index is `nil` or does not exist.
     case addSection(SectionContent, at: Int?)
     /// Sets a section's header and footer, but not its rows. The call is ignored if the section does not exist.

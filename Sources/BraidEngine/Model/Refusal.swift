@@ -136,6 +136,13 @@ public struct Refusal: Error, Sendable, Equatable {
         )
     }
 
+    /// The refusal of a reference that names a row only by its id, while two sections display a row with the id.
+    static func ambiguous(_ id: RowID, _ one: SectionID, _ other: SectionID) -> Refusal {
+        Refusal(
+            .ambiguousRow,
+            "The sections \"\(one)\" and \"\(other)\" both have a row with the id \"\(id)\": name the section as well.")
+    }
+
     static func duplicateRow(_ id: RowID, in section: SectionID) -> Refusal {
         Refusal(
             .duplicateRowID,

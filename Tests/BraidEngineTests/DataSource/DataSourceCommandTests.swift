@@ -123,7 +123,8 @@ import Testing
         var placed = 0
         for number in 0..<100 {
             let before = session.table
-            let outcome = try session.perform(.dataSource(.addRow(.number(number), at: path(0, 1)), notify: true))
+            let outcome = try session.perform(
+                .dataSource(.addRow(.number(number), at: RowReference(path(0, 1))), notify: true))
             try RandomCommandTests.check(outcome, after: before)
             placed += outcome.change.placedRows.count
         }

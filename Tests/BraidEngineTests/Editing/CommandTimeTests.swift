@@ -61,7 +61,7 @@ import Testing
     @Test("A data source call for many rows or sections ends when the command's time is up")
     func dataSource() throws {
         try Self.work { work, _ in
-            _ = try work.carryOut(.updateRows([(RowPath(section: 0, row: 0), .emptyObject)]), notify: true)
+            _ = try work.carryOut(.updateRows([(RowReference(section: 0, row: 0), .emptyObject)]), notify: true)
         }
         let same = try Played(Self.text).ids.map { SectionContent(id: $0, header: nil, footer: nil, rows: []) }
         try Self.work { work, _ in _ = try work.carryOut(.updateAllSections(same), notify: true) }
@@ -98,7 +98,7 @@ import Testing
         }
         #expect(refusal?.code == .commandTimeout)
         let history = try RowHistory([], now: session.snapshot, limits: limits)
-        let call = DataSourceCommand.updateRows([(RowPath(section: 0, row: 0), .emptyObject)])
+        let call = DataSourceCommand.updateRows([(RowReference(section: 0, row: 0), .emptyObject)])
         #expect(throws: Refusal.self) { try history.rebased(.dataSource(call, notify: true)) }
     }
 }

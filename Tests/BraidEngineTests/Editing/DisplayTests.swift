@@ -74,9 +74,11 @@ import Testing
         #expect(
             session.snapshot.sections.map { $0.movesTo?.text } == [#"["a","b"]"#, #"["a","b"]"#, #"["other"]"#, nil])
         for target in [SectionID("other"), "derived"] {
-            #expect(throws: Refusal.self) { try session.perform(.move(.at(.id("a"), row: 0), to: .id(target), row: 0)) }
+            #expect(throws: Refusal.self) {
+                try session.perform(.move(.at(.id("a"), row: 0), to: .at(.id(target), row: 0)))
+            }
         }
-        try session.perform(.move(.at(.id("a"), row: 0), to: .id("b"), row: 0))
+        try session.perform(.move(.at(.id("a"), row: 0), to: .at(.id("b"), row: 0)))
     }
 
     /// The client sees the rows that were displayed at an earlier time. At the time of the command its index path would
@@ -104,7 +106,9 @@ import Testing
         var session = try Played(description)
         let count = 4_000
         try session.perform(.setModels([("table", (0..<count).map { .number($0) })], partial: false))
-        let rows = (0..<count - 1).map { (at: RowPath(section: 0, row: $0), model: JSONText.number(2 * count + $0)) }
+        let rows = (0..<count - 1).map {
+            (at: RowReference(section: 0, row: $0), model: JSONText.number(2 * count + $0))
+        }
         try session.perform(.dataSource(.updateRows(rows), notify: true))
         #expect(session.contents.first?.rows == [.number(0)] + rows.map(\.model))
     }
@@ -127,7 +131,7 @@ import Testing
              "shown":"!('off' in model)","moving":{"to":{"passing":"section.rowCount < 2"}}}]}
             """)
         #expect(session.snapshot.sections[0].movesTo?.text == #"["b"]"#)
-        try session.perform(.move(.at(.displayed(0), row: 0), to: .displayed(1), row: 1))
+        try session.perform(.move(.at(.displayed(0), row: 0), to: .at(.displayed(1), row: 1)))
         #expect(session.snapshot.brief == "-[2] -[4 1]")
     }
 

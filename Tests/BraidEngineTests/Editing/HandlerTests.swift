@@ -204,9 +204,9 @@ import Testing
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#
         )
-        #expect(try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).kind == .unchanged)
+        #expect(try table.perform(.move(RowReference(path(0, 1)), to: .at(.displayed(0), row: 1))).kind == .unchanged)
         #expect(throws: Refusal(.rejected, "no")) {
-            try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 0))
+            try table.perform(.move(RowReference(path(0, 1)), to: .at(.displayed(0), row: 0)))
         }
     }
 
@@ -219,7 +219,7 @@ import Testing
              "shown":"!('hidden' in model)","moving":{"to":"anySection"},
              "onDelete":[{"setState":{"to":{"$eval":"reason"}}}],"onInsert":[{"setState":{"from":{"$eval":"reason"}}}]}]}
             """)
-        _ = try table.perform(.move(RowReference(path(0, 0)), to: .displayed(1), row: 0))
+        _ = try table.perform(.move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 0)))
         #expect(table.snapshot.ids == [[], ["1", "3"]])
         #expect(
             table.model.state.text
@@ -246,7 +246,7 @@ import Testing
                 {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[]},"moving":{"to":"anySection"},
                  "\(handler)":[{"update":{"merge":{"moved":true}}}]}]}
                 """)
-            _ = try table.perform(.move(RowReference(path(0, 0)), to: .displayed(1), row: 0))
+            _ = try table.perform(.move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 0)))
             #expect(table.snapshot.sections[1].rows[0].model?.text == #"{"id":"1","moved":true}"#)
         }
     }

@@ -251,7 +251,7 @@ enum RandomTable {
         switch Int.random(in: 0..<14, using: &random) {
         case 0...3: return .delete(row())
         case 4...5: return .insert(row(), model: model())
-        case 6...9: return .move(row(), to: .id(section), row: RandomDataSource.index(4, &random))
+        case 6...9: return .move(row(), to: .at(.id(section), row: RandomDataSource.index(4, &random)))
         case 10: return .setModels([(section, models())], partial: Bool.random(using: &random))
         case 11:
             let reversed = snapshot.sections.first.map { Array($0.rows.reversed()).compactMap(\.model) } ?? []

@@ -29,7 +29,7 @@ import Testing
         let party = client.session("party")
         let shown = try await party.snapshot()
         try await party.perform(.delete(.row(1, in: "attending")))
-        try await party.perform(.move(.id("Yvonne"), toRow: 0, inSection: "attending"))
+        try await party.perform(.move(.id("Yvonne"), to: .row(0, in: "attending")))
         // The row that the user saw: the server finds where it is now.
         let answer = try await party.perform(.delete(.path(1, 2)), base: shown.position)
         print(answer.outcome, answer.revision, answer.at ?? "nowhere")
