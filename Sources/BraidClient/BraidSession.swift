@@ -113,6 +113,14 @@ public struct BraidSession: Sendable {
             .model
     }
 
+    /// Returns the stored model of the row with an id, in the section with an id. Changes that are not published yet are
+    /// included.
+    ///
+    /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
+    public func row(_ id: String, inSection section: String) async throws -> JSON {
+        try await client.value(of: request("GET", "sections", section, "rows", id))
+    }
+
     /// Returns the header and footer of a section in a data source's stored table, which includes changes that are not
     /// published yet.
     ///

@@ -24,6 +24,26 @@ public enum RowReference: Sendable, Hashable {
     }
 }
 
+/// The place at which ``SessionCommand/insertRow(_:at:inSection:notify:)`` inserts a row, among the section's stored rows.
+public enum RowPlacement: Sendable, Hashable {
+    /// Before the first row, or after the last row.
+    case start, end
+    /// Before or after the row with this id.
+    case before(String), after(String)
+    /// At this index, from 0. The section's number of stored rows means its end.
+    case index(Int)
+
+    fileprivate var json: JSON {
+        switch self {
+        case .start: "start"
+        case .end: "end"
+        case .before(let id): ["before": .string(id)]
+        case .after(let id): ["after": .string(id)]
+        case .index(let index): .integer(index)
+        }
+    }
+}
+
 /// A command for a session: a request to one of the session's resources. A program can keep a command and perform it
 /// later.
 public struct SessionCommand: Sendable, Hashable {
@@ -203,6 +223,35 @@ extension SessionCommand {
     /// Removes all sections.
     public static func removeAllSections(notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", notify: notify)
+    }
+
+    /// Inserts a row at a place of the section with an id. Creates the section if the table has dynamic sections and
+    /// does not contain it.
+    public static func insertRow(
+        _ model: JSON, at place: RowPlacement = .end, inSection section: String, notify: Bool = true
+    ) -> SessionCommand {
+        dataSource(
+            "POST", "sections", section, "rows", notify: notify, body: ["at": place.json, "model": model])
+    }
+
+    /// Replaces the row with an id, or appends it to its section if there is no such row. The model must contain the
+    /// id.
+    public static func putRow(_ model: JSON, id: String, inSection section: String, notify: Bool = true)
+        -> SessionCommand
+    {
+        dataSource("PUT", "sections", section, "rows", id, notify: notify, body: model)
+    }
+
+    /// Merges a patch into the model of the row with an id (RFC 7396).
+    public static func patchRow(_ patch: JSON, id: String, inSection section: String, notify: Bool = true)
+        -> SessionCommand
+    {
+        dataSource("PATCH", "sections", section, "rows", id, notify: notify, body: patch)
+    }
+
+    /// Deletes the row with an id. The section stays, also without rows.
+    public static func deleteRow(id: String, inSection section: String, notify: Bool = true) -> SessionCommand {
+        dataSource("DELETE", "sections", section, "rows", id, notify: notify)
     }
 
     /// Registers the name of the cell that shows models of a model type.

@@ -31,6 +31,9 @@ public struct Outcome: Sendable {
     public var rowEvents: [RowEvent] = []
     /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
+    /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
+    /// inserted. `nil` for other commands.
+    public var inserted: (section: SectionID, id: RowID?)?
 
     /// Whether ``kind`` is `ignored`.
     public var isIgnored: Bool { if case .ignored = kind { true } else { false } }

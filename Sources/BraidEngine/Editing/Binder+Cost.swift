@@ -38,7 +38,9 @@ extension DataSourceCommand {
         case .updateRows(let rows): rows.count
         case .addSection(let section, _), .updateSection(let section, _): section.rows.count
         case .updateAllSections(let sections): sections.reduce(0) { $0 + $1.rows.count }
-        case .addRow, .updateRow, .removeRow, .updateSectionData, .removeSection, .removeAllSections, .registerCell: 0
+        case .addRow, .updateRow, .removeRow, .insertRow, .putRow, .patchRow, .deleteRow, .updateSectionData,
+            .removeSection, .removeAllSections, .registerCell:
+            0
         }
     }
 
@@ -48,7 +50,9 @@ extension DataSourceCommand {
         case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,
             .registerCell:
             true
-        case .addRow, .updateRow, .updateRows, .removeRow, .addSection, .updateSectionData: false
+        case .addRow, .updateRow, .updateRows, .removeRow, .insertRow, .putRow, .patchRow, .deleteRow, .addSection,
+            .updateSectionData:
+            false
         }
     }
 }

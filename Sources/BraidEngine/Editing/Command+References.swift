@@ -67,7 +67,9 @@ extension DataSourceCommand {
             }
             writer.endArray()
             return original.replacing(["data-source", name, "rows"], by: writer.text)
-        case .addSection, .updateAllSections, .removeAllSections, .registerCell: return original
+        case .addSection, .updateAllSections, .removeAllSections, .insertRow, .putRow, .patchRow, .deleteRow,
+            .registerCell:
+            return original
         }
     }
 }

@@ -149,15 +149,12 @@ extension RowReference {
                 "a row reference must be {\"section\", \"row\"}, {\"id\"}, {\"id\", \"section\"} or [section, row]")
         }
         let object = try BodyReader(json, at: pointer, members: ["section", "row", "id"])
-        if let id = object["id"] {
+        if object["id"] != nil {
             if object["row"] != nil {
                 throw Refusal.bad(pointer, .conflict, "a row reference has either `id` or `row`")
             }
-            guard let id = RowID(json: id) else {
-                throw object.fault(
-                    "id", .rejecting(id.kind, accepting: .number), "a row's id must be a string, or an integer")
-            }
-            self = .id(id, in: try object["section"] == nil ? nil : object.sectionReference("section"))
+            self = .id(
+                try object.rowID("id"), in: try object["section"] == nil ? nil : object.sectionReference("section"))
         } else {
             self = .at(try object.sectionReference("section"), row: try object.index("row"))
         }

@@ -77,6 +77,10 @@ extension CommandInProgress {
         case .updateAllSections(let sections): try updateAllSections(sections)
         case .removeSection(let section): try removeSection(at: section)
         case .removeAllSections: try removeAllSections()
+        case .insertRow(let model, let place, let section): try insertRow(model, at: place, in: section)
+        case .putRow(let model, let id, let section): try putRow(model, id: id, in: section)
+        case .patchRow(let patch, let id, let section): try patchRow(patch, id: id, in: section)
+        case .deleteRow(let id, let section): try deleteRow(id: id, in: section)
         case .registerCell(let cell, let type): try registerCell(cell, for: type)
         }
     }
@@ -87,7 +91,9 @@ extension CommandInProgress {
             switch reference {
             case .id: return noRow(reference)
             case .at(.displayed, _): id = try makeSection(nil, before: nil)
-            case .at(.id(let named), _): id = try existingSection(named)
+            case .at(.id(let named), _):
+                id = named
+                try ensureSection(named)
             }
             let row = try identified(model, in: id, at: JSONPointer.root.appending("model"))
             try editor.insert(row.model, id: row.id, in: id, at: nil)
@@ -225,14 +231,13 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the section with an id. Creates it if the table has dynamic sections and does not contain it.
-    private mutating func existingSection(_ id: SectionID) throws(Refusal) -> SectionID {
-        if binder.declaredSections == nil, editor.table.position(of: id) == nil {
-            return try makeSection(id, before: nil)
-        }
+    /// Creates the section with an id at the end, if the table has dynamic sections and does not contain it.
+    ///
+    /// - Throws: ``Refusal`` with `sectionNotFound`, or with `editingNotAllowed` if the section's rows are derived.
+    mutating func ensureSection(_ id: SectionID) throws(Refusal) {
+        if binder.declaredSections == nil, editor.table.position(of: id) == nil { _ = try makeSection(id, before: nil) }
         _ = try editor.position(of: id)
         _ = try requireStored(id)
-        return id
     }
 
     /// Returns the section and index at which a displayed row is stored, or `nil` if no such row is displayed.

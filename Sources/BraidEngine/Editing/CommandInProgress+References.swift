@@ -82,7 +82,7 @@ extension CommandInProgress {
         return section.rows.indexes(of: id).first
     }
 
-    fileprivate func isWhollyShown(_ section: Section) -> Bool {
+    func isWhollyShown(_ section: Section) -> Bool {
         if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
     }
 

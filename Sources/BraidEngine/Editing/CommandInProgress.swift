@@ -28,6 +28,8 @@ struct CommandInProgress {
     var isTransaction = false
     /// The notification that the command sends to a data source's delegate.
     var notification: DataSourceNotification?
+    /// The row that a call by ids has inserted, if the call is not part of a transaction.
+    var inserted: (section: SectionID, id: RowID?)?
 
     /// Starts the execution of a command. `shown` is the published snapshot, which shows `table` unless a change is
     /// unpublished.
@@ -149,7 +151,7 @@ struct CommandInProgress {
                 return Outcome(
                     kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
                     undo: editor.undo, update: update,
-                    rowEvents: rowEvents, notification: notification)
+                    rowEvents: rowEvents, notification: notification, inserted: inserted)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)

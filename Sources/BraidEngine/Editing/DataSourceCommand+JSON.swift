@@ -10,12 +10,15 @@ extension DataSourceCommand {
         case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
         /// A call of DataSourceController's section manager, which changes sections.
         case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
+        /// A call that names a row by its section's id and its own.
+        case insertRow, putRow, patchRow, deleteRow
         /// The registration of a cell for a model type.
         case registerCell
 
         /// The HTTP resource of the call: its method, and its path below the session's path. The variable segments of
         /// the path are arguments of the call: `{section}` is `at`, both indexes of `{section}/{row}` are `at` as an
-        /// index path, and `{modelType}` is `modelType`.
+        /// index path, and `{modelType}` is `modelType`. If the call names rows by ids (``namesRowByID``), `{section}`
+        /// is `section` and `{rowId}` is `rowId`.
         public var resource: (method: CommandKind.Method, path: String) {
             switch self {
             case .addRow: (.post, "rows")
@@ -29,7 +32,24 @@ extension DataSourceCommand {
             case .updateAllSections: (.put, "sections")
             case .removeSection: (.delete, "sections/{section}")
             case .removeAllSections: (.delete, "sections")
+            case .insertRow: (.post, "sections/{section}/rows")
+            case .putRow: (.put, "sections/{section}/rows/{rowId}")
+            case .patchRow: (.patch, "sections/{section}/rows/{rowId}")
+            case .deleteRow: (.delete, "sections/{section}/rows/{rowId}")
             case .registerCell: (.put, "cells-for-model-types/{modelType}")
+            }
+        }
+
+        /// Whether the call names its section by the section's id, and its row by the row's id.
+        public var namesRowByID: Bool { members.contains("rowId") || self == .insertRow }
+
+        /// The argument whose value is the whole body of a request to the call's resource. `nil` if the body is an
+        /// object with the arguments.
+        public var wholeBody: String? {
+            switch self {
+            case .putRow: "model"
+            case .patchRow: "patch"
+            default: nil
             }
         }
 
@@ -48,6 +68,10 @@ extension DataSourceCommand {
             case .updateSection: ["at", "header", "footer", "rows", "notify"]
             case .updateAllSections: ["sections", "notify"]
             case .removeAllSections: ["notify"]
+            case .insertRow: ["section", "at", "model", "notify"]
+            case .putRow: ["section", "rowId", "model", "notify"]
+            case .patchRow: ["section", "rowId", "patch", "notify"]
+            case .deleteRow: ["section", "rowId", "notify"]
             case .registerCell: ["modelType", "cell"]
             }
         }
@@ -92,6 +116,33 @@ extension Command {
     }
 }
 
+extension RowPlacement {
+    fileprivate init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        switch json.kind {
+        case .number: self = .index(try json.index(at: pointer))
+        case .object:
+            let object = try BodyReader(json, at: pointer, members: ["before", "after"])
+            switch (object["before"], object["after"]) {
+            case (_?, nil): self = .before(try object.rowID("before"))
+            case (nil, _?): self = .after(try object.rowID("after"))
+            default:
+                throw Refusal.bad(
+                    pointer, object["before"] == nil ? .missingMember : .conflict,
+                    "must have either `before` or `after`")
+            }
+        default:
+            switch json.stringValue {
+            case "start"?: self = .start
+            case "end"?: self = .end
+            case let text:
+                throw Refusal.bad(
+                    pointer, text == nil ? .wrongType : .invalidValue,
+                    "must be \"start\", \"end\", {\"before\": id}, {\"after\": id} or an index from 0")
+            }
+        }
+    }
+}
+
 extension DataSourceCommand {
     fileprivate init(_ call: Call, _ object: BodyReader, at pointer: JSONPointer) throws(Refusal) {
         switch call {
@@ -119,6 +170,22 @@ extension DataSourceCommand {
                 try SectionContent.list(object.required("sections"), at: object.place(of: "sections")))
         case .removeSection: self = .removeSection(at: try object.index("at"))
         case .removeAllSections: self = .removeAllSections
+        case .insertRow:
+            self = .insertRow(
+                try object.required("model"),
+                at: try object["at"] == nil
+                    ? .end : RowPlacement(try object.required("at"), at: object.place(of: "at")),
+                in: SectionID(try object.string("section")))
+        case .putRow:
+            self = .putRow(
+                try object.required("model"), id: try object.rowID("rowId"), in: SectionID(try object.string("section"))
+            )
+        case .patchRow:
+            self = .patchRow(
+                try object.required("patch"), id: try object.rowID("rowId"), in: SectionID(try object.string("section"))
+            )
+        case .deleteRow:
+            self = .deleteRow(id: try object.rowID("rowId"), in: SectionID(try object.string("section")))
         case .registerCell: self = .registerCell(try object.string("cell"), modelType: try object.string("modelType"))
         }
     }
@@ -177,6 +244,14 @@ extension BodyReader {
     func string(_ name: String) throws(Refusal) -> String {
         guard let string = try required(name).stringValue else { throw fault(name, .wrongType, "must be a string") }
         return string
+    }
+
+    func rowID(_ name: String) throws(Refusal) -> RowID {
+        let value = try required(name)
+        guard let id = RowID(json: value) else {
+            throw fault(name, .rejecting(value.kind, accepting: .number), "a row's id must be a string, or an integer")
+        }
+        return id
     }
 
     func title(_ name: String) throws(Refusal) -> JSONText? {

@@ -358,7 +358,9 @@ extension RowHistory {
             return (.updateSection(content, at: try presentSection(section)), nil)
         case .removeSection(let section): return (.removeSection(at: try presentSection(section)), nil)
         case .addSection(let content, let section?): return (.addSection(content, at: try presentSection(section)), nil)
-        case .addSection, .updateAllSections, .removeAllSections, .registerCell: return (call, nil)
+        case .addSection, .updateAllSections, .removeAllSections, .insertRow, .putRow, .patchRow, .deleteRow,
+            .registerCell:
+            return (call, nil)
         }
     }
 

@@ -47,7 +47,8 @@ extension CommandInProgress {
         return Outcome(
             kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change,
             undo: editor.undo,
-            update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount))
+            update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount),
+            inserted: inserted)
     }
 }
 

@@ -110,7 +110,7 @@ public struct Refusal: Error, Sendable, Equatable {
 
     /// The refusal of a command that names a section that does not exist. The detail lists up to eight sections of the
     /// table.
-    static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
+    package static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
     }
@@ -141,6 +141,10 @@ public struct Refusal: Error, Sendable, Equatable {
         Refusal(
             .ambiguousRow,
             "The sections \"\(one)\" and \"\(other)\" both have a row with the id \"\(id)\": name the section as well.")
+    }
+
+    package static func noRow(_ id: RowID, in section: SectionID) -> Refusal {
+        Refusal(.rowNotFound, "The section \"\(section)\" has no row with the id \"\(id)\".")
     }
 
     static func duplicateRow(_ id: RowID, in section: SectionID) -> Refusal {

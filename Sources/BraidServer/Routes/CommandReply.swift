@@ -29,7 +29,7 @@ extension Sessions {
         let encoding = CommandRequest.AnswerEncoding(
             answer: { session, answer in
                 form.asksForSnapshot
-                    ? form.snapshotHead.kept(snapshotOf: session)
+                    ? form.snapshotHead(answer, of: session).kept(snapshotOf: session)
                     : form.response(answer, of: session, notifies: notifies).kept(snapshotOf: nil)
             }, refusal: context.keptRefusal)
         switch try await perform(request, once: key, encoding) {

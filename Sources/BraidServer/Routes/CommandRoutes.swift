@@ -51,6 +51,31 @@ extension Command {
     }
 }
 
+extension Session.Answer {
+    /// 201 if the command has inserted a row that it names by its id, otherwise 200.
+    var status: Int { inserted == nil ? 200 : 201 }
+
+    /// The `Location` field with the path of the inserted row, if the command has inserted a row with an id.
+    fileprivate func location(in session: Session) -> [(String, String)] {
+        guard let inserted, let id = inserted.id else { return [] }
+        let path = ["v1", "sessions", session.id, "sections", inserted.section.text, "rows", id.text]
+        return [("Location", path.map { "/" + $0.percentEncoded }.joined())]
+    }
+}
+
+extension String {
+    /// This text as a segment of a path: every byte that is not unreserved is percent-encoded (RFC 3986, 2.3).
+    fileprivate var percentEncoded: String {
+        utf8.map { byte in
+            let letter = byte | 0x20
+            let isUnreserved =
+                byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter) || "-._~".utf8.contains(byte)
+            return isUnreserved
+                ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }.joined()
+    }
+}
+
 /// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
 struct CommandForm: Sendable {
     var dryRun: Bool
@@ -73,28 +98,31 @@ struct CommandForm: Sendable {
 
     var asksForSnapshot: Bool { preference == "representation" }
 
-    /// The status and the first header field of an answer to `Prefer: return=representation`. The caller adds the
-    /// snapshot and its header fields.
-    var snapshotHead: HTTPResponse {
-        HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")])
+    /// Returns the status and the first header fields of an answer to `Prefer: return=representation`. The caller adds
+    /// the snapshot and its header fields.
+    func snapshotHead(_ answer: Session.Answer, of session: Session) -> HTTPResponse {
+        HTTPResponse(
+            status: answer.status,
+            headers: answer.location(in: session) + [("Preference-Applied", "return=representation")])
     }
 
     /// Returns the response to an executed command, in the form that the client wants.
     ///
     /// - Parameter notifies: whether the body contains `notification`, as answers of the data source do.
     func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {
-        let etag = ("ETag", session.position(at: answer.committed).entityTag)
+        let etag = ("ETag", session.position(at: answer.committed).entityTag), location = answer.location(in: session)
         switch preference {
-        case "minimal": return HTTPResponse(status: 204, headers: [etag, ("Preference-Applied", "return=minimal")])
+        case "minimal":
+            return HTTPResponse(status: 204, headers: location + [etag, ("Preference-Applied", "return=minimal")])
         case "representation":
-            var response = snapshotHead
+            var response = snapshotHead(answer, of: session)
             response.headers += [("Content-Type", "application/json"), etag]
             response.body = .bytes(
                 answer.snapshot.encoded(session: session.id, table: session.table, epoch: session.epoch))
             return response
         default: break
         }
-        return .json(headers: [etag]) { writer in
+        return .json(status: answer.status, headers: location + [etag]) { writer in
             writer.beginObject()
             writer.name("revision")
             writer.value(answer.revision)

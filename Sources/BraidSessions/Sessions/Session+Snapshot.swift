@@ -69,6 +69,19 @@ extension Session {
         )
     }
 
+    /// Returns the stored model of the row with an id in the section with an id, displayed or not, with changes that
+    /// are not published yet.
+    ///
+    /// - Throws: `Refusal` with `sectionNotFound` or `rowNotFound`.
+    package func storedModel(of id: RowID, in section: SectionID) throws -> (revision: Int, model: JSONText) {
+        let current = current
+        guard let stored = current.model[section] else {
+            throw Refusal.noSection(section, among: current.model.sections.lazy.map(\.id))
+        }
+        guard let index = stored.index(of: id) else { throw Refusal.noRow(id, in: section) }
+        return (current.snapshot.revision, stored.rows[index].model)
+    }
+
     /// The snapshot of the session's stored table, with the changes that are not published yet.
     package var storedSnapshot: Snapshot {
         let current = current

@@ -151,6 +151,8 @@ package final class Session: Sendable {
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
+        /// The row that the command has inserted, if the command is one that reports it. Otherwise `nil`.
+        package var inserted: (section: SectionID, id: RowID?)?
     }
 
     /// Reads records of the session's journal after a revision from the store: at most `limit` records, and about
@@ -275,7 +277,7 @@ package final class Session: Sendable {
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: options.dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update,
             updateText: updateText,
-            snapshot: outcome.snapshot, at: place, notification: outcome.notification)
+            snapshot: outcome.snapshot, at: place, notification: outcome.notification, inserted: outcome.inserted)
         return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
     }
 

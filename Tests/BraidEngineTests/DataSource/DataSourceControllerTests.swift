@@ -329,7 +329,8 @@ extension DataSourceController {
         case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
         case .removeSection(let index): remove(sectionAt: index, notify: notify)
         case .removeAllSections: removeAllSections(notify: notify)
-        case .registerCell: break
+        // DataSourceController has no such methods.
+        case .insertRow, .putRow, .patchRow, .deleteRow, .registerCell: break
         }
     }
 }
