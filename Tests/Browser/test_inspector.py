@@ -432,7 +432,7 @@ def test_each_stage_is_drawn_as_the_table_before_it_and_the_table_after_it(show,
         {"on": "allSections", "cell": "Cell", "viewModel": {"title": "${model.t}"}, "models": {id: [{"id": t, "t": t} for t in titles] for id, titles in models.items()}}]})
     page = show("test")
     changed = {"a": [{"id": "three", "t": "three"}, {"id": "one", "t": "ONE"}, {"id": "new", "t": "new"}], "c": [{"id": "six", "t": "SIX"}]}
-    server.request("POST", "/v1/sessions/test/transactions", {"commands": [{"displayed-sections": ["c", "a", "d"]}, {"models": changed}]})
+    server.request("POST", "/v1/sessions/test/transactions", {"commands": [{"displayedSections": ["c", "a", "d"]}, {"models": changed}]})
     stages = page.locator("svg.stage")
     expect(stages).to_have_count(2)
     texts = lambda stage, what="": stages.nth(stage).locator(f"{what} text").all_text_contents()

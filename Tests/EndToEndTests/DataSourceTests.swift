@@ -113,7 +113,7 @@ import Testing
             ))
         #expect(
             try client.get("/v1/sessions/s/journal?limit=1").text.contains(
-                #""command":{"data-source":{"addRow":{"at":[0,1],"model":{"id":3}}}}"#))
+                #""command":{"dataSource":{"addRow":{"at":[0,1],"model":{"id":3}}}}"#))
     }
 
     @Test func sectionsAreAddedUpdatedAndRemoved() throws {
@@ -245,7 +245,7 @@ import Testing
         #expect(once.text.contains(#""notification":{"section":0}"#))
         let transaction = try client.request(
             "POST", "/v1/sessions/s/transactions",
-            #"{"commands":[{"data-source":{"addRow":{"at":[0,0],"model":{"id":1}}}},{"edits":{"delete":{"id":"1"}}}]}"#)
+            #"{"commands":[{"dataSource":{"addRow":{"at":[0,0],"model":{"id":1}}}},{"edits":{"delete":{"id":"1"}}}]}"#)
         #expect(
             transaction.status == 403, "the edits of participants are bound by the table, and this one binds no editing"
         )

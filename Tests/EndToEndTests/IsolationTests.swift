@@ -287,7 +287,7 @@ import Testing
         try Self.open("s", Self.readingTable(10), #","state":{"n":0}"#, on: server)
         let token = try Self.token("participant", of: "s", on: server)
         func send(_ count: Int, _ query: String, _ headers: [String: String]) throws -> HTTPClient.Response {
-            let commands = Array(repeating: #"{"displayed-rows":{"rows":[]}}"#, count: count).joined(separator: ",")
+            let commands = Array(repeating: #"{"displayedRows":{"rows":[]}}"#, count: count).joined(separator: ",")
             return try server.client().request(
                 "POST", "/v1/sessions/s/transactions\(query)", #"{"commands":[\#(commands)]}"#, headers: headers)
         }

@@ -136,18 +136,18 @@ import Testing
     }
 
     static let shapes: [Case] = [
-        .init(name: "unknown path", request: sent("GET", "/v2/sessions"), status: 404, type: "not-found"),
-        .init(name: "path with a slash too many", request: sent("GET", "/v1/tables/"), status: 404, type: "not-found"),
-        .init(name: "encoded slash", request: sent("GET", "/v1%2Ftables"), status: 404, type: "not-found"),
-        .init(name: "table without a name", request: sent("PUT", "/v1/tables/", "{}"), status: 404, type: "not-found"),
+        .init(name: "unknown path", request: sent("GET", "/v2/sessions"), status: 404, type: "no-such-resource"),
+        .init(name: "path with a slash too many", request: sent("GET", "/v1/tables/"), status: 404, type: "no-such-resource"),
+        .init(name: "encoded slash", request: sent("GET", "/v1%2Ftables"), status: 404, type: "no-such-resource"),
+        .init(name: "table without a name", request: sent("PUT", "/v1/tables/", "{}"), status: 404, type: "no-such-resource"),
         .init(name: "unknown method", request: sent("BREW", "/v1/tables"), status: 405, type: "method-not-allowed"),
         .init(name: "wrong method", request: sent("DELETE", "/v1/tables"), status: 405, type: "method-not-allowed"),
         .init(
-            name: "unknown session", request: sent("GET", "/v1/sessions/none/snapshot"), status: 404, type: "not-found"),
+            name: "unknown session", request: sent("GET", "/v1/sessions/none/snapshot"), status: 404, type: "session-not-found"),
         .init(
             name: "command on an unknown session",
             request: sent("POST", "/v1/sessions/none/edits", #"{"delete":{"section":0,"row":0}}"#), status: 404,
-            type: "not-found"),
+            type: "no-such-resource"),
         .init(name: "unknown query", request: sent("GET", "/v1/sessions?limits=1"), status: 400, type: "bad-request"),
         .init(name: "limit of zero", request: sent("GET", "/v1/sessions?limit=0"), status: 400, type: "bad-request"),
         .init(
@@ -302,7 +302,7 @@ import Testing
             type: "bad-request"),
         .init(
             name: "session of an unknown table", request: sent("POST", "/v1/sessions", #"{"table":"none"}"#),
-            status: 404, type: "not-found"),
+            status: 404, type: "no-such-resource"),
         .init(
             name: "session with a table and cells",
             request: sent("POST", "/v1/sessions", #"{"table":"attendees","cellsForModelTypes":{}}"#), status: 400,

@@ -167,7 +167,7 @@ import Testing
                 try #require(try client.request("DELETE", "/v1/sessions/y").status == 204)
             }
             let gone = try open()
-            #expect(gone.status == 404 && gone.object["type"] as? String == "/problems/not-found", "\(gone.text)")
+            #expect(gone.status == 404 && gone.object["type"] as? String == "/problems/session-not-found", "\(gone.text)")
         }
     }
 

@@ -101,12 +101,12 @@ import Testing
         #expect(
             try client.request(
                 "POST", "/v1/sessions/s/transactions",
-                #"{"commands":[{"data-source":{"putRow":{"section":"open","rowId":7,"model":{"id":7}}}},{"data-source":{"patchRow":{"section":"open","rowId":"7","patch":{"n":1}}}},{"data-source":{"insertRow":{"section":"done","at":{"before":"none"},"model":1}}}]}"#
+                #"{"commands":[{"dataSource":{"putRow":{"section":"open","rowId":7,"model":{"id":7}}}},{"dataSource":{"patchRow":{"section":"open","rowId":"7","patch":{"n":1}}}},{"dataSource":{"insertRow":{"section":"done","at":{"before":"none"},"model":1}}}]}"#
             ).status == 404)
         #expect(
             try client.request(
                 "POST", "/v1/sessions/s/transactions",
-                #"{"commands":[{"data-source":{"putRow":{"section":"open","rowId":7,"model":{"id":7}}}},{"data-source":{"patchRow":{"section":"open","rowId":"7","patch":{"n":1}}}},{"data-source":{"deleteRow":{"section":"open","rowId":"2"}}}]}"#
+                #"{"commands":[{"dataSource":{"putRow":{"section":"open","rowId":7,"model":{"id":7}}}},{"dataSource":{"patchRow":{"section":"open","rowId":"7","patch":{"n":1}}}},{"dataSource":{"deleteRow":{"section":"open","rowId":"2"}}}]}"#
             ).status == 200)
         let silent = try client.request("PUT", "/v1/sessions/s/sections/open/rows/8?notify=false", #"{"id":8}"#)
         #expect(silent.status == 201 && silent.text.contains(#""notification":null"#))

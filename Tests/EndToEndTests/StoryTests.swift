@@ -145,7 +145,7 @@ import Testing
                 == 201)
         for commands in [
             #"{"state":{"z":1}},{"state":{"z":null}}"#, #"{"headers":{"a":"x"}},{"headers":{"a":null}}"#,
-            #"{"displayed-sections":["b"]},{"displayed-sections":["a","b"]}"#,
+            #"{"displayedSections":["b"]},{"displayedSections":["a","b"]}"#,
         ] {
             let answer = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#)
             #expect(

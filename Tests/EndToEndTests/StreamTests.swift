@@ -273,7 +273,7 @@ struct RandomCommands {
         case 6:
             (
                 "POST", "transactions",
-                #"{"commands":[{"models":{"\#(section())":\#(models())}},{"displayed-sections":["c","a","b"]},{"footers":{"b":"F\#(number(0..<3))"}}]}"#
+                #"{"commands":[{"models":{"\#(section())":\#(models())}},{"displayedSections":["c","a","b"]},{"footers":{"b":"F\#(number(0..<3))"}}]}"#
             )
         default: ("PUT", "models", #"{"\#(section())":\#(models())}"#)
         }

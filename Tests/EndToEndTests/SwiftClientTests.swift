@@ -117,7 +117,7 @@ import Testing
         #expect(ended?.status == 404)
         try await client.deleteTable("guests")
         let gone = await #expect(throws: Problem.self) { try await guests.snapshot() }
-        #expect(gone?.status == 404 && gone?.kind == "not-found")
+        #expect(gone?.status == 404 && gone?.kind == "session-not-found")
         let refused = await #expect(throws: Problem.self) {
             try await client.session("party").perform(.delete(.row(0, in: "invited")))
         }

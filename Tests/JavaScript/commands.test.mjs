@@ -89,7 +89,7 @@ test("Tables and sessions are listed, made and ended; templates and snapshots ar
   assert.ok((await client.sessions.list({ after: page.next })).sessions.length > 1);
   await opened.delete();
   await client.tables.delete("guests");
-  await assert.rejects(opened.snapshot(), { status: 404, kind: "not-found" });
+  await assert.rejects(opened.snapshot(), { status: 404, kind: "session-not-found" });
   assert.equal(await client.render("${name}!", { name: "Omar" }), "Omar!");
   const party = await client.session("party").snapshot();
   const empty = { ...party, sections: [], totalRowCount: 0 };

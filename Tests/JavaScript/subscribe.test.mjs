@@ -110,7 +110,7 @@ test("Three clients at once, each on a bad network and with an old table before 
           const kind = random();
           try {
             if (kind < 0.4) {
-              await session.transaction([{ "data-source": { addRow: { at: [1, 0], model: { name: `${seed}-${number}` } } } }]);
+              await session.transaction([{ "dataSource": { addRow: { at: [1, 0], model: { name: `${seed}-${number}` } } } }]);
               added++;
             } else if (rows.length === 0) continue;
             else if (kind < 0.7) await session.edit({ delete: { section, row } }, { base });

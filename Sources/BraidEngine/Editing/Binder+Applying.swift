@@ -160,7 +160,7 @@ extension Refusal {
 extension Refusal {
     static func noDisplayedSection(_ index: Int, of count: Int) -> Refusal {
         Refusal(
-            .rowNotFound,
+            .sectionNotFound,
             "Section \(index) does not exist. The table displays \(count) \(count == 1 ? "section" : "sections"), counted from 0."
         )
     }
@@ -169,7 +169,7 @@ extension Refusal {
 extension Snapshot {
     /// Returns the displayed section that a reference names.
     ///
-    /// - Throws: ``Refusal`` with `rowNotFound` if the section is not displayed.
+    /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
     func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):

@@ -45,8 +45,8 @@ extension Command {
 
 extension DataSourceCommand {
     fileprivate func rewriting(_ original: JSONText) -> JSONText {
-        guard let name = original["data-source"]?.members()?.first?.name else { return original }
-        let at = ["data-source", name, "at"]
+        guard let name = original["dataSource"]?.members()?.first?.name else { return original }
+        let at = ["dataSource", name, "at"]
         switch self {
         case .addRow(_, let row), .updateRow(_, let row), .removeRow(let row):
             return original.replacing(at, by: row.dataSourceJSON)
@@ -66,7 +66,7 @@ extension DataSourceCommand {
                 writer.endObject()
             }
             writer.endArray()
-            return original.replacing(["data-source", name, "rows"], by: writer.text)
+            return original.replacing(["dataSource", name, "rows"], by: writer.text)
         case .addSection, .updateAllSections, .removeAllSections, .insertRow, .putRow, .patchRow, .deleteRow,
             .registerCell:
             return original

@@ -67,7 +67,7 @@ extension CommandInProgress {
 
     /// Returns the displayed section that a reference names.
     ///
-    /// - Throws: ``Refusal`` with `rowNotFound` if the section is not displayed.
+    /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
     func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
         if case .id(let id) = reference, let place = displayedPlace(of: id) { return shown.sections[place] }
         return try shown.section(reference)

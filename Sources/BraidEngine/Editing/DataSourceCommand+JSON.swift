@@ -1,4 +1,4 @@
-// The JSON form of a data source call: `{"data-source": {call: arguments}}`. Transactions and the journal contain calls
+// The JSON form of a data source call: `{"dataSource": {call: arguments}}`. Transactions and the journal contain calls
 // in this form.
 //
 // The arguments are the body of the call's HTTP resource. The section and row indexes of the resource's path are added

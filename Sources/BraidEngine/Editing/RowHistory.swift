@@ -126,14 +126,14 @@ public struct RowHistory: Sendable {
         case .displayed(let index):
             guard sectionsThen.indices.contains(index) else {
                 throw Refusal(
-                    .rowNotFound,
+                    .sectionNotFound,
                     "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(index)."
                 )
             }
             return index
         case .id(let id):
             guard let index = sectionsThen.firstIndex(of: id) else {
-                throw Refusal(.rowNotFound, "The section \"\(id)\" was not displayed at the base.")
+                throw Refusal(.sectionNotFound, "The section \"\(id)\" was not displayed at the base.")
             }
             return index
         }

@@ -119,7 +119,7 @@ public struct Refusal: Error, Sendable, Equatable {
     /// sections.
     package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
-            .rowNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")
+            .sectionNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")
     }
 
     private static func listed(_ sections: some Collection<SectionID>) -> String {

@@ -5,7 +5,7 @@ import BraidSessions
 /// Returns the routes of DataSourceController's RowManager and SectionManager, and the routes that read the stored
 /// table.
 ///
-/// Every call of a data source becomes the command `{"data-source": {call: arguments}}`. The arguments are the members
+/// Every call of a data source becomes the command `{"dataSource": {call: arguments}}`. The arguments are the members
 /// of the body, the indices in the path as `at`, and the query's `notify` if the query has one.
 func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
@@ -18,7 +18,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
         ) { context in
             let arguments = try context.arguments(of: call)
             let command = try Command(dataSource: call, arguments: arguments)
-            let text = JSONText(object: [("data-source", JSONText(object: [(call.rawValue, arguments)]))])
+            let text = JSONText(object: [("dataSource", JSONText(object: [(call.rawValue, arguments)]))])
             return try await sessions.respond(to: context, .command(command, text: text), notifies: true)
         }
     } + [

@@ -55,7 +55,7 @@ extension Session {
     /// thread and the sending thread would keep waiting for each other.
     private static let queuedPieces = 8
 
-    /// Returns the session's snapshot as JSON, with only the rows of the window. Throws `rowNotFound` if the window's
+    /// Returns the session's snapshot as JSON, with only the rows of the window. Throws `sectionNotFound` if the window's
     /// section is not displayed.
     package func encodedSnapshot(window: SnapshotWindow) throws -> (revision: Int, bytes: [UInt8]) {
         let snapshot = current.snapshot

@@ -11,7 +11,7 @@ import Testing
         """
 
     static func call(_ call: String) throws -> Command {
-        try Command(json: JSONText(parsing: #"{"data-source":{\#(call)}}"#))
+        try Command(json: JSONText(parsing: #"{"dataSource":{\#(call)}}"#))
     }
 
     static func ids(_ session: Played, _ section: SectionID) -> [String] {

@@ -25,11 +25,11 @@ import Testing
         arguments: [
             #"{"edits":{"delete":ROW}}"#, #"{"edits":{"insert":ROW,"model":{"id":"n"}}}"#,
             #"{"moves":{"from":ROW,"to":["b",0]}}"#, #"{"moves":{"from":{"id":"4"},"to":ROW}}"#,
-            #"{"taps":{"at":ROW}}"#, #"{"events":{"at":ROW,"event":{"e":{}}}}"#, #"{"displayed-rows":{"rows":[ROW]}}"#,
-            #"{"data-source":{"addRow":{"at":ROW,"model":{"id":"n"}}}}"#,
-            #"{"data-source":{"updateRow":{"at":ROW,"model":{"id":"2","new":true}}}}"#,
-            #"{"data-source":{"updateRows":{"rows":[{"at":ROW,"model":{"id":"2","new":true}}]}}}"#,
-            #"{"data-source":{"removeRow":{"at":ROW}}}"#,
+            #"{"taps":{"at":ROW}}"#, #"{"events":{"at":ROW,"event":{"e":{}}}}"#, #"{"displayedRows":{"rows":[ROW]}}"#,
+            #"{"dataSource":{"addRow":{"at":ROW,"model":{"id":"n"}}}}"#,
+            #"{"dataSource":{"updateRow":{"at":ROW,"model":{"id":"2","new":true}}}}"#,
+            #"{"dataSource":{"updateRows":{"rows":[{"at":ROW,"model":{"id":"2","new":true}}]}}}"#,
+            #"{"dataSource":{"removeRow":{"at":ROW}}}"#,
         ])
     func everyFormIsAccepted(command: String) throws {
         var updates: Set<String> = []
@@ -96,13 +96,13 @@ import Testing
                 #"{"updateRow":{"at":\#(reference),"model":{"id":"n"}}}"#, #"{"removeRow":{"at":\#(reference)}}"#,
             ] {
                 var session = try Self.session()
-                let command = try Command(json: JSONText(parsing: #"{"data-source":\#(call)}"#))
+                let command = try Command(json: JSONText(parsing: #"{"dataSource":\#(call)}"#))
                 #expect(try session.perform(command).isIgnored, "\(call)")
             }
         }
         var session = try Self.session()
         let add = try Command(
-            json: JSONText(parsing: #"{"data-source":{"addRow":{"at":{"id":"x"},"model":{"id":"n"}}}}"#))
+            json: JSONText(parsing: #"{"dataSource":{"addRow":{"at":{"id":"x"},"model":{"id":"n"}}}}"#))
         #expect(try session.perform(add).isIgnored)
     }
 

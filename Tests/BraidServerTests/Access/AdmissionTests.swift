@@ -79,6 +79,6 @@ import Testing
         }
         #expect(try role(#"{"taps":{"at":{"id":"a"}}},{"edits":{"delete":{"id":"a"}}}"#) == .participant)
         #expect(try role(#"{"taps":{"at":{"id":"a"}}},{"state":{}}"#) == .controller)
-        #expect(try role(#"{"data-source":{"removeAllSections":{}}}"#) == .controller)
+        #expect(try role(#"{"dataSource":{"removeAllSections":{}}}"#) == .controller)
     }
 }

@@ -94,7 +94,7 @@ final class ContendingClient: @unchecked Sendable {
         case 5, 6:
             let commands = [
                 #"{"delete":\#(row)}"#, #"{"from":\#(row),"to":{"section":"a","row":0}}"#,
-                #"{"displayed-sections":["c","a","b"]}"#, #"{"displayed-sections":["a","b","c"]}"#,
+                #"{"displayedSections":["c","a","b"]}"#, #"{"displayedSections":["a","b","c"]}"#,
             ]
             command = Command(
                 resource: "transactions", body: #"{"commands":[\#(commands[number(0..<4)]),{"state":{\#(by)}}]}"#,
