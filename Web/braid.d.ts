@@ -272,12 +272,12 @@ export interface CommandOptions {
   signal?: AbortSignal;
 }
 
-export interface ModelsOptions extends CommandOptions {
-  /** Dynamic sections that are not named keep their models. */
-  partial?: boolean;
+export interface StrictOptions extends CommandOptions {
+  /** Refuses a data source call that would be ignored, with 404. */
+  strict?: boolean;
 }
 
-export interface DataSourceOptions extends CommandOptions {
+export interface DataSourceOptions extends StrictOptions {
   /** False: stored, and published with the next command. */
   notify?: boolean;
 }
@@ -305,14 +305,19 @@ interface Commands<Result> {
   event(at: RowReference, event: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   tap(at: RowReference, options?: CommandOptions): Result;
   displayedRows(rows: RowReference[], options?: CommandOptions): Result;
-  setModels(models: { [section: string]: JSONValue[] }, options?: ModelsOptions): Result;
+  /** `set…` replaces the whole: of sections that are not named, nothing is kept. `patch…` changes the named sections alone. */
+  setModels(models: { [section: string]: JSONValue[] }, options?: CommandOptions): Result;
+  patchModels(models: { [section: string]: JSONValue[] | null }, options?: CommandOptions): Result;
   setHeaders(headers: Titles, options?: CommandOptions): Result;
+  patchHeaders(headers: Titles, options?: CommandOptions): Result;
   setFooters(footers: Titles, options?: CommandOptions): Result;
+  patchFooters(footers: Titles, options?: CommandOptions): Result;
   setDisplayedSections(ids: string[], options?: CommandOptions): Result;
+  setState(state: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   /** A merge patch (RFC 7396). */
   patchState(patch: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   /** All or nothing. */
-  transaction(commands: object[], options?: CommandOptions): Result;
+  transaction(commands: object[], options?: StrictOptions): Result;
   reset(options?: CommandOptions): Result;
   addRow(at: RowReference, model: JSONValue, options?: DataSourceOptions): Result;
   updateRow(at: IndexPath, model: JSONValue, options?: DataSourceOptions): Result;

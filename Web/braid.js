@@ -271,9 +271,13 @@ const COMMANDS = {
   tap: (at) => ["POST", "taps", { at }],
   displayedRows: (rows) => ["POST", "displayed-rows", { rows }],
   setModels: (models) => ["PUT", "models", models],
+  patchModels: (models) => ["PATCH", "models", models],
   setHeaders: (headers) => ["PUT", "headers", headers],
+  patchHeaders: (headers) => ["PATCH", "headers", headers],
   setFooters: (footers) => ["PUT", "footers", footers],
+  patchFooters: (footers) => ["PATCH", "footers", footers],
   setDisplayedSections: (ids) => ["PUT", "displayed-sections", ids],
+  setState: (state) => ["PUT", "state", state],
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
@@ -281,7 +285,7 @@ const COMMANDS = {
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
   updateRowsOfSection: (section, models) => ["PUT", path`sections/${section}/rows`, { rows: models }],
-  updateRows: (rows) => ["PUT", "rows", { rows }],
+  updateRows: (rows) => ["PATCH", "rows", { rows }],
   removeRow: ([section, row]) => ["DELETE", path`rows/${section}/${row}`],
   addSection: (section, at) => ["POST", "sections", { section, at }],
   updateSectionData: (section, data) => ["PUT", path`sections/${section}/data`, data],
@@ -313,8 +317,8 @@ class SessionRequests {
 }
 
 function commandRequest(session, [method, resource, body], options = {}) {
-  const { base, ifMatch, dryRun, partial, notify, key = newKey() } = options;
-  const parameters = { base: base === undefined ? undefined : position(base), dryRun: dryRun || undefined, partial: partial || undefined, notify };
+  const { base, ifMatch, dryRun, strict, notify, key = newKey() } = options;
+  const parameters = { base: base === undefined ? undefined : position(base), dryRun: dryRun || undefined, strict: strict || undefined, notify };
   const headers = {};
   if (key !== null && !dryRun) headers["Idempotency-Key"] = key;
   if (ifMatch !== undefined) headers["If-Match"] = `"${position(ifMatch)}"`;

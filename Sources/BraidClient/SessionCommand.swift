@@ -109,30 +109,45 @@ extension SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
 
-    /// Replaces the models of sections, by section id. Sections that are not named keep their models, except dynamic
-    /// sections, which become empty.
-    ///
-    /// - Parameters:
-    ///   - models: the models by section id.
-    ///   - partial: whether dynamic sections that are not named keep their models, too.
-    public static func setModels(_ models: [String: [JSON]], partial: Bool = false) -> SessionCommand {
-        SessionCommand(
-            "PUT", "models", query: partial ? ["partial": "true"] : [:], body: .object(models.mapValues { .array($0) }))
+    /// Replaces the models of all sections, by section id. Sections that are not named become empty.
+    public static func setModels(_ models: [String: [JSON]]) -> SessionCommand {
+        SessionCommand("PUT", "models", body: .object(models.mapValues { .array($0) }))
     }
 
-    /// Sets headers by section id. A header is a string for a title, an object for a view, or `null` for no header.
+    /// Replaces the models of the named sections, by section id. Sections that are not named keep their models.
+    public static func patchModels(_ models: [String: [JSON]]) -> SessionCommand {
+        SessionCommand("PATCH", "models", body: .object(models.mapValues { .array($0) }))
+    }
+
+    /// Sets the headers of all sections, by section id. A header is a string for a title, an object for a view, or
+    /// `null` for no header. Sections that are not named show the header that the table's description binds.
     public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "headers", body: .object(headers))
     }
-    /// Sets footers by section id. A footer is a string for a title, an object for a view, or `null` for no footer.
+
+    /// Sets the headers of the named sections, as ``setHeaders(_:)`` does. Sections that are not named keep their
+    /// headers.
+    public static func patchHeaders(_ headers: [String: JSON]) -> SessionCommand {
+        SessionCommand("PATCH", "headers", body: .object(headers))
+    }
+
+    /// Sets the footers of all sections, as ``setHeaders(_:)`` sets the headers.
     public static func setFooters(_ footers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "footers", body: .object(footers))
+    }
+
+    /// Sets the footers of the named sections, as ``patchHeaders(_:)`` sets the headers.
+    public static func patchFooters(_ footers: [String: JSON]) -> SessionCommand {
+        SessionCommand("PATCH", "footers", body: .object(footers))
     }
 
     /// Displays exactly these sections, in this order.
     public static func setDisplayedSections(_ ids: [String]) -> SessionCommand {
         SessionCommand("PUT", "displayed-sections", body: .array(ids.map { .string($0) }))
     }
+
+    /// Replaces the session's state.
+    public static func setState(_ state: JSON) -> SessionCommand { SessionCommand("PUT", "state", body: state) }
 
     /// Merges a patch into the session's state (RFC 7396).
     public static func patchState(_ patch: JSON) -> SessionCommand { SessionCommand("PATCH", "state", body: patch) }
@@ -174,7 +189,7 @@ extension SessionCommand {
     /// of any reference does not exist, the server ignores the whole command.
     public static func updateRows(_ rows: [(at: RowReference, model: JSON)], notify: Bool = true) -> SessionCommand {
         dataSource(
-            "PUT", "rows", notify: notify,
+            "PATCH", "rows", notify: notify,
             body: ["rows": .array(rows.map { ["at": $0.at.json, "model": $0.model] })])
     }
 

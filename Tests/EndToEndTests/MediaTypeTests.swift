@@ -35,7 +35,7 @@ import Testing
     @Test(
         "Other commands accept plain JSON alone, and name it",
         arguments: [
-            ("POST", "/v1/sessions", #"{"rows":[]}"#), ("PUT", "/v1/sessions/s/models", "{}"),
+            ("POST", "/v1/sessions", #"{"rows":[]}"#), ("PATCH", "/v1/sessions/s/models", "{}"),
             ("POST", "/v1/render", #"{"template":1}"#), ("PUT", "/v1/tables/list", APITests.list),
         ])
     func othersAcceptJSON(method: String, path: String, body: String) throws {

@@ -60,7 +60,7 @@ import Testing
         #expect(try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":99}}"#).status == 404)
         #expect(try client.request("PATCH", "/v1/sessions/x/state", "{}").status == 200)
         #expect(
-            try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"state":{"a":1}}]}"#).status
+            try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"patchState":{"a":1}}]}"#).status
                 == 200)
         #expect(try client.request("POST", "/v1/sessions/x/reset").status == 200)
         #expect(try client.get("/v1/nothing").status == 404)

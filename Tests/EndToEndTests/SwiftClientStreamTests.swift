@@ -53,7 +53,7 @@ import Testing
     }
 
     private func tell(_ session: BraidSession, _ name: String) async throws {
-        try await session.perform(.setModels(["invited": [["name": .string(name)]]]))
+        try await session.perform(.patchModels(["invited": [["name": .string(name)]]]))
     }
 
     @Test(

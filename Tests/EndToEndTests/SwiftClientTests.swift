@@ -30,8 +30,9 @@ import Testing
         var shown = try await party.snapshot()
         let commands: [SessionCommand] = [
             .delete(.row(1, in: "attending")), .move(.id("Yvonne"), to: .row(0, in: "attending")),
-            .setModels(["invited": [["name": "Zoe"], ["name": "Ann"]]]),
-            .setHeaders(["invited": "PERHAPS"]), .setFooters(["attending": "At seven"]), .patchState(["mood": "good"]),
+            .patchModels(["invited": [["name": "Zoe"], ["name": "Ann"]]]),
+            .patchHeaders(["invited": "PERHAPS"]), .patchFooters(["attending": "At seven"]),
+            .patchState(["mood": "good"]),
             .setDisplayedSections(["invited", "attending"]),
             .move(RowPath(section: 1, row: 0), to: RowPath(section: 2, row: 0)),
             .transaction([["edits": ["delete": ["id": "Sara"]]], ["state": ["mood": .null]]]), .tap(.path(0, 0)),

@@ -4,7 +4,7 @@ import test from "node:test";
 import { applying, BraidClient, ConnectionError, Problem } from "./braid.mjs";
 import { atOnce, Listener, Proxy, seeded, Server } from "./server.mjs";
 
-const tell = (session, text) => session.setModels({ invited: [{ name: text }] });
+const tell = (session, text) => session.patchModels({ invited: [{ name: text }] });
 
 /** Each update leads on from where the one before led; none came twice. */
 function assertGapless(listener, from, to) {

@@ -67,7 +67,8 @@ func sectionBenchmark() throws {
             var table = table, snapshot = snapshot
             let start = ContinuousClock.now
             for number in 0..<100 {
-                let command = Command.setHeaders([(SectionID(names[number % count]), .string("\(number)"))])
+                let command = Command.setHeaders(
+                    [(SectionID(names[number % count]), .string("\(number)"))], merging: true)
                 let outcome = try description.binder.applying(
                     command, to: table, shown: snapshot, unpublished: nil, now: now)
                 (table, snapshot) = (outcome.table, outcome.snapshot)

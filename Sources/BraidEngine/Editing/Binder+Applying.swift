@@ -52,13 +52,17 @@ extension Binder {
     ///     last published one.
     ///   - unpublished: the stored changes that clients do not see yet, if any.
     ///   - now: the time in RFC 3339, which templates and handlers read.
+    ///   - strict: whether a data source call is refused with `rowNotFound` or `sectionNotFound` where it would be
+    ///     ignored.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
     /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
     ///   also pays for the unpublished change.
     public func applying(
-        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
+        strict: Bool = false
     ) throws -> Outcome {
-        try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, refreshes: false)
+        try applying(
+            command, to: table, shown: shown, unpublished: unpublished, now: now, strict: strict, refreshes: false)
     }
 
     /// Executes a command of a server's session or of a Swift program.
@@ -67,10 +71,11 @@ extension Binder {
     ///   program's closures can do this.
     func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
-        refreshes: Bool
+        strict: Bool = false, refreshes: Bool
     ) throws -> Outcome {
         var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
         work.isRefresh = refreshes
+        work.isStrict = strict
         var ignored: String?
         switch command {
         case .transaction(let commands):
@@ -141,7 +146,7 @@ extension Refusal {
     fileprivate func placed(in command: Command, at index: Int) -> Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
-        case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending("models"))
+        case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending(command.kind.name))
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
             // A refusal's other pointers refer to a template's result or to a command's body. A transaction may contain

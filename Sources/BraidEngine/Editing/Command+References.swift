@@ -17,7 +17,7 @@ extension Command {
             var replaced: [RowReference] = []
             for row in rows { replaced.append(try replacement(row, false)) }
             return .displayedRows(replaced)
-        case .move, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .patchState, .dataSource, .reset,
+        case .move, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .setState, .dataSource, .reset,
             .transaction:
             return self
         }

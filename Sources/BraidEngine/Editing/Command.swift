@@ -33,17 +33,18 @@ public indirect enum Command: Sendable {
     /// Moves a row to a place. A target with an index is an index in the list without the moved row, as in UITableView.
     /// A target with an id is the place before the row with this id.
     case move(RowReference, to: RowReference)
-    /// Replaces all models of the named sections. Declared sections that are not named keep their models. Dynamic
-    /// sections that are not named become empty, unless `partial` is true.
-    case setModels([(section: SectionID, models: [JSONText])], partial: Bool)
-    /// Sets the headers of sections: a title, a view or JSON `null` for none.
-    case setHeaders([(section: SectionID, title: JSONText)])
-    /// Sets the footers of sections: a title, a view or JSON `null` for none.
-    case setFooters([(section: SectionID, title: JSONText)])
+    /// Replaces the models of the named sections. Sections that are not named become empty. If `merging`, they keep their
+    /// models.
+    case setModels([(section: SectionID, models: [JSONText])], merging: Bool)
+    /// Sets the headers of sections: a title, a view or JSON `null` for none. Sections that are not named show the header
+    /// that the table's description binds. If `merging`, they keep their headers.
+    case setHeaders([(section: SectionID, title: JSONText)], merging: Bool)
+    /// Sets the footers of sections, as ``setHeaders(_:merging:)`` sets the headers.
+    case setFooters([(section: SectionID, title: JSONText)], merging: Bool)
     /// Displays exactly these sections of the table, in this order.
     case setDisplayedSections([SectionID])
-    /// Merges a patch into the session's state (RFC 7396).
-    case patchState(JSONText)
+    /// Replaces the session's state. If `merging`, the value is a patch that is merged into the state (RFC 7396).
+    case setState(JSONText, merging: Bool)
     /// Reports a tap on a row, and runs the tap handlers that are bound to the row.
     case tap(RowReference)
     /// Reports an event that a row's cell emitted, with the event's name and parameters. The event's handlers run, and
@@ -62,37 +63,33 @@ public indirect enum Command: Sendable {
 
 // The JSON form of a session's command: an object with one member.
 //
-// The member has the name of the resource that accepts the command, and the resource's body as its value: `{"edits":
-// {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`. Transactions and the journal contain commands in this form.
+// The member has the name of the command's kind, and the body of a request to the kind's resource as its value:
+// `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`. Transactions and the journal contain commands in
+// this form.
 extension Command {
     /// Creates the command that a request to an HTTP resource asks for.
     ///
     /// - Parameters:
-    ///   - resource: the last segment of the resource's path, such as `edits`: the name of a ``CommandKind``.
+    ///   - kind: the name of the command's kind, such as `edits`.
     ///   - body: the request's body.
-    ///   - partial: for `models`, whether dynamic sections that the body does not name keep their models.
+    ///   - pointer: the pointer to the body in a larger document. The faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
-    public init(resource: String, body: JSONText, partial: Bool = false) throws(Refusal) {
-        try self.init(resource: resource, body: body, partial: partial, at: .root)
+    public init(kind: String, body: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
+        guard let decode = CommandKind.decodable(kind)?.decode else {
+            throw Refusal.bad(
+                pointer, .unknownName,
+                "there is no command \"\(kind)\"; commands are \(Self.names.joined(separator: ", "))")
+        }
+        self = try decode(body, pointer)
     }
 
     /// The names of all kinds of commands that have a JSON form.
     private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
-    private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
-        guard let decode = CommandKind.decodable(resource)?.decode else {
-            throw Refusal.bad(
-                pointer, .unknownName,
-                "there is no command \"\(resource)\"; commands are \(Self.names.joined(separator: ", "))")
-        }
-        self = try decode(body, partial, pointer)
-    }
-
     /// Creates a command from its JSON form, as in transactions and in the journal.
     ///
-    /// The form is an object with one member: the name of the command's HTTP resource, with the body of a request to
-    /// that resource. `models` may be accompanied by `partial`. The bodies of `edits` and `moves` may be given without
-    /// the name.
+    /// The form is an object with one member: the name of the command's kind, with the body of a request to its
+    /// resource. The bodies of `edits` and `moves` may be given without the name.
     ///
     /// - Parameters:
     ///   - json: the command's object.
@@ -104,28 +101,20 @@ extension Command {
         }
         let names = members.map(\.name)
         if names.contains("delete") || names.contains("insert") {
-            self = try Command(resource: "edits", body: json, partial: false, at: pointer)
+            self = try Command(kind: "edits", body: json, at: pointer)
         } else if names.contains("from") {
-            self = try Command(resource: "moves", body: json, partial: false, at: pointer)
+            self = try Command(kind: "moves", body: json, at: pointer)
         } else {
-            let isOfModels = names.contains("models")
-            let named = members.filter { !(isOfModels && $0.name == "partial") }
-            guard let resource = named.first, named.count == 1 else {
+            guard let named = members.first, members.count == 1 else {
                 throw Refusal.bad(
-                    pointer, named.isEmpty ? .missingMember : .conflict,
-                    "a command has one member, named as its resource (\(Self.names.dropLast().joined(separator: ", "))), and of models also `partial`; or it is the body of an edit or a move"
+                    pointer, members.isEmpty ? .missingMember : .conflict,
+                    "a command has one member, its name (\(Self.names.dropLast().joined(separator: ", "))); or it is the body of an edit or a move"
                 )
             }
-            let given = members.first { $0.name == "partial" && isOfModels }
-            guard given == nil || given?.value.boolValue != nil else {
-                throw Refusal.bad(pointer.appending("partial"), .wrongType, "must be true or false")
-            }
-            let partial = given?.value.boolValue ?? false
-            if resource.name == "transactions" {
+            if named.name == "transactions" {
                 throw Refusal.bad(pointer, .conflict, "a transaction cannot contain a transaction")
             }
-            self = try Command(
-                resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))
+            self = try Command(kind: named.name, body: named.value, at: pointer.appending(named.name))
         }
     }
 }

@@ -2,7 +2,8 @@
 extension CommandInProgress {
     /// What a data source call changed, as far as the delegate has to be notified of it.
     enum DataSourceEffect {
-        case ignored(reason: String)
+        /// The call is ignored. If the request is strict, it is refused with this refusal instead.
+        case ignored(Refusal)
         case table
         case section(Int)
         case rows([RowPath])
@@ -26,9 +27,13 @@ extension CommandInProgress {
 
     /// Decides, after the snapshot was updated, whether a data source call publishes its change and which notification
     /// it sends. Returns the reason why the call was ignored, or `nil`.
-    mutating func conclude(_ call: DataSourceCall) -> String? {
+    ///
+    /// - Throws: ``Refusal`` if the request is strict and the call was ignored.
+    mutating func conclude(_ call: DataSourceCall) throws(Refusal) -> String? {
         switch call.effect {
-        case .ignored(let reason): return reason
+        case .ignored(let refusal):
+            if isStrict { throw refusal }
+            return refusal.detail
         case .nothingToTell: publishes = true
         default:
             guard call.notify else { break }
@@ -177,7 +182,9 @@ extension CommandInProgress {
 extension CommandInProgress {
     func noSection(_ index: Int) -> DataSourceEffect {
         .ignored(
-            reason: "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index).")
+            Refusal(
+                .sectionNotFound,
+                "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index)."))
     }
 
     /// Returns the effect of a call that is ignored because its reference names no displayed row.
@@ -186,20 +193,21 @@ extension CommandInProgress {
         case .at(let section, let row):
             guard let place = displayedPlace(of: section) else { return noSection(section) }
             return .ignored(
-                reason:
+                Refusal(
+                    .rowNotFound,
                     "Section \(place) has \(shown.sections[place].rows.count) rows, counted from 0: there is no row \(row)."
-            )
+                ))
         case .id(_, let section?) where displayedPlace(of: section) == nil: return noSection(section)
         case .id(let id, let section):
             let place = section.flatMap { displayedPlace(of: $0) }.map { "section \"\(shown.sections[$0].id)\"" }
-            return .ignored(reason: "The \(place ?? "table") displays no row with the id \"\(id)\".")
+            return .ignored(Refusal(.rowNotFound, "The \(place ?? "table") displays no row with the id \"\(id)\"."))
         }
     }
 
     private func noSection(_ section: SectionReference) -> DataSourceEffect {
         switch section {
         case .displayed(let index): noSection(index)
-        case .id(let id): .ignored(reason: Refusal.notDisplayed(id, among: shown.sections.lazy.map(\.id)).detail)
+        case .id(let id): .ignored(.notDisplayed(id, among: shown.sections.lazy.map(\.id)))
         }
     }
 

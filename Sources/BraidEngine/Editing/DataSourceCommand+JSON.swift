@@ -24,7 +24,7 @@ extension DataSourceCommand {
             case .addRow: (.post, "rows")
             case .updateRow: (.put, "rows/{section}/{row}")
             case .updateRowsOfSection: (.put, "sections/{section}/rows")
-            case .updateRows: (.put, "rows")
+            case .updateRows: (.patch, "rows")
             case .removeRow: (.delete, "rows/{section}/{row}")
             case .addSection: (.post, "sections")
             case .updateSectionData: (.put, "sections/{section}/data")

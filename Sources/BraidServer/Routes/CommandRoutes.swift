@@ -9,9 +9,9 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
         guard let method = kind.method else { return nil }
         var query = Sessions.commandQuery
         if kind.acceptsBase { query.insert("base") }
-        if kind.acceptsPartial { query.insert("partial") }
+        if kind.acceptsStrict { query.insert("strict") }
         return Route(
-            method.rawValue, "/v1/sessions/{id}/\(kind.name)",
+            method.rawValue, "/v1/sessions/{id}/\(kind.path)",
             for: kind == .transactions ? .commands : .role(kind.role), query: query, takesBody: true,
             obeysIfMatch: true, takesKey: true
         ) { context in try await sessions.respond(to: context, context.command(of: kind)) }
@@ -27,27 +27,9 @@ extension RequestContext {
             }
             return .reset
         }
-        let partial = try flag("partial"), body = try json()
-        let command = try Command(resource: kind.name, body: body, partial: partial)
+        let body = try json(), command = try Command(kind: kind.name, body: body)
         try requester.require(command.role)
-        return .command(command, text: Command.journalText(resource: kind.name, body: body, partial: partial))
-    }
-}
-
-extension Command {
-    /// Returns the text with which the journal records a command: `{resource: body}`, with `"partial": true` for a
-    /// partial command.
-    static func journalText(resource: String, body: JSONText, partial: Bool) -> JSONText {
-        var writer = JSONWriter(capacity: body.count + 32)
-        writer.beginObject()
-        writer.name(resource)
-        writer.value(body)
-        if partial {
-            writer.name("partial")
-            writer.value(true)
-        }
-        writer.endObject()
-        return writer.text
+        return .command(command, text: JSONText(object: [(kind.name, body)]))
     }
 }
 

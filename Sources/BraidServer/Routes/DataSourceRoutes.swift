@@ -9,7 +9,7 @@ import BraidSessions
 /// of the body, the indices in the path as `at`, and the query's `notify` if the query has one.
 func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
-        var query = Sessions.commandQuery.union(["base"])
+        var query = Sessions.commandQuery.union(["base", "strict"])
         if call.acceptsNotify { query.insert("notify") }
         let (method, path) = call.resource
         return Route(

@@ -264,13 +264,13 @@ package final class Session: Sendable {
         defer { engineTimes.withLock { $0[command.kind.name] = monotonicNanoseconds() - start } }
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
-            now: Instant(millisecondsSince1970: at).text)
+            now: Instant(millisecondsSince1970: at).text, strict: options.strict)
         // Only controllers may see unpublished changes. So a dry run of another requester applies the command to the
         // published table.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
                 command, to: published, shown: before.snapshot, unpublished: nil,
-                now: Instant(millisecondsSince1970: at).text)
+                now: Instant(millisecondsSince1970: at).text, strict: options.strict)
         }
         let updateText = outcome.update.json
         let answer = Answer(

@@ -137,13 +137,13 @@ import Testing
     func malformed(call: String, pointer: String) throws {
         let refusal = #expect(throws: Refusal.self) { try Self.call(call) }
         #expect(
-            refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == ["/data-source/\(pointer)"])
+            refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == ["/dataSource/\(pointer)"])
     }
 
     @Test("Rows of a type without ids, and derived rows, cannot be named by ids")
     func rowsWithoutIDs() throws {
         var session = try Played(
-            #"{"table":"t","modelTypes":{"N":{"id":null}},"sections":["n","d"],"cells":{"C":{}},"bindings":[{"on":{"section":"n"},"cell":"C","modelType":"N","models":[1]},{"on":{"section":"d"},"cell":"C","modelsFrom":"[{'id': 'x'}]"}]}"#
+            #"{"table":"t","modelTypes":{"N":{"id":null}},"sections":["n","d"],"cells":{"C":{}},"bindings":[{"on":{"section":"n"},"cell":"C","modelType":"N","models":[1]},{"on":{"section":"d"},"cell":"C","modelsFrom":{"$eval":"[{'id': 'x'}]"}}]}"#
         )
         for (call, code) in [
             (#""putRow":{"section":"n","rowId":"1","model":1}"#, Refusal.Code.modelInvalid),
@@ -177,7 +177,7 @@ import Testing
         let description = Self.description.split(separator: #""shown":"!('hidden' in model)","#).joined()
         var session = try Played(description)
         let models = try (0..<count).map { try JSONText(parsing: #"{"id":"\#($0)"}"#) }
-        try session.perform(.setModels([(SectionID("a"), models)], partial: true))
+        try session.perform(.setModels([(SectionID("a"), models)], merging: true))
         // The templates of one command may make 2,000 steps: far fewer than all rows of the larger table need.
         var binder = session.binder
         binder.limits.templateSteps = 2_000 - 200 * session.table.rowCount

@@ -9,7 +9,7 @@ import Testing
         arguments: [
             (#"{"delete":{"section":0,"row":0},"model":{}}"#, "/model"),
             (#"{"taps":{"at":{"id":"1","row":0}}}"#, "/taps/at"),
-            (#"{"displayedSections":["a","b","a"]}"#, "/displayed-sections/2"),
+            (#"{"displayedSections":["a","b","a"]}"#, "/displayedSections/2"),
             (#"{"headers":{"a":{"view":1}}}"#, "/headers/a/view"),
             (
                 #"{"dataSource":{"updateRows":{"rows":[{"at":[0,1],"model":1},{"at":[0,1],"model":2}]}}}"#,

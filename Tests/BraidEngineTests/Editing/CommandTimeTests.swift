@@ -49,8 +49,8 @@ import Testing
     }
 
     @Test("Setting the models of many sections ends when the command's time is up", arguments: [true, false])
-    func models(partial: Bool) throws {
-        try Self.work { work, _ in try work.setModels([("a", [])], partial: partial) }
+    func models(merging: Bool) throws {
+        try Self.work { work, _ in try work.setModels([("a", [])], merging: merging) }
     }
 
     @Test("A reset ends when the command's time is up")
@@ -92,7 +92,7 @@ import Testing
     func history() throws {
         var session = try Played(Self.text), limits = TableLimits()
         limits.commandTime = .seconds(-1)
-        let update = try session.perform(.setModels([("a", [])], partial: true)).update.json
+        let update = try session.perform(.setModels([("a", [])], merging: true)).update.json
         let refusal = #expect(throws: Refusal.self) {
             try RowHistory([(update, nil)], now: session.snapshot, limits: limits)
         }

@@ -20,7 +20,7 @@ import Testing
         var session = try Self.session(
             #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id]"}}"#)
         let before = session.snapshot
-        let outcome = try session.perform(.patchState(JSONText(parsing: #"{"rank":{"a":3}}"#)))
+        let outcome = try session.perform(.setState(JSONText(parsing: #"{"rank":{"a":3}}"#), merging: true))
         #expect(session.ids == ["b", "a"])
         #expect(try outcome.update.applied(to: before).text == session.snapshot.text)
         #expect(
@@ -105,7 +105,7 @@ import Testing
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":[],"shown":"model > 0"}]}"#
         var session = try Played(description)
         let count = 4_000
-        try session.perform(.setModels([("table", (0..<count).map { .number($0) })], partial: false))
+        try session.perform(.setModels([("table", (0..<count).map { .number($0) })], merging: false))
         let rows = (0..<count - 1).map {
             (at: RowReference(section: 0, row: $0), model: JSONText.number(2 * count + $0))
         }
@@ -156,7 +156,7 @@ import Testing
             {"table":"t","cells":{"C":{},"D":{}},"state":{"x":1,"cell":"C","style":"none"},
              "bindings":[{"on":"table",\(part.contains("cellProvider") ? "" : #""cell":"C","#)"models":[{"id":"1"}],\(part)}]}
             """)
-        let update = try session.perform(.patchState(#"{"x":2,"cell":"D","style":"delete"}"#)).update
+        let update = try session.perform(.setState(#"{"x":2,"cell":"D","style":"delete"}"#, merging: true)).update
         #expect(!update.stages.isEmpty)
         #expect(
             try session.snapshot.text
@@ -169,11 +169,13 @@ import Testing
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"headers":{"a":"A"}}]}
             """)
-        #expect(try session.perform(.setHeaders([("b", .null)])).kind == .unchanged)
+        #expect(try session.perform(.setHeaders([("b", .null)], merging: true)).kind == .unchanged)
         #expect(
-            try session.perform(.transaction([.setHeaders([("b", "\"B\"")]), .setHeaders([("b", .null)])])).kind
+            try session.perform(
+                .transaction([.setHeaders([("b", "\"B\"")], merging: true), .setHeaders([("b", .null)], merging: true)])
+            ).kind
                 == .unchanged)
-        try session.perform(.setHeaders([("a", .null), ("b", "\"B\"")]))
+        try session.perform(.setHeaders([("a", .null), ("b", "\"B\"")], merging: true))
         #expect(session.snapshot.brief == "-[] B[]")
     }
 
@@ -226,7 +228,7 @@ import Testing
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[]}}]}"#
         )
         try session.perform(.setDisplayedSections(["a", "b"]))
-        try session.perform(.setModels([("c", [])], partial: true))
+        try session.perform(.setModels([("c", [])], merging: true))
         #expect(session.ids == ["a", "b"])
     }
 
@@ -242,7 +244,7 @@ import Testing
             #"{"table":"t","cells":{"C":{}},"state":{"x":\#(right)},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],\#(part)}]}"#
         )
         for value in wrong {
-            #expect { try session.perform(.patchState(JSONText(parsing: #"{"x":\#(value)}"#))) } throws: {
+            #expect { try session.perform(.setState(JSONText(parsing: #"{"x":\#(value)}"#), merging: true)) } throws: {
                 ($0 as? Refusal)?.code == .templateFailed
             }
         }

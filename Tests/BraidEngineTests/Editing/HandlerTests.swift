@@ -54,7 +54,7 @@ import Testing
             #"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"on":"table","cell":"C","modelType":"Person"}]}"#
         )
         let refusal = #expect(throws: Refusal.self) {
-            _ = try table.perform(.setModels([("table", [try JSONText(parsing: model)])], partial: false))
+            _ = try table.perform(.setModels([("table", [try JSONText(parsing: model)])], merging: false))
         }
         #expect(refusal?.detail.contains(#"of the type "Person" \#(why)"#) == true, "\(refusal?.detail ?? "")")
     }
@@ -95,7 +95,7 @@ import Testing
              "prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
             """)
         func asked(_ items: String? = nil) throws -> String? {
-            if let items { _ = try table.perform(.patchState(JSONText(parsing: #"{"items":\#(items)}"#))) }
+            if let items { _ = try table.perform(.setState(JSONText(parsing: #"{"items":\#(items)}"#), merging: true)) }
             _ = try table.perform(.displayedRows([RowReference(path(0, 0))]))
             return table.model.state["asked"]?.text
         }

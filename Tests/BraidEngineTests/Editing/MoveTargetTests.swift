@@ -28,9 +28,11 @@ import Testing
                 for (a, b) in sections {
                     commands.append(
                         .setModels(
-                            [(SectionID("a"), try Self.rows(a)), (SectionID("b"), try Self.rows(b))], partial: true))
+                            [(SectionID("a"), try Self.rows(a)), (SectionID("b"), try Self.rows(b))], merging: true))
                 }
-                for name in hidden { commands.append(.patchState(try JSONText(parsing: "{\"hide\":\"\(name)\"}"))) }
+                for name in hidden {
+                    commands.append(.setState(try JSONText(parsing: "{\"hide\":\"\(name)\"}"), merging: true))
+                }
                 return commands
             }
         }

@@ -132,7 +132,7 @@ import Testing
                         .init("b"),
                         try ["4", "5", "6", "7"].map { try JSONText(parsing: Array(#"{"id":"\#($0)"}"#.utf8)) }
                     )
-                ], partial: true)
+                ], merging: true)
         ]
         #expect(
             code(2, to: 0) == nil && code(3, to: 0) == .rowNotFound && code(2, to: 1) == nil
@@ -220,7 +220,7 @@ import Testing
                 then: .move(RowReference(path(0, 0)), to: .at(.displayed(0), row: 2))
             ).after.ids == [["4", "5"], ["2", "3", "1"]])
         // None of the rows around the target exists any more.
-        let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], partial: true)
+        let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], merging: true)
         #expect(
             try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .at(.id("a"), row: 0))).after.ids == [
                 ["4", "8", "9"], ["5"],
@@ -231,7 +231,7 @@ import Testing
     func theEndOfAHiddenSectionIsItsEnd() throws {
         let longer: [JSONText] = [#"{"id":"1"}"#, #"{"id":"6"}"#, #"{"id":"7"}"#, #"{"id":"8"}"#]
         let commands: [Command] = [
-            .setDisplayedSections(["b"]), .setModels([(SectionID("a"), longer)], partial: true),
+            .setDisplayedSections(["b"]), .setModels([(SectionID("a"), longer)], merging: true),
             .setDisplayedSections(["a", "b"]),
         ]
         for (row, ids) in [

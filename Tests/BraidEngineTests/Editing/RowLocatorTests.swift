@@ -140,11 +140,12 @@ import Testing
         switch Int.random(in: 0..<12, using: &random) {
         case 0...2: return .delete(row())
         case 3...5: return .move(row(), to: .at(.id(section()), row: 0))
-        case 6...7: return .setModels((0..<3).map { _ in (section(), models(&random)) }, partial: true)
+        case 6...7: return .setModels((0..<3).map { _ in (section(), models(&random)) }, merging: true)
         case 8: return .setDisplayedSections((sections.shuffled(using: &random).prefix(80)).map { SectionID($0) })
         case 9:
-            return .patchState(
-                (try? JSONText(parsing: #"{"hidden":\#(Int.random(in: 0..<7, using: &random))}"#)) ?? .null)
+            return .setState(
+                (try? JSONText(parsing: #"{"hidden":\#(Int.random(in: 0..<7, using: &random))}"#)) ?? .null,
+                merging: true)
         case 10: return .tap(row())
         default: return .displayedRows([row()])
         }
@@ -203,7 +204,8 @@ import Testing
         #expect(throws: Refusal.self) { try session.perform(.tap(.id(RowID("none"), in: nil))) }
         #expect(session.table.locator.entryCount == 100)
         #expect(throws: Refusal.self) {
-            try session.perform(.transaction([.patchState(.emptyObject), .tap(.id(RowID("none"), in: nil))]))
+            try session.perform(
+                .transaction([.setState(.emptyObject, merging: true), .tap(.id(RowID("none"), in: nil))]))
         }
         #expect(session.table.locator.entryCount == 100)
     }

@@ -229,7 +229,7 @@ import Testing
                 restored = nil
                 program.data[place] = models
                 (command, asked) = (
-                    .setModels([(place.sectionID, models.map(\.json))], partial: true), { try $0.refresh() }
+                    .setModels([(place.sectionID, models.map(\.json))], merging: true), { try $0.refresh() }
                 )
             }
             let before = program.binder.snapshot

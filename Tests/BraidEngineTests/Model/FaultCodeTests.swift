@@ -46,7 +46,7 @@ import Testing
             Case(#"{"taps":{"at":{"section":-1,"row":0}}}"#, "/taps/at/section", .outOfRange),
             Case(#"{"events":{"at":{"id":"a"},"event":{}}}"#, "/events/event", .invalidValue),
             Case(#"{"events":{"at":{"id":"a"},"event":1}}"#, "/events/event", .wrongType),
-            Case(#"{"displayedSections":["a","a"]}"#, "/displayed-sections/1", .duplicate),
+            Case(#"{"displayedSections":["a","a"]}"#, "/displayedSections/1", .duplicate),
             Case(#"{"dance":{}}"#, "/dance", .unknownName),
             Case(#"{"dataSource":{"dance":{}}}"#, "/dataSource/dance", .unknownName),
             Case(#"{"dataSource":{"removeRow":{"at":[0]}}}"#, "/dataSource/removeRow/at", .invalidValue),

@@ -47,7 +47,7 @@ import Testing
     }
 
     func invite(_ people: [Person], to party: BraidSession) async throws -> [Person] {
-        try await party.perform(.setModels(["invited": people.map { try JSON(encoding: $0) }]))
+        try await party.perform(.patchModels(["invited": people.map { try JSON(encoding: $0) }]))
         let rows = try await party.snapshot().sections.first { $0.id == "invited" }?.rows ?? []
         return try rows.compactMap { try $0.model?.decoded(as: Person.self) }
     }
