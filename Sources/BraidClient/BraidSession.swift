@@ -106,7 +106,7 @@ public struct BraidSession: Sendable {
     /// Returns the model of a row in a data source's stored table, which includes changes that are not published yet.
     ///
     /// - Parameter path: the index path in the stored table: among its displayed sections and rows.
-    /// - Throws: ``Problem`` 404 `row-not-found`.
+    /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
     public func model(at path: RowPath) async throws -> JSON {
         struct Stored: Decodable { var model: JSON }
         return try await client.value(of: request("GET", "rows", "\(path.section)", "\(path.row)"), as: Stored.self)
@@ -125,7 +125,7 @@ public struct BraidSession: Sendable {
     /// published yet.
     ///
     /// - Parameter section: the index among the stored table's displayed sections.
-    /// - Throws: ``Problem`` 404 `row-not-found`.
+    /// - Throws: ``Problem`` 404 `section-not-found`.
     public func sectionData(at section: Int) async throws -> JSON {
         try await client.value(of: request("GET", "sections", "\(section)", "data"))
     }

@@ -178,9 +178,11 @@ import Testing
         }
         #expect(try client.get("/v1/sessions/s/rows/0/1").text == #"{"model":{"id":2}}"#)
         #expect(try client.get("/v1/sessions/s/rows/1/0").text == #"{"model":"x"}"#)
-        for path in ["rows/0/2", "rows/2/0", "sections/2/data"] {
+        for (path, problem) in [
+            ("rows/0/2", "row-not-found"), ("rows/2/0", "section-not-found"), ("sections/2/data", "section-not-found"),
+        ] {
             let answer = try client.get("/v1/sessions/s/\(path)")
-            #expect(answer.status == 404 && answer.text.contains("/problems/row-not-found"))
+            #expect(answer.status == 404 && answer.text.contains("/problems/\(problem)"))
         }
         #expect(try client.get("/v1/sessions/none/rows/0/0").status == 404)
         #expect(try client.request("DELETE", "/v1/sessions/none/rows/0/0").status == 404)

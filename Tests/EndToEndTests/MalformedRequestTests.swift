@@ -176,7 +176,7 @@ import Testing
             type: "bad-request"),
         .init(
             name: "window of a hidden section", request: sent("GET", "/v1/sessions/party/snapshot?section=none"),
-            status: 404, type: "row-not-found"),
+            status: 404, type: "section-not-found"),
         .init(
             name: "form unknown",
             request: sent("POST", "/v1/sessions/party/edits?form=xml", #"{"delete":{"section":1,"row":0}}"#),
@@ -239,7 +239,7 @@ import Testing
         .init(
             name: "section that is not there",
             request: sent("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"none","row":0}}"#), status: 404,
-            type: "row-not-found"),
+            type: "section-not-found"),
         .init(
             name: "id that is not there",
             request: sent("POST", "/v1/sessions/party/edits", #"{"delete":{"id":"none"}}"#), status: 404,

@@ -82,7 +82,7 @@ import Testing
         #expect(
             Self.value(samples, "braid_http_request_duration_seconds_bucket", taps.merging(["le": "+Inf"]) { $1 }) == 5)
         for (kind, outcome, count) in [
-            ("taps", "applied", 3.0), ("taps", "dry-run", 1), ("taps", "refused", 1), ("state", "unchanged", 1),
+            ("taps", "applied", 3.0), ("taps", "dry-run", 1), ("taps", "refused", 1), ("patchState", "unchanged", 1),
             ("transactions", "applied", 1), ("reset", "applied", 1),
         ] {
             #expect(

@@ -160,7 +160,8 @@ import Testing
         let tap = #"{"taps":{"at":{"id":"ada"}}}"#
         let causes: [Cause] = [
             Cause(
-                problem: "too-many-rows", method: "PUT", path: "\(Self.session)/models", body: #"{"friends":[\#(six)]}"#
+                problem: "too-many-rows", method: "PATCH", path: "\(Self.session)/models",
+                body: #"{"friends":[\#(six)]}"#
             ),
             Cause(
                 problem: "transaction-too-long", path: "\(Self.session)/transactions",

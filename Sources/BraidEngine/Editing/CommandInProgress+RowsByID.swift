@@ -28,6 +28,9 @@ extension CommandInProgress {
     }
 
     mutating func patchRow(_ patch: JSONText, id: RowID, in section: SectionID) throws -> DataSourceEffect {
+        guard patch.kind == .object else {
+            throw Refusal.bad(.root, .wrongType, "a merge patch for a row's model must be an object")
+        }
         let index = try storedIndex(of: id, in: section)
         let stored = editor.table.sections[try editor.position(of: section)].rows[index]
         let merged = JSONText(stored.model.value().merging(patch: patch.value()))

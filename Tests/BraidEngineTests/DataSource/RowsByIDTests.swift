@@ -107,7 +107,7 @@ import Testing
             (#""putRow":{"section":"a","rowId":"1","model":{}}"#, .modelInvalid, "/id"),
             (#""patchRow":{"section":"a","rowId":"1","patch":{"id":"2"}}"#, .modelInvalid, "/id"),
             (#""patchRow":{"section":"a","rowId":"1","patch":{"id":null}}"#, .modelInvalid, "/id"),
-            (#""patchRow":{"section":"a","rowId":"1","patch":7}"#, .modelInvalid, "/id"),
+            (#""patchRow":{"section":"a","rowId":"1","patch":7}"#, .badRequest, ""),
             (#""patchRow":{"section":"a","rowId":"4","patch":{}}"#, .rowNotFound, nil),
             (#""deleteRow":{"section":"a","rowId":"4"}"#, .rowNotFound, nil),
             (#""deleteRow":{"section":"c","rowId":"4"}"#, .sectionNotFound, nil),
