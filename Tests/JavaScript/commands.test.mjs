@@ -79,7 +79,7 @@ test("Tables and sessions are listed, made and ended; templates and snapshots ar
   assert.deepEqual(await client.tables.put("guests", { ...description, table: "guests" }), { table: "guests", version: 1 });
   assert.ok((await client.tables.list()).some(({ table }) => table === "guests"));
   assert.deepEqual(await client.tables.validate(description), { table: "attendees", valid: true });
-  const { warnings } = await client.tables.validate({ table: "x", cells: { C: {} }, bindings: [{ on: "table", cell: "C", header: "${titel}" }] });
+  const { warnings } = await client.tables.validate({ table: "x", cells: { C: {} }, bindings: [{ cell: "C", header: "${titel}" }] });
   assert.equal(warnings[0].pointer, "/bindings/0/header");
   const opened = await client.sessions.open({ table: "guests", id: "guests-1" });
   assert.deepEqual(await client.session("guests-1").snapshot(), opened.opened);

@@ -68,6 +68,7 @@ export class Screen {
       onUpdate: (update, snapshot) => this.timeline.follow(update, snapshot),
       onCellEvent: (event) => this.timeline.note(event),
       onTap: (tap) => this.timeline.note(tap),
+      onEmitted: (event) => this.timeline.note(event),
       onStatus: (status) => this.#setStatus(status),
       onEnd: (problem) => this.#end(problem),
     });

@@ -27,8 +27,8 @@ public struct Outcome: Sendable {
     /// The update from the snapshot that clients saw before the command to ``snapshot``. The update has no stages if
     /// nothing displayed changed.
     public var update: BatchUpdate
-    /// The taps and cell events in the command, in order, which the session's controllers receive.
-    public var rowEvents: [RowEvent] = []
+    /// The taps, cell events and emitted events of the command, in order, which the session's controllers receive.
+    public var controllerEvents: [ControllerEvent] = []
     /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
     /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
@@ -52,6 +52,8 @@ extension Binder {
     ///     last published one.
     ///   - unpublished: the stored changes that clients do not see yet, if any.
     ///   - now: the time in RFC 3339, which templates and handlers read.
+    ///   - ids: the source of the ids that `uuid()` makes. To execute the command again with the same result, use an
+    ///     equal source.
     ///   - strict: whether a data source call is refused with `rowNotFound` or `sectionNotFound` where it would be
     ///     ignored.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
@@ -59,10 +61,11 @@ extension Binder {
     ///   also pays for the unpublished change.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
-        strict: Bool = false
+        ids: IDSource = .random, strict: Bool = false
     ) throws -> Outcome {
         try applying(
-            command, to: table, shown: shown, unpublished: unpublished, now: now, strict: strict, refreshes: false)
+            command, to: table, shown: shown, unpublished: unpublished, now: now, ids: ids, strict: strict,
+            refreshes: false)
     }
 
     /// Executes a command of a server's session or of a Swift program.
@@ -71,9 +74,10 @@ extension Binder {
     ///   program's closures can do this.
     func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
-        strict: Bool = false, refreshes: Bool
+        ids: IDSource = .random, strict: Bool = false, refreshes: Bool
     ) throws -> Outcome {
-        var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
+        var work = CommandInProgress(
+            binder: self, table: table, shown: shown, unpublished: unpublished, now: now, ids: ids)
         work.isRefresh = refreshes
         work.isStrict = strict
         var ignored: String?

@@ -1,4 +1,5 @@
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
 
 // Conditional requests. Source: RFC 9110, section 13.
@@ -31,21 +32,33 @@ extension HTTPRequestHead {
     /// without the field.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
-            PositionCondition(list) { etags(in: list, include: $0.entityTag, weakly: false) }
+            PositionCondition(list) { position in
+                entityTags(position.entityTag).contains { etags(in: list, include: $0, weakly: false) }
+            }
         }
+    }
+
+    /// Returns the entity tag of a 304 answer: the tag in the request's `If-None-Match` that names the resource's
+    /// current content, in a coding that the client accepts. Returns `nil` if no tag does.
+    ///
+    /// A cache answers its client with the stored body of this tag. So the tag of a coding that the client excludes
+    /// does not count.
+    func knownTag(_ etag: String) -> String? {
+        guard let list = headers["if-none-match"] else { return nil }
+        let encodings = acceptEncoding
+        return zip(entityTags(etag), [nil] + ContentCoding.allCases).first { tag, coding in
+            etags(in: list, include: tag, weakly: true) && encodings?.accepts(coding) ?? true
+        }?.0
+    }
+
+    /// Returns a 304 answer if `If-None-Match` names the entity tag, otherwise `nil`.
+    func notModified(_ etag: String) -> HTTPResponse? {
+        knownTag(etag).map { HTTPResponse(status: 304, headers: [("ETag", $0)]) }
     }
 }
 
-/// Returns a 304 answer if the client's `If-None-Match` names the entity tag, that is, if the client has the content
-/// already. Otherwise returns `nil`.
-func notModified(_ ifNoneMatch: String?, _ etag: String) -> HTTPResponse? {
-    isKnown(etag, by: ifNoneMatch) ? HTTPResponse(status: 304, headers: [("ETag", etag)]) : nil
-}
-
-/// Returns whether the request's `If-None-Match` names the entity tag, so that the client already has this content.
-func isKnown(_ etag: String, by ifNoneMatch: String?) -> Bool {
-    ifNoneMatch.map { etags(in: $0, include: etag, weakly: true) } ?? false
-}
+/// Returns an entity tag, and the tags of the same content in each coding.
+private func entityTags(_ etag: String) -> [String] { [etag] + ContentCoding.allCases.map { entityTag(etag, in: $0) } }
 
 extension Position {
     /// The entity tag (ETag) of a session at this position: the position's text, in quotes.

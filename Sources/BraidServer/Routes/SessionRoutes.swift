@@ -73,13 +73,11 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
 private struct SnapshotRequest {
     let context: RequestContext
     let window: SnapshotWindow?
-    let ifNoneMatch: String?
     let isPretty: Bool
 
     init(_ context: RequestContext) throws {
         self.context = context
         window = try SnapshotWindow(context)
-        ifNoneMatch = context.head.headers["if-none-match"]
         isPretty = try context.flag("pretty")
     }
 }
@@ -117,14 +115,17 @@ extension Session {
 
     fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {
         try request.context.require(self)
-        if let unchanged = notModified(request.ifNoneMatch, position.entityTag) { return unchanged }
+        if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
         if let window = request.window { return try snapshotResponse(window: window) }
-        return isLarge && !request.isPretty ? streamedSnapshotResponse() : snapshotResponse()
+        return isTooLargeToCache && !request.isPretty ? streamedSnapshotResponse() : snapshotResponse()
     }
 
     func snapshotResponse() -> HTTPResponse {
         let (revision, bytes) = encodedSnapshot()
-        return .json(bytes, headers: [("ETag", position(at: revision).entityTag)])
+        return HTTPResponse(
+            status: 200,
+            headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)],
+            body: .shared(bytes))
     }
 
     func streamedSnapshotResponse() -> HTTPResponse {

@@ -94,14 +94,17 @@ extension Session {
         let command =
             Command.isReset(journalText: record.command)
             ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
+        let now = Instant(millisecondsSince1970: record.at).text
         let outcome = try binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
-            now: Instant(millisecondsSince1970: record.at).text)
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
+            ids: ids.source(revision: record.revision, at: now))
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision,
             outcome.update.json == record.update
         else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
-        publish(outcome, updateText: record.update, rowEvents: record.rowEvents?.elements() ?? [], at: record.at)
+        publish(
+            outcome, updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [],
+            at: record.at)
     }
 
     /// Returns the table as it was when the session was opened, for a reset.
