@@ -6,7 +6,12 @@ export type JSONValue = null | boolean | number | string | JSONValue[] | { [name
 /** `[section, row]`, counted from 0. */
 export type IndexPath = [section: number, row: number];
 /** A section by its id or displayed index, and a row of it; or a row by its id. */
-export type RowReference = { section: string | number; row: number } | { id: string; section?: string | number };
+export type RowReference =
+  | { section: string | number; row: number }
+  | readonly [section: string | number, row: number]
+  | { id: string | number; section?: string | number };
+/** Where a new row goes; a number is an index from 0. */
+export type RowPlacement = "start" | "end" | { before: string | number } | { after: string | number } | number;
 export type Dimension = number | "automatic";
 
 export interface Row {
@@ -267,12 +272,12 @@ export interface CommandOptions {
   signal?: AbortSignal;
 }
 
-export interface ModelsOptions extends CommandOptions {
-  /** Dynamic sections that are not named keep their models. */
-  partial?: boolean;
+export interface StrictOptions extends CommandOptions {
+  /** Refuses a data source call that would be ignored, with 404. */
+  strict?: boolean;
 }
 
-export interface DataSourceOptions extends CommandOptions {
+export interface DataSourceOptions extends StrictOptions {
   /** False: stored, and published with the next command. */
   notify?: boolean;
 }
@@ -294,25 +299,30 @@ type Titles = { [section: string]: string | object | null };
 /** The commands: each with what it resolves to. */
 interface Commands<Result> {
   edit(body: { delete: RowReference } | { insert: RowReference; model?: JSONValue }, options?: CommandOptions): Result;
-  /** `to.row`: after the row was taken out. */
-  move(body: { from: RowReference; to: { section: string | number; row: number } }, options?: CommandOptions): Result;
+  /** `to`: a place with an index counts after the row was taken out; a row by its id is the one that will follow. */
+  move(body: { from: RowReference; to: RowReference }, options?: CommandOptions): Result;
   /** `event`: its name, with its parameters. */
   event(at: RowReference, event: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   tap(at: RowReference, options?: CommandOptions): Result;
   displayedRows(rows: RowReference[], options?: CommandOptions): Result;
-  setModels(models: { [section: string]: JSONValue[] }, options?: ModelsOptions): Result;
+  /** `set…` replaces the whole: of sections that are not named, nothing is kept. `patch…` changes the named sections alone. */
+  setModels(models: { [section: string]: JSONValue[] }, options?: CommandOptions): Result;
+  patchModels(models: { [section: string]: JSONValue[] | null }, options?: CommandOptions): Result;
   setHeaders(headers: Titles, options?: CommandOptions): Result;
+  patchHeaders(headers: Titles, options?: CommandOptions): Result;
   setFooters(footers: Titles, options?: CommandOptions): Result;
+  patchFooters(footers: Titles, options?: CommandOptions): Result;
   setDisplayedSections(ids: string[], options?: CommandOptions): Result;
+  setState(state: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   /** A merge patch (RFC 7396). */
   patchState(patch: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   /** All or nothing. */
-  transaction(commands: object[], options?: CommandOptions): Result;
+  transaction(commands: object[], options?: StrictOptions): Result;
   reset(options?: CommandOptions): Result;
-  addRow(at: IndexPath, model: JSONValue, options?: DataSourceOptions): Result;
+  addRow(at: RowReference, model: JSONValue, options?: DataSourceOptions): Result;
   updateRow(at: IndexPath, model: JSONValue, options?: DataSourceOptions): Result;
   updateRowsOfSection(section: number, models: JSONValue[], options?: DataSourceOptions): Result;
-  updateRows(rows: { at: IndexPath; model: JSONValue }[], options?: DataSourceOptions): Result;
+  updateRows(rows: { at: RowReference; model: JSONValue }[], options?: DataSourceOptions): Result;
   removeRow(at: IndexPath, options?: DataSourceOptions): Result;
   /** `at`: null, at the end. */
   addSection(section: object, at: number | null, options?: DataSourceOptions): Result;
@@ -321,6 +331,13 @@ interface Commands<Result> {
   updateAllSections(sections: object[], options?: DataSourceOptions): Result;
   removeSection(section: number, options?: DataSourceOptions): Result;
   removeAllSections(options?: DataSourceOptions): Result;
+  /** `section`, here and in the three methods below: the section's id. `at`: among the section's stored rows. */
+  insertRow(section: string, at: RowPlacement, model: JSONValue, options?: DataSourceOptions): Result;
+  /** Replaces the row with this id, or appends it to the section. The model contains the id. */
+  putRow(section: string, id: string | number, model: JSONValue, options?: DataSourceOptions): Result;
+  /** A merge patch (RFC 7396). */
+  patchRow(section: string, id: string | number, patch: JSONValue, options?: DataSourceOptions): Result;
+  deleteRow(section: string, id: string | number, options?: DataSourceOptions): Result;
   registerCell(modelType: string, cell: string, options?: CommandOptions): Result;
 }
 
@@ -361,6 +378,8 @@ export declare class Session {
   journalFile(options?: SendOptions): Promise<string>;
   /** The stored model of a data source's row. */
   model(at: IndexPath, options?: SendOptions): Promise<JSONValue>;
+  /** The stored model of the row with an id, in the section with an id. */
+  row(section: string, id: string | number, options?: SendOptions): Promise<JSONValue>;
   sectionData(section: number, options?: SendOptions): Promise<{ header: JSONValue; footer: JSONValue }>;
   /** Ends the session. */
   delete(options?: SendOptions): Promise<void>;

@@ -271,17 +271,21 @@ const COMMANDS = {
   tap: (at) => ["POST", "taps", { at }],
   displayedRows: (rows) => ["POST", "displayed-rows", { rows }],
   setModels: (models) => ["PUT", "models", models],
+  patchModels: (models) => ["PATCH", "models", models],
   setHeaders: (headers) => ["PUT", "headers", headers],
+  patchHeaders: (headers) => ["PATCH", "headers", headers],
   setFooters: (footers) => ["PUT", "footers", footers],
+  patchFooters: (footers) => ["PATCH", "footers", footers],
   setDisplayedSections: (ids) => ["PUT", "displayed-sections", ids],
+  setState: (state) => ["PUT", "state", state],
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
-  // DataSourceController's calls. `at`: [section, row].
+  // DataSourceController's calls.
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
   updateRowsOfSection: (section, models) => ["PUT", path`sections/${section}/rows`, { rows: models }],
-  updateRows: (rows) => ["PUT", "rows", { rows }],
+  updateRows: (rows) => ["PATCH", "rows", { rows }],
   removeRow: ([section, row]) => ["DELETE", path`rows/${section}/${row}`],
   addSection: (section, at) => ["POST", "sections", { section, at }],
   updateSectionData: (section, data) => ["PUT", path`sections/${section}/data`, data],
@@ -289,6 +293,11 @@ const COMMANDS = {
   updateAllSections: (sections) => ["PUT", "sections", { sections }],
   removeSection: (section) => ["DELETE", path`sections/${section}`],
   removeAllSections: () => ["DELETE", "sections"],
+  // Rows by the ids of their sections and their own.
+  insertRow: (section, at, model) => ["POST", path`sections/${section}/rows`, { at, model }],
+  putRow: (section, id, model) => ["PUT", path`sections/${section}/rows/${id}`, model],
+  patchRow: (section, id, patch) => ["PATCH", path`sections/${section}/rows/${id}`, patch],
+  deleteRow: (section, id) => ["DELETE", path`sections/${section}/rows/${id}`],
   registerCell: (modelType, cell) => ["PUT", path`cells-for-model-types/${modelType}`, { cell }],
 };
 
@@ -308,8 +317,8 @@ class SessionRequests {
 }
 
 function commandRequest(session, [method, resource, body], options = {}) {
-  const { base, ifMatch, dryRun, partial, notify, key = newKey() } = options;
-  const parameters = { base: base === undefined ? undefined : position(base), dryRun: dryRun || undefined, partial: partial || undefined, notify };
+  const { base, ifMatch, dryRun, strict, notify, key = newKey() } = options;
+  const parameters = { base: base === undefined ? undefined : position(base), dryRun: dryRun || undefined, strict: strict || undefined, notify };
   const headers = {};
   if (key !== null && !dryRun) headers["Idempotency-Key"] = key;
   if (ifMatch !== undefined) headers["If-Match"] = `"${position(ifMatch)}"`;
@@ -658,6 +667,11 @@ export class Session {
   /** The stored model of a data source's row. */
   async model([section, row], options) {
     return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;
+  }
+
+  /** The stored model of the row with an id, in the section with an id. */
+  row(section, id, options) {
+    return this.#get(path`/sections/${section}/rows/${id}`, {}, options);
   }
 
   sectionData(section, options) {

@@ -106,18 +106,26 @@ public struct BraidSession: Sendable {
     /// Returns the model of a row in a data source's stored table, which includes changes that are not published yet.
     ///
     /// - Parameter path: the index path in the stored table: among its displayed sections and rows.
-    /// - Throws: ``Problem`` 404 `row-not-found`.
+    /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
     public func model(at path: RowPath) async throws -> JSON {
         struct Stored: Decodable { var model: JSON }
         return try await client.value(of: request("GET", "rows", "\(path.section)", "\(path.row)"), as: Stored.self)
             .model
     }
 
+    /// Returns the stored model of the row with an id, in the section with an id. Changes that are not published yet are
+    /// included.
+    ///
+    /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
+    public func row(_ id: String, inSection section: String) async throws -> JSON {
+        try await client.value(of: request("GET", "sections", section, "rows", id))
+    }
+
     /// Returns the header and footer of a section in a data source's stored table, which includes changes that are not
     /// published yet.
     ///
     /// - Parameter section: the index among the stored table's displayed sections.
-    /// - Throws: ``Problem`` 404 `row-not-found`.
+    /// - Throws: ``Problem`` 404 `section-not-found`.
     public func sectionData(at section: Int) async throws -> JSON {
         try await client.value(of: request("GET", "sections", "\(section)", "data"))
     }

@@ -24,6 +24,26 @@ public enum RowReference: Sendable, Hashable {
     }
 }
 
+/// The place at which ``SessionCommand/insertRow(_:at:inSection:notify:)`` inserts a row, among the section's stored rows.
+public enum RowPlacement: Sendable, Hashable {
+    /// Before the first row, or after the last row.
+    case start, end
+    /// Before or after the row with this id.
+    case before(String), after(String)
+    /// At this index, from 0. The section's number of stored rows means its end.
+    case index(Int)
+
+    fileprivate var json: JSON {
+        switch self {
+        case .start: "start"
+        case .end: "end"
+        case .before(let id): ["before": .string(id)]
+        case .after(let id): ["after": .string(id)]
+        case .index(let index): .integer(index)
+        }
+    }
+}
+
 /// A command for a session: a request to one of the session's resources. A program can keep a command and perform it
 /// later.
 public struct SessionCommand: Sendable, Hashable {
@@ -65,16 +85,14 @@ extension SessionCommand {
         return SessionCommand("POST", "edits", body: .object(body))
     }
 
-    /// Moves a row. The target index counts after the row has been removed from its old place, as in UITableView.
-    public static func move(_ row: RowReference, toRow target: Int, inSection section: String) -> SessionCommand {
-        SessionCommand(
-            "POST", "moves", body: ["from": row.json, "to": ["section": .string(section), "row": .integer(target)]])
+    /// Moves a row to a place. A target with an index counts after the row has been removed from its old place, as in
+    /// UITableView. A target with an id is the place before the row with this id.
+    public static func move(_ row: RowReference, to target: RowReference) -> SessionCommand {
+        SessionCommand("POST", "moves", body: ["from": row.json, "to": target.json])
     }
 
     /// Moves a row to an index path, with the arguments of `tableView(_:moveRowAt:to:)`.
-    public static func move(_ from: RowPath, to: RowPath) -> SessionCommand {
-        SessionCommand("POST", "moves", body: ["from": RowReference.path(from).json, "to": RowReference.path(to).json])
-    }
+    public static func move(_ from: RowPath, to: RowPath) -> SessionCommand { move(.path(from), to: .path(to)) }
 
     /// Sends an event that a row's cell emitted: `.event(named: "textEntered", ["text": "x"], at: …)`.
     public static func event(named name: String, _ parameters: JSON = [:], at row: RowReference) -> SessionCommand {
@@ -91,30 +109,45 @@ extension SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
 
-    /// Replaces the models of sections, by section id. Sections that are not named keep their models, except dynamic
-    /// sections, which become empty.
-    ///
-    /// - Parameters:
-    ///   - models: the models by section id.
-    ///   - partial: whether dynamic sections that are not named keep their models, too.
-    public static func setModels(_ models: [String: [JSON]], partial: Bool = false) -> SessionCommand {
-        SessionCommand(
-            "PUT", "models", query: partial ? ["partial": "true"] : [:], body: .object(models.mapValues { .array($0) }))
+    /// Replaces the models of all sections, by section id. Sections that are not named become empty.
+    public static func setModels(_ models: [String: [JSON]]) -> SessionCommand {
+        SessionCommand("PUT", "models", body: .object(models.mapValues { .array($0) }))
     }
 
-    /// Sets headers by section id. A header is a string for a title, an object for a view, or `null` for no header.
+    /// Replaces the models of the named sections, by section id. Sections that are not named keep their models.
+    public static func patchModels(_ models: [String: [JSON]]) -> SessionCommand {
+        SessionCommand("PATCH", "models", body: .object(models.mapValues { .array($0) }))
+    }
+
+    /// Sets the headers of all sections, by section id. A header is a string for a title, an object for a view, or
+    /// `null` for no header. Sections that are not named show the header that the table's description binds.
     public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "headers", body: .object(headers))
     }
-    /// Sets footers by section id. A footer is a string for a title, an object for a view, or `null` for no footer.
+
+    /// Sets the headers of the named sections, as ``setHeaders(_:)`` does. Sections that are not named keep their
+    /// headers.
+    public static func patchHeaders(_ headers: [String: JSON]) -> SessionCommand {
+        SessionCommand("PATCH", "headers", body: .object(headers))
+    }
+
+    /// Sets the footers of all sections, as ``setHeaders(_:)`` sets the headers.
     public static func setFooters(_ footers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "footers", body: .object(footers))
+    }
+
+    /// Sets the footers of the named sections, as ``patchHeaders(_:)`` sets the headers.
+    public static func patchFooters(_ footers: [String: JSON]) -> SessionCommand {
+        SessionCommand("PATCH", "footers", body: .object(footers))
     }
 
     /// Displays exactly these sections, in this order.
     public static func setDisplayedSections(_ ids: [String]) -> SessionCommand {
         SessionCommand("PUT", "displayed-sections", body: .array(ids.map { .string($0) }))
     }
+
+    /// Replaces the session's state.
+    public static func setState(_ state: JSON) -> SessionCommand { SessionCommand("PUT", "state", body: state) }
 
     /// Merges a patch into the session's state (RFC 7396).
     public static func patchState(_ patch: JSON) -> SessionCommand { SessionCommand("PATCH", "state", body: patch) }
@@ -140,11 +173,11 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
-    /// Inserts a row before the row at an index path, or appends it if there is no such row. If the section does not
-    /// exist, the row is added to a new section at the end.
-    public static func addRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
-        dataSource(
-            "POST", "rows", notify: notify, body: ["at": [.integer(path.section), .integer(path.row)], "model": model])
+    /// Inserts a row before another row, or appends it if the reference's index is too high. If the section does not
+    /// exist, the row is added to a new section at the end. The server ignores the command if no row has the
+    /// reference's id.
+    public static func addRow(_ model: JSON, at row: RowReference, notify: Bool = true) -> SessionCommand {
+        dataSource("POST", "rows", notify: notify, body: ["at": row.json, "model": model])
     }
 
     /// Replaces the model of a row. The server ignores the command if the row does not exist.
@@ -152,13 +185,12 @@ extension SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
 
-    /// Replaces the models of several rows, by index path. The server skips an index path whose row does not exist. If
-    /// the section of any index path does not exist, the server ignores the whole command.
-    public static func updateRows(_ models: [RowPath: JSON], notify: Bool = true) -> SessionCommand {
-        let rows = models.sorted { ($0.key.section, $0.key.row) < ($1.key.section, $1.key.row) }
-        return dataSource(
-            "PUT", "rows", notify: notify,
-            body: ["rows": .array(rows.map { ["at": [.integer($0.section), .integer($0.row)], "model": $1] })])
+    /// Replaces the models of several rows. The server skips a reference to a row that does not exist. If the section
+    /// of any reference does not exist, the server ignores the whole command.
+    public static func updateRows(_ rows: [(at: RowReference, model: JSON)], notify: Bool = true) -> SessionCommand {
+        dataSource(
+            "PATCH", "rows", notify: notify,
+            body: ["rows": .array(rows.map { ["at": $0.at.json, "model": $0.model] })])
     }
 
     /// Replaces all rows of a section. The server ignores the command if the section does not exist.
@@ -206,6 +238,35 @@ extension SessionCommand {
     /// Removes all sections.
     public static func removeAllSections(notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", notify: notify)
+    }
+
+    /// Inserts a row at a place of the section with an id. Creates the section if the table has dynamic sections and
+    /// does not contain it.
+    public static func insertRow(
+        _ model: JSON, at place: RowPlacement = .end, inSection section: String, notify: Bool = true
+    ) -> SessionCommand {
+        dataSource(
+            "POST", "sections", section, "rows", notify: notify, body: ["at": place.json, "model": model])
+    }
+
+    /// Replaces the row with an id, or appends it to its section if there is no such row. The model must contain the
+    /// id.
+    public static func putRow(_ model: JSON, id: String, inSection section: String, notify: Bool = true)
+        -> SessionCommand
+    {
+        dataSource("PUT", "sections", section, "rows", id, notify: notify, body: model)
+    }
+
+    /// Merges a patch into the model of the row with an id (RFC 7396).
+    public static func patchRow(_ patch: JSON, id: String, inSection section: String, notify: Bool = true)
+        -> SessionCommand
+    {
+        dataSource("PATCH", "sections", section, "rows", id, notify: notify, body: patch)
+    }
+
+    /// Deletes the row with an id. The section stays, also without rows.
+    public static func deleteRow(id: String, inSection section: String, notify: Bool = true) -> SessionCommand {
+        dataSource("DELETE", "sections", section, "rows", id, notify: notify)
     }
 
     /// Registers the name of the cell that shows models of a model type.

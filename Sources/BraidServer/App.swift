@@ -192,14 +192,14 @@ package final class App: HTTPHandler {
     /// Returns whether indenting or compressing a body takes too long for the short pool.
     private func isLarge(_ response: HTTPResponse) -> Bool { (response.body.count ?? 0) > Self.largeBytes }
 
-    /// Returns the route of a request. Throws `notFound` for an unknown path, and `methodNotAllowed` for a known path
+    /// Returns the route of a request. Throws `noSuchResource` for an unknown path, and `methodNotAllowed` for a known path
     /// with another method.
     private func route(of head: HTTPRequestHead) throws -> Route {
         switch router.match(method: head.method, path: head.path) {
         case .route(let route): return route
         case .none:
             throw ProblemError(
-                .notFound, "The resource \(head.plainPath) does not exist. /openapi.json lists all resources.")
+                .noSuchResource, "The resource \(head.plainPath) does not exist. /openapi.json lists all resources.")
         case .otherMethods(let allowed):
             throw ProblemError(
                 .methodNotAllowed,

@@ -87,7 +87,9 @@ extension SessionError {
     /// fault of the server, its disk or its load.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
-        case is Refusal, is JSONError: return true
+        // A command that took too long is a matter of the server's time: it may succeed later.
+        case let refusal as Refusal: return refusal.code != .commandTimeout
+        case is JSONError: return true
         case StoreError.sessionExists, StoreError.sessionMissing, StoreError.tableMissing: return true
         case let error as SessionError:
             switch error.code {
@@ -103,11 +105,11 @@ extension SessionError {
     /// Returns whether a request that was refused with this error can succeed later under the same idempotency key.
     /// Such refusals are not stored for retries.
     ///
-    /// A client can correct a malformed request. Memory and time can become available. The session can reach another
+    /// A client can correct a malformed request. Memory can become available. The session can reach another
     /// position.
     static func mayPassLater(_ refusal: any Error) -> Bool {
         switch refusal {
-        case let refusal as Refusal: refusal.code == .badRequest || refusal.code == .commandTimeout
+        case let refusal as Refusal: refusal.code == .badRequest
         case let error as SessionError:
             [.badRequest, .positionMismatch, .tooManySessions, .quotaExceeded].contains(error.code)
         default: false

@@ -61,7 +61,7 @@ def test_a_page_follows_a_session_through_the_servers_restart(client_page, serve
     server.kill()
     client_page.wait_for_function("subscription.status === 'waiting'")
     server.start()
-    assert server.request("PUT", "/v1/sessions/party/models", {"invited": []})[0] == 200
+    assert server.request("PATCH", "/v1/sessions/party/models", {"invited": []})[0] == 200
     client_page.wait_for_function("subscription.revision === 2")
     assert client_page.evaluate("subscription.snapshot") == server.snapshot()
     assert client_page.evaluate("told.updates") == [[0, 1], [1, 2]]
@@ -103,7 +103,7 @@ def test_a_browser_reads_a_compressed_stream_event_by_event(page, make_server, h
     page.wait_for_function("subscription.status === 'live'")
     for revision in range(1, 6):
         # The next command is sent only after this event.
-        assert server.request("PUT", "/v1/sessions/party/models", {"invited": [{"name": str(revision)}]})[0] == 200
+        assert server.request("PATCH", "/v1/sessions/party/models", {"invited": [{"name": str(revision)}]})[0] == 200
         page.wait_for_function(f"subscription.revision === {revision}")
     assert page.evaluate("subscription.snapshot") == server.snapshot()
     page.evaluate("subscription.close()")

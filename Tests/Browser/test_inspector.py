@@ -126,7 +126,7 @@ def test_sessions_are_opened_reset_and_ended(show, server):
     expect(rows(page)).to_have_count(4)
     panel(page, "Requests")
     expect(page.locator(".requests li")).to_have_text([re.compile(r'^POST/v1/sessions\d+ ms\{"table":"news","id":"morning"\}')])
-    server.request("PUT", "/v1/sessions/morning/models", {"table": []})
+    server.request("PATCH", "/v1/sessions/morning/models", {"table": []})
     expect(page.locator(".empty-table")).to_be_visible()
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_role("button", name="Reset to the opening").click()
@@ -224,7 +224,7 @@ def test_accounts_controls_emit_cell_events_and_taps_tap(show, server, screensho
 
 def test_artists_a_response_of_the_backend_comes_in_live(show, server, screenshot):
     page = show("library")
-    server.request("PUT", "/v1/sessions/library/models", {
+    server.request("PATCH", "/v1/sessions/library/models", {
         "Nina Simone": [{"id": "sinnerman", "title": "Sinnerman", "album": "Pastel Blues", "length": "10:22"}],
         "Bill Withers": [{"id": "use-me", "title": "Use Me", "album": "Still Bill", "length": "3:47"}]})
     expect(page.locator(".header [role=heading]")).to_have_text(["Bill Withers", "Nina Simone"])
@@ -308,7 +308,7 @@ def test_news_rows_that_are_displayed_are_reported_and_more_come(show, server, s
     expect(page.locator(".cell-event", has_text="emitted")).to_contain_text('wanted {"from":4}')
     items = [row["model"] for row in server.snapshot("feed")["sections"][0]["rows"]]
     more = [{"id": f"n{n}", "title": f"News {n}", "summary": "", "isAd": False} for n in (5, 6)]
-    server.request("PUT", "/v1/sessions/feed/models", {"table": items + more})
+    server.request("PATCH", "/v1/sessions/feed/models", {"table": items + more})
     expect(rows(page)).to_have_count(6)
     screenshot(page, "feed")
 
@@ -402,7 +402,7 @@ def test_what_is_no_text_is_not_put_into_fields_and_the_empty_table(show, server
     panel(page, "Row")
     expect(page.get_by_label("text", exact=True)).to_have_value("")
     expect(page.get_by_label("count", exact=True)).to_have_value("0")
-    server.request("PUT", "/v1/sessions/test/models", {"table": []})
+    server.request("PATCH", "/v1/sessions/test/models", {"table": []})
     expect(page.locator(".empty-table")).to_have_text("None left")
 
 
@@ -420,7 +420,7 @@ def test_nothing_of_a_model_is_run_or_loaded(show, server, page):
     for name in ["Row", "Session", "Requests", "Updates"]:
         page.locator(".row .title").first.click()
         panel(page, name)
-    server.request("PUT", "/v1/sessions/test/headers", {"a": attack * 2})
+    server.request("PATCH", "/v1/sessions/test/headers", {"a": attack * 2})
     expect(page.locator(".header [role=heading]")).to_have_text(attack * 2)
     assert page.locator(".item img, .item script, #panel img, #panel script").count() == 0
     assert dialogs == [] and all(url.startswith(server.url) for url in requests)
@@ -432,7 +432,7 @@ def test_each_stage_is_drawn_as_the_table_before_it_and_the_table_after_it(show,
         {"on": "allOtherSections", "cell": "Cell", "viewModel": {"title": "${model.t}"}, "models": {id: [{"id": t, "t": t} for t in titles] for id, titles in models.items()}}]})
     page = show("test")
     changed = {"a": [{"id": "three", "t": "three"}, {"id": "one", "t": "ONE"}, {"id": "new", "t": "new"}], "c": [{"id": "six", "t": "SIX"}]}
-    server.request("POST", "/v1/sessions/test/transactions", {"commands": [{"displayed-sections": ["c", "a", "d"]}, {"models": changed}]})
+    server.request("POST", "/v1/sessions/test/transactions", {"commands": [{"displayedSections": ["c", "a", "d"]}, {"patchModels": changed}]})
     stages = page.locator("svg.stage")
     expect(stages).to_have_count(2)
     texts = lambda stage, what="": stages.nth(stage).locator(f"{what} text").all_text_contents()
@@ -471,7 +471,7 @@ def test_ten_thousand_rows_are_there_and_few_are_in_the_page(show, server):
     page.keyboard.press("End")
     expect(page.locator(".row", has_text="Row 9999")).to_be_focused()
     assert page.locator(".item").count() < 200
-    server.request("PUT", "/v1/sessions/test/models", {"table": [*models[:9_998], {"id": "new", "title": "New"}, *models[9_998:]]})
+    server.request("PATCH", "/v1/sessions/test/models", {"table": [*models[:9_998], {"id": "new", "title": "New"}, *models[9_998:]]})
     expect(rows(page).filter(has_text="New")).to_be_in_viewport()
     expect(page.locator("svg.stage")).to_contain_text("9,997 rows")
 
@@ -483,7 +483,7 @@ def test_many_updates_in_quick_succession_lead_where_they_lead(make_page, show, 
     chance = random.Random(5)
     for _ in range(300):
         models.insert(chance.randrange(40), models.pop(chance.randrange(40)))
-        server.request("PUT", "/v1/sessions/test/models", {"table": models})
+        server.request("PATCH", "/v1/sessions/test/models", {"table": models})
     expect(rows(page)).to_have_text([model["title"] for model in models])
     page.wait_for_function("() => document.getAnimations().length === 0")
     tops = page.evaluate("[...document.querySelectorAll('.row')].map(row => row.getBoundingClientRect().top)")
@@ -547,7 +547,7 @@ def test_the_slider_goes_back_to_what_was_before_the_page_came(show, server, scr
 
 def test_a_history_of_many_pages_is_read_to_its_end(show, server):
     for number in range(12):
-        status, answer = server.request("PUT", "/v1/sessions/party/headers", {"attending": f"{number} " + 100_000 * "x"})
+        status, answer = server.request("PATCH", "/v1/sessions/party/headers", {"attending": f"{number} " + 100_000 * "x"})
         assert status == 200, answer
     server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})
     page = show("party")
@@ -643,7 +643,7 @@ def test_what_is_typed_into_a_row_that_goes_is_not_sent_to_the_next_one(show, se
     sent = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     page.locator(".row input").first.press_sequentially("for a")
-    server.request("PUT", "/v1/sessions/test/models", {"table": models[1:]})
+    server.request("PATCH", "/v1/sessions/test/models", {"table": models[1:]})
     expect(page.locator(".row input")).to_have_count(1)
     page.get_by_role("searchbox").click()
     assert sent == []
@@ -750,7 +750,7 @@ def test_a_model_is_asked_for_though_the_row_has_gone_meanwhile(show, server, ho
     edits = hold("POST", "**/edits*")
     page.get_by_label("Insert at b").click()
     insert = edits()
-    server.request("PUT", "/v1/sessions/test/models", {"table": models[:1]})
+    server.request("PATCH", "/v1/sessions/test/models", {"table": models[:1]})
     expect(rows(page)).to_have_text(["a"])
     insert.fulfill(status=422, json={"type": "/problems/model-required", "title": "A model is required"})
     expect(page.get_by_role("dialog").get_by_label("JSON")).to_have_value(re.compile('"title": "b"'))
@@ -764,7 +764,7 @@ def test_what_is_typed_about_a_row_stays_when_the_row_changes(show, server):
     panel(page, "Row")
     field = page.get_by_role("textbox", name="Model")
     field.fill('{"id": "a", "title": "half')
-    server.request("PUT", "/v1/sessions/test/models", {"table": [{"id": "a", "title": "changed"}, models[1]]})
+    server.request("PATCH", "/v1/sessions/test/models", {"table": [{"id": "a", "title": "changed"}, models[1]]})
     expect(page.locator("#panel h2")).to_have_text("changed")
     expect(field).to_have_value('{"id": "a", "title": "half')
     expect(field).to_be_focused()
@@ -810,7 +810,7 @@ def test_the_consoles_body_is_left_as_it_was_emptied(show, server):
 def test_a_dry_runs_late_answer_does_not_stand_for_the_command_that_was_sent_after_it(show, server, hold):
     page = show("party")
     panel(page, "Session")
-    page.get_by_label("Command", exact=True).select_option("state")
+    page.get_by_label("Command", exact=True).select_option("patchState")
     page.get_by_label("Body").fill('{"mood": "good"}')
     dry = hold("PATCH", "**/state?dryRun=true")
     page.get_by_role("button", name="Dry run").click()
@@ -1368,7 +1368,7 @@ def test_commands_of_the_panel_and_the_dialogs_offer_a_retry_too(show, server, p
     page.get_by_role("textbox", name="Model").fill('{"id": "a", "title": "typed"}')
     page.get_by_role("button", name="Send Update model").click()
     expect(retry(page)).to_be_visible()
-    server.request("PUT", "/v1/sessions/test/models", {"table": [{"id": "a", "title": "changed"}]})
+    server.request("PATCH", "/v1/sessions/test/models", {"table": [{"id": "a", "title": "changed"}]})
     expect(page.locator("#panel h2")).to_have_text("changed")
     expect(page.get_by_role("textbox", name="Model")).to_have_value('{"id": "a", "title": "typed"}')
     away(False)

@@ -153,7 +153,7 @@ def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
     [home] = homes(servers, port, "k")
     stream = follow(port, "k")
     stream("caught-up")
-    revision = ask(port, "PUT", "/v1/sessions/k/models", {"a": [{"id": "before"}]})[1]["revision"]
+    revision = ask(port, "PATCH", "/v1/sessions/k/models", {"a": [{"id": "before"}]})[1]["revision"]
     position = stream("update")
     assert position.endswith(f".{revision}")
     servers[home].kill()

@@ -62,9 +62,9 @@ import Testing
             """#
         try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(table)}"#).status == 201)
         for (method, path, body, maker) in [
-            ("PUT", "models", #"{"a":[{"id":"1","n":"one"}]}"#, #"`modelsFrom` of the section "d""#),
+            ("PATCH", "models", #"{"a":[{"id":"1","n":"one"}]}"#, #"`modelsFrom` of the section "d""#),
             ("POST", "taps", #"{"at":{"section":"a","row":0}}"#, #"handler of the section "a""#),
-            ("PUT", "models", #"{"e":[{"id":"1","v":1}]}"#, #"the section "e""#),
+            ("PATCH", "models", #"{"e":[{"id":"1","v":1}]}"#, #"the section "e""#),
         ] {
             let refused = try client.request(method, "/v1/sessions/x/\(path)", body)
             #expect(refused.status == 422 && refused.object["errors"] == nil, "\(refused.text)")
@@ -175,9 +175,9 @@ import Testing
                 headers: ["If-Match": etag]
             ).status == 412)
         let whole = try client.request(
-            "PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#, headers: ["Prefer": "return=representation"])
+            "PATCH", "/v1/sessions/s/headers", #"{"a":"A"}"#, headers: ["Prefer": "return=representation"])
         #expect(whole.text == (try client.get("/v1/sessions/s/snapshot").text))
-        let unchanged = try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#)
+        let unchanged = try client.request("PATCH", "/v1/sessions/s/headers", #"{"a":"A"}"#)
         #expect(
             unchanged.text
                 == #"{"revision":2,"outcome":"unchanged","update":{"from":2,"to":2,"stages":[],"totalRowCount":2}}"#)
@@ -213,7 +213,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s/snapshot").text == before)
         let done = try client.request(
             "POST", "/v1/sessions/s/transactions",
-            #"{"commands":[{"delete":{"id":"1"}},{"models":{"b":[{"id":"1","n":1.10}]}},{"headers":{"b":"B"}}]}"#)
+            #"{"commands":[{"delete":{"id":"1"}},{"patchModels":{"b":[{"id":"1","n":1.10}]}},{"patchHeaders":{"b":"B"}}]}"#
+        )
         #expect(done.object["revision"] as? Int == 1)
         let updates = try client.get("/v1/sessions/s/updates?since=0").object
         #expect((updates["updates"] as? [Any])?.count == 1)
@@ -224,7 +225,7 @@ import Testing
         let client = try ServerProcess(["--journal-limit", "3"]).keptClient()
         let epoch = try #require(
             try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).object["epoch"] as? String)
-        for number in 0..<6 { try client.request("PUT", "/v1/sessions/s/headers", #"{"a":"\#(number)"}"#) }
+        for number in 0..<6 { try client.request("PATCH", "/v1/sessions/s/headers", #"{"a":"\#(number)"}"#) }
         let recent = try client.get("/v1/sessions/s/updates?since=4").object
         #expect((recent["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int } == [5, 6])
         let sequential = try client.get("/v1/sessions/s/updates?since=4&form=sequential").object
@@ -271,15 +272,16 @@ import Testing
         let client = try ServerProcess(["--fixtures", "\(ServerProcess.package.path)/Examples/accounts"]).keptClient()
         for (command, status, pointer) in [
             (#"{"delete": {"section": "savings", "row": 9}}"#, 404, "/commands/1"),
-            (#"{"headers": {"none": "x"}}"#, 404, "/commands/1"),
-            (#"{"models": {"checking": [{"number": 1}]}}"#, 422, "/commands/1/models/checking/0"),
+            (#"{"patchHeaders": {"none": "x"}}"#, 404, "/commands/1"),
+            (#"{"patchModels": {"checking": [{"number": 1}]}}"#, 422, "/commands/1/patchModels/checking/0"),
             (
                 #"{"events": {"at": {"id": "filter"}, "event": {"segmentChosen": {"segment": "x"}}}}"#, 422,
                 "/commands/1/events/event/segmentChosen/segment"
             ),
         ] {
             let refused = try client.request(
-                "POST", "/v1/sessions/bank/transactions", #"{"commands": [{"state": {"opened": "1"}}, \#(command)]}"#)
+                "POST", "/v1/sessions/bank/transactions",
+                #"{"commands": [{"patchState": {"opened": "1"}}, \#(command)]}"#)
             let errors = refused.object["errors"] as? [[String: Any]]
             #expect(
                 refused.status == status && (errors?.first?["pointer"] as? String)?.hasPrefix(pointer) == true,

@@ -171,7 +171,8 @@ import Testing
             "POST", "\(session)/transactions", #"{"commands":[{"edits":{"delete":{"id":"2"}}}]}"#, viewer: 403,
             participant: 200)
         try check(
-            "POST", "\(session)/transactions", #"{"commands":[{"edits":{"delete":{"id":"3"}}},{"state":{"x":1}}]}"#,
+            "POST", "\(session)/transactions",
+            #"{"commands":[{"edits":{"delete":{"id":"3"}}},{"patchState":{"x":1}}]}"#,
             viewer: 403, participant: 403)
         let forbidden = try server.client().request(
             "POST", "\(session)/edits", #"{"insert":{"section":"a","row":0},"model":{"id":"9"}}"#, headers: participant)
@@ -179,7 +180,7 @@ import Testing
             forbidden.status == 403 && forbidden.object["type"] as? String == "/problems/editing-not-allowed",
             "the table's policy binds a participant")
         for (method, path, body) in [
-            ("PUT", "models", "{}"), ("PUT", "headers", "{}"), ("PUT", "footers", "{}"),
+            ("PATCH", "models", "{}"), ("PATCH", "headers", "{}"), ("PATCH", "footers", "{}"),
             ("PUT", "displayed-sections", "[]"), ("PATCH", "state", "{}"),
             ("POST", "reset", nil), ("GET", "journal", nil), ("GET", "tokens", nil),
             ("POST", "tokens", #"{"role":"viewer","expiresIn":9}"#), ("DELETE", "tokens/x", nil),
@@ -210,7 +211,7 @@ import Testing
             for (method, path, body) in [
                 ("GET", "", nil), ("GET", "/snapshot", nil), ("GET", "/updates?since=0", nil),
                 ("POST", "/edits", #"{"delete":{"id":"1"}}"#), ("POST", "/edits", "no JSON"),
-                ("POST", "/transactions", #"{"commands":[]}"#), ("DELETE", "", nil), ("PUT", "/models", "{}"),
+                ("POST", "/transactions", #"{"commands":[]}"#), ("DELETE", "", nil), ("PATCH", "/models", "{}"),
                 ("GET", "/journal", nil), ("GET", "/snapshot?section=none", nil),
             ] {
                 let answers = try ["theirs", "nobody"].map { id in

@@ -216,7 +216,7 @@ import Testing
             #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{"id":"/id","schema":{"properties":{"id":{"type":"string"},"age":{"type":"uint8"}}}}},"bindings":[{"cell":"C","modelType":"P","models":[],"editing":"insert","insert":{"template":{"age":1}}}]}"#
         #expect(try open(table, on: client).status == 201)
         let wrong = try client.request(
-            "PUT", "/v1/sessions/s/models", #"{"table":[{"id":"a","age":5},{"id":"b","age":300,"x":1}]}"#)
+            "PATCH", "/v1/sessions/s/models", #"{"table":[{"id":"a","age":5},{"id":"b","age":300,"x":1}]}"#)
         #expect(wrong.status == 422)
         let pointers = (wrong.object["errors"] as? [[String: String]])?.compactMap { $0["pointer"] }
         #expect(pointers?.sorted() == ["/table/1/age", "/table/1/x"])

@@ -225,8 +225,8 @@ import Testing
             ("PATCH", "state", #"{"n":1}"#), ("POST", "taps", #"{"at":{"id":"a0"}}"#),
             ("POST", "edits", #"{"delete":{"id":"a1"}}"#),
             ("POST", "moves", #"{"from":{"id":"a0"},"to":{"section":"a","row":1}}"#),
-            ("PUT", "headers", #"{"a":"header"}"#),
-            ("POST", "transactions", #"{"commands":[{"state":{"n":2}},{"taps":{"at":{"id":"a0"}}}]}"#),
+            ("PATCH", "headers", #"{"a":"header"}"#),
+            ("POST", "transactions", #"{"commands":[{"patchState":{"n":2}},{"taps":{"at":{"id":"a0"}}}]}"#),
             ("POST", "reset", "{}"),
             // Longer than what is read of the journal at a time, and one behind it.
             ("PATCH", "state", #"{"long":"\#(String(repeating: "x", count: 3_000_000))"}"#),

@@ -41,7 +41,7 @@ import Testing
                 try client.request(
                     "PUT", "/v1/sessions/x/displayed-sections",
                     "[\(displayed.map { "\"\($0)\"" }.joined(separator: ","))]")
-            case 6: try client.request("PUT", "/v1/sessions/x/headers", #"{"a":"A\#(step)"}"#)
+            case 6: try client.request("PATCH", "/v1/sessions/x/headers", #"{"a":"A\#(step)"}"#)
             default: try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":\#(section),"row":\#(row)}}"#)
             }
             let now = try snapshot(client)

@@ -221,7 +221,7 @@ import Testing
             opened = try client.get("/v1/sessions/x/snapshot").text
             try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
             try client.request("PUT", "/v1/sessions/x/displayed-sections", #"["c"]"#)
-            try client.request("PUT", "/v1/sessions/x/headers", #"{"c":"C"}"#)
+            try client.request("PATCH", "/v1/sessions/x/headers", #"{"c":"C"}"#)
             try client.request("PATCH", "/v1/sessions/x/state", #"{"s":1}"#)
             let answer = try client.request("POST", "/v1/sessions/x/reset")
             #expect(answer.status == 200 && answer.object["revision"] as? Int == 5)

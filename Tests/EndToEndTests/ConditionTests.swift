@@ -109,7 +109,7 @@ import Testing
         let before = try client.get("/v1/sessions/s/snapshot").text, tables = try client.get("/v1/tables").text
         let other = APITests.list.replacingOccurrences(of: "1.10", with: "7")
         let requests: [(method: String, path: String, body: String?, conditions: [String])] = [
-            ("PUT", "/v1/sessions/s/headers", #"{"a":"A"}"#, ["If-None-Match"]),
+            ("PATCH", "/v1/sessions/s/headers", #"{"a":"A"}"#, ["If-None-Match"]),
             ("PATCH", "/v1/sessions/s/state", #"{"n":1}"#, ["If-None-Match"]),
             ("POST", "/v1/sessions/s/reset", nil, ["If-None-Match"]),
             ("POST", "/v1/sessions/s/sections", #"{"section":{"rows":[]},"at":null}"#, ["If-None-Match"]),

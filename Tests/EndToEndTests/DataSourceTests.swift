@@ -98,7 +98,7 @@ import Testing
                 #""notification":{"rows":[[0,0]]},"update":{"from":2,"to":3,"stages":[{"reloadRows":[{"at":[0,0]"#))
         #expect(
             try client.request(
-                "PUT", "/v1/sessions/s/rows",
+                "PATCH", "/v1/sessions/s/rows",
                 #"{"rows":[{"at":[0,2],"model":{"id":8}},{"at":[1,7],"model":1},{"at":[0,0],"model":{"id":9}}]}"#
             ).text.contains(#""notification":{"rows":[[0,2],[0,0]]}"#))
         #expect(
@@ -113,7 +113,7 @@ import Testing
             ))
         #expect(
             try client.get("/v1/sessions/s/journal?limit=1").text.contains(
-                #""command":{"data-source":{"addRow":{"at":[0,1],"model":{"id":3}}}}"#))
+                #""command":{"dataSource":{"addRow":{"at":[0,1],"model":{"id":3}}}}"#))
     }
 
     @Test func sectionsAreAddedUpdatedAndRemoved() throws {
@@ -156,7 +156,7 @@ import Testing
         for (method, path, body) in [
             ("PUT", "rows/0/2", #"{"model":1}"#), ("PUT", "rows/2/0", #"{"model":1}"#),
             ("PUT", "sections/2/rows", #"{"rows":[]}"#),
-            ("PUT", "rows", #"{"rows":[{"at":[0,0],"model":{"id":5}},{"at":[2,0],"model":1}]}"#),
+            ("PATCH", "rows", #"{"rows":[{"at":[0,0],"model":{"id":5}},{"at":[2,0],"model":1}]}"#),
             ("DELETE", "rows/0/2", nil), ("DELETE", "rows/99999999999999999999/0", nil),
             ("PUT", "sections/2/data", #"{"header":"X"}"#), ("PUT", "sections/2", #"{"rows":[]}"#),
             ("DELETE", "sections/2", nil),
@@ -172,15 +172,17 @@ import Testing
         }
         for rows in ["", #"{"at":[0,2],"model":1}"#] {
             #expect(
-                try client.request("PUT", "/v1/sessions/s/rows", #"{"rows":[\#(rows)]}"#).text
+                try client.request("PATCH", "/v1/sessions/s/rows", #"{"rows":[\#(rows)]}"#).text
                     == #"{"revision":0,"outcome":"unchanged","notification":{"rows":[]},"update":{"from":0,"to":0,"stages":[],"totalRowCount":3}}"#
             )
         }
         #expect(try client.get("/v1/sessions/s/rows/0/1").text == #"{"model":{"id":2}}"#)
         #expect(try client.get("/v1/sessions/s/rows/1/0").text == #"{"model":"x"}"#)
-        for path in ["rows/0/2", "rows/2/0", "sections/2/data"] {
+        for (path, problem) in [
+            ("rows/0/2", "row-not-found"), ("rows/2/0", "section-not-found"), ("sections/2/data", "section-not-found"),
+        ] {
             let answer = try client.get("/v1/sessions/s/\(path)")
-            #expect(answer.status == 404 && answer.text.contains("/problems/row-not-found"))
+            #expect(answer.status == 404 && answer.text.contains("/problems/\(problem)"))
         }
         #expect(try client.get("/v1/sessions/none/rows/0/0").status == 404)
         #expect(try client.request("DELETE", "/v1/sessions/none/rows/0/0").status == 404)
@@ -200,7 +202,7 @@ import Testing
             ("PUT", "rows/0/0?notify=maybe", #"{"model":1}"#, 400),
             ("PUT", "rows/0/0?notify", #"{"model":1,"notify":true}"#, 400),
             ("PUT", "rows/0/0", #"{"model":1,"notify":1}"#, 400),
-            ("PUT", "rows", #"{"rows":[{"at":[0,0],"model":1},{"at":[0,0],"model":1}]}"#, 400),
+            ("PATCH", "rows", #"{"rows":[{"at":[0,0],"model":1},{"at":[0,0],"model":1}]}"#, 400),
             ("POST", "sections", #"{"section":{"rows":[],"title":1}}"#, 400),
             ("POST", "sections", #"{"section":{"id":"s1","rows":[]}}"#, 400),
             ("POST", "sections", #"{"section":{"rows":[]},"at":-1}"#, 400),
@@ -245,7 +247,7 @@ import Testing
         #expect(once.text.contains(#""notification":{"section":0}"#))
         let transaction = try client.request(
             "POST", "/v1/sessions/s/transactions",
-            #"{"commands":[{"data-source":{"addRow":{"at":[0,0],"model":{"id":1}}}},{"edits":{"delete":{"id":"1"}}}]}"#)
+            #"{"commands":[{"dataSource":{"addRow":{"at":[0,0],"model":{"id":1}}}},{"edits":{"delete":{"id":"1"}}}]}"#)
         #expect(
             transaction.status == 403, "the edits of participants are bound by the table, and this one binds no editing"
         )
@@ -310,5 +312,28 @@ import Testing
         )
         let updates = try client.get("/v1/sessions/s/updates?since=1").object
         #expect((updates["updates"] as? [[String: Any]])?.map { ($0["stages"] as? [Any])?.count } == [0, 0, 0, 0, 1])
+    }
+
+    @Test("With `strict`, a call that would be ignored is refused, and a retry gets the stored refusal")
+    func strictCalls() throws {
+        let client = try opened()
+        for (method, path, body, problem) in [
+            ("DELETE", "rows/0/9", nil, "row-not-found"), ("DELETE", "rows/9/0", nil, "section-not-found"),
+            ("PATCH", "rows", #"{"rows":[{"at":[9,0],"model":1}]}"#, "section-not-found"),
+            (
+                "POST", "transactions", #"{"commands":[{"dataSource":{"removeRow":{"at":{"id":"none"}}}}]}"#,
+                "row-not-found"
+            ),
+        ] as [(String, String, String?, String)] {
+            #expect(
+                try client.request(method, "/v1/sessions/s/\(path)", body).object["outcome"] as? String == "ignored")
+            for _ in 0..<2 {
+                let refused = try client.request(
+                    method, "/v1/sessions/s/\(path)?strict", body, headers: ["Idempotency-Key": path])
+                #expect(refused.status == 404 && refused.text.contains("/problems/\(problem)"), "\(refused.text)")
+            }
+        }
+        #expect(try client.request("PUT", "/v1/sessions/s/models?strict", "{}").status == 400)
+        #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 0)
     }
 }

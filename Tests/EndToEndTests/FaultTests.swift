@@ -140,7 +140,7 @@ import Testing
             broken.status == 500 && !broken.text.contains("SQLite") && !broken.text.contains(path), "\(broken.text)")
         #expect(server.log.contains("damaged"), "\(server.log)")
         #expect(try client.get("/v1/sessions/y/snapshot").status == 200)
-        #expect(try client.request("PUT", "/v1/sessions/y/models", #"{"a":[]}"#).status == 200)
+        #expect(try client.request("PATCH", "/v1/sessions/y/models", #"{"a":[]}"#).status == 200)
     }
 
     // MARK: Descriptors that run out

@@ -69,7 +69,7 @@ import Testing
         let table = Self.readingTable(20_000)
         for number in 0..<4 { try Self.open("heavy\(number)", table, #","state":{"n":0}"#, on: server) }
         // Each renders all rows; the last command is refused, so that no success says what they cost.
-        let slow = #"{"commands":[{"state":{"n":1}},{"state":{"n":2}},{"edits":{"delete":{"id":"none"}}}]}"#
+        let slow = #"{"commands":[{"patchState":{"n":1}},{"patchState":{"n":2}},{"edits":{"delete":{"id":"none"}}}]}"#
         let dryRun = #"{"n":3}"#
         let heavy = try (0..<16).map { number in
             let client = try server.client()
@@ -186,7 +186,7 @@ import Testing
             let text = String(repeating: "\(revision % 10)", count: 100_000)
             try #require(
                 try server.client().request(
-                    "PUT", "/v1/sessions/long/models", #"{"table":[{"id":"0","text":"\#(text)"}]}"#,
+                    "PATCH", "/v1/sessions/long/models", #"{"table":[{"id":"0","text":"\#(text)"}]}"#,
                     headers: Self.controller
                 ).status == 200)
         }
@@ -287,7 +287,7 @@ import Testing
         try Self.open("s", Self.readingTable(10), #","state":{"n":0}"#, on: server)
         let token = try Self.token("participant", of: "s", on: server)
         func send(_ count: Int, _ query: String, _ headers: [String: String]) throws -> HTTPClient.Response {
-            let commands = Array(repeating: #"{"displayed-rows":{"rows":[]}}"#, count: count).joined(separator: ",")
+            let commands = Array(repeating: #"{"displayedRows":{"rows":[]}}"#, count: count).joined(separator: ",")
             return try server.client().request(
                 "POST", "/v1/sessions/s/transactions\(query)", #"{"commands":[\#(commands)]}"#, headers: headers)
         }

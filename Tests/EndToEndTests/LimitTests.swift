@@ -54,9 +54,9 @@ import Testing
         let server = try ServerProcess(["--max-rows", "5", "--max-sections", "3"])
         let client = try server.client()
         try client.request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s"}"#)
-        #expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(5))}"#).status == 200)
+        #expect(try client.request("PATCH", "/v1/sessions/s/models", #"{"a":\#(Self.models(5))}"#).status == 200)
         let before = try client.get("/v1/sessions/s/snapshot").text
-        expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(6))}"#), 422, "too-many-rows")
+        expect(try client.request("PATCH", "/v1/sessions/s/models", #"{"a":\#(Self.models(6))}"#), 422, "too-many-rows")
         expect(
             try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":{"id":"x"}}"#), 422, "too-many-rows"
         )
@@ -77,7 +77,7 @@ import Testing
         let derived =
             #"{"table":\#(Self.table(#""modelsFrom":{"$eval":"state.list"}"#)),"id":"derived","state":{"list":\#(Self.models(5))}}"#
         #expect(try client.request("POST", "/v1/sessions", derived).status == 201)
-        let commands = (0..<3).map { #"{"state":{"list":\#(Self.models(5, from: $0))}}"# }.joined(separator: ",")
+        let commands = (0..<3).map { #"{"patchState":{"list":\#(Self.models(5, from: $0))}}"# }.joined(separator: ",")
         #expect(
             try client.request("POST", "/v1/sessions/derived/transactions", #"{"commands":[\#(commands)]}"#).status
                 == 200, "each time there are five")
@@ -117,7 +117,7 @@ import Testing
         try first.client().request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#)
         for count in [25, 50, 75] {
             #expect(
-                try first.client().request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(count))}"#).status
+                try first.client().request("PATCH", "/v1/sessions/s/models", #"{"a":\#(Self.models(count))}"#).status
                     == 200)
         }
         let before = try first.client().get("/v1/sessions/s/snapshot").text
@@ -125,7 +125,8 @@ import Testing
         let second = try ServerProcess(database: directory.path("db"))
         #expect(try second.client().get("/v1/sessions/s/snapshot").text == before)
         expect(
-            try second.client().request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(75, from: 100))}"#), 422,
+            try second.client().request("PATCH", "/v1/sessions/s/models", #"{"a":\#(Self.models(75, from: 100))}"#),
+            422,
             "template-failed", "it is bounded as before")
     }
 
@@ -138,18 +139,19 @@ import Testing
             "POST", "/v1/sessions",
             #"{"table":\#(copies),"id":"s","state":{"big":"\#(String(repeating: "x", count: 100_000))"}}"#)
         #expect(opened.status == 201, "\(opened.text)")
-        #expect(try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(5))}"#).status == 200)
+        #expect(try client.request("PATCH", "/v1/sessions/s/models", #"{"a":\#(Self.models(5))}"#).status == 200)
         let before = try client.get("/v1/sessions/s/snapshot").text
         expect(
-            try client.request("PUT", "/v1/sessions/s/models", #"{"a":\#(Self.models(100, from: 10))}"#), 422,
+            try client.request("PATCH", "/v1/sessions/s/models", #"{"a":\#(Self.models(100, from: 10))}"#), 422,
             "template-failed")
         #expect(try client.get("/v1/sessions/s/snapshot").text == before)
         let slow = Self.table(#""models":[],"viewModel":{"$map":{"$eval":"range(0,200)"},"each(i)":{"$eval":"i"}}"#)
         try client.request("POST", "/v1/sessions", #"{"table":\#(slow),"id":"slow"}"#)
         expect(
-            try client.request("PUT", "/v1/sessions/slow/models", #"{"a":\#(Self.models(50))}"#), 422, "template-failed"
+            try client.request("PATCH", "/v1/sessions/slow/models", #"{"a":\#(Self.models(50))}"#), 422,
+            "template-failed"
         )
-        #expect(try client.request("PUT", "/v1/sessions/slow/models", #"{"a":\#(Self.models(1))}"#).status == 200)
+        #expect(try client.request("PATCH", "/v1/sessions/slow/models", #"{"a":\#(Self.models(1))}"#).status == 200)
     }
 
     @Test("A transaction that makes all rows anew again and again ends when its time is up, and changes nothing")
@@ -161,17 +163,18 @@ import Testing
         #expect(
             try client.request("POST", "/v1/sessions", #"{"table":\#(table),"id":"s","state":{"n":1}}"#).status == 201)
         let before = try client.get("/v1/sessions/s/snapshot").text
-        let commands = (0..<20_000).map { #"{"state":{"n":\#(50_000 + $0)}}"# }.joined(separator: ",")
+        let commands = (0..<20_000).map { #"{"patchState":{"n":\#(50_000 + $0)}}"# }.joined(separator: ",")
         let start = ContinuousClock.now
         expect(
-            try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#), 422,
-            "command-timeout")
+            try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#), 503,
+            "command-timeout", retries: true)
         // What the server had no time for may be tried again with the same key.
         for _ in 0..<2 {
             let late = try client.request(
                 "POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#,
                 headers: ["Idempotency-Key": "k"])
-            expect(late, 422, "command-timeout")
+            expect(late, 503, "command-timeout", retries: true)
+            #expect(late.header("retry-after") == "10")
             #expect(late.header("idempotent-replayed") == nil)
         }
         // Hours, if nothing ended it.

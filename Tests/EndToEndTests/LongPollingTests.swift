@@ -80,7 +80,7 @@ import Testing
             let status = try client.request("DELETE", "/v1/sessions/s").status
             #expect(status == 204)
         }
-        #expect(answer.text.contains("/problems/not-found"))
+        #expect(answer.text.contains("/problems/session-not-found"))
         #expect(answer.took < .seconds(50))
     }
 

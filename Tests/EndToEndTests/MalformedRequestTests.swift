@@ -136,18 +136,23 @@ import Testing
     }
 
     static let shapes: [Case] = [
-        .init(name: "unknown path", request: sent("GET", "/v2/sessions"), status: 404, type: "not-found"),
-        .init(name: "path with a slash too many", request: sent("GET", "/v1/tables/"), status: 404, type: "not-found"),
-        .init(name: "encoded slash", request: sent("GET", "/v1%2Ftables"), status: 404, type: "not-found"),
-        .init(name: "table without a name", request: sent("PUT", "/v1/tables/", "{}"), status: 404, type: "not-found"),
+        .init(name: "unknown path", request: sent("GET", "/v2/sessions"), status: 404, type: "no-such-resource"),
+        .init(
+            name: "path with a slash too many", request: sent("GET", "/v1/tables/"), status: 404,
+            type: "no-such-resource"),
+        .init(name: "encoded slash", request: sent("GET", "/v1%2Ftables"), status: 404, type: "no-such-resource"),
+        .init(
+            name: "table without a name", request: sent("PUT", "/v1/tables/", "{}"), status: 404,
+            type: "no-such-resource"),
         .init(name: "unknown method", request: sent("BREW", "/v1/tables"), status: 405, type: "method-not-allowed"),
         .init(name: "wrong method", request: sent("DELETE", "/v1/tables"), status: 405, type: "method-not-allowed"),
         .init(
-            name: "unknown session", request: sent("GET", "/v1/sessions/none/snapshot"), status: 404, type: "not-found"),
+            name: "unknown session", request: sent("GET", "/v1/sessions/none/snapshot"), status: 404,
+            type: "session-not-found"),
         .init(
             name: "command on an unknown session",
             request: sent("POST", "/v1/sessions/none/edits", #"{"delete":{"section":0,"row":0}}"#), status: 404,
-            type: "not-found"),
+            type: "session-not-found"),
         .init(name: "unknown query", request: sent("GET", "/v1/sessions?limits=1"), status: 400, type: "bad-request"),
         .init(name: "limit of zero", request: sent("GET", "/v1/sessions?limit=0"), status: 400, type: "bad-request"),
         .init(
@@ -171,7 +176,7 @@ import Testing
             type: "bad-request"),
         .init(
             name: "window of a hidden section", request: sent("GET", "/v1/sessions/party/snapshot?section=none"),
-            status: 404, type: "row-not-found"),
+            status: 404, type: "section-not-found"),
         .init(
             name: "form unknown",
             request: sent("POST", "/v1/sessions/party/edits?form=xml", #"{"delete":{"section":1,"row":0}}"#),
@@ -234,7 +239,7 @@ import Testing
         .init(
             name: "section that is not there",
             request: sent("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"none","row":0}}"#), status: 404,
-            type: "row-not-found"),
+            type: "section-not-found"),
         .init(
             name: "id that is not there",
             request: sent("POST", "/v1/sessions/party/edits", #"{"delete":{"id":"none"}}"#), status: 404,
@@ -258,25 +263,26 @@ import Testing
             request: sent("POST", "/v1/sessions/party/edits", #"{"delete":{"section":2,"row":0}}"#), status: 403,
             type: "editing-not-allowed"),
         .init(
-            name: "models of an unknown section", request: sent("PUT", "/v1/sessions/party/models", #"{"none":[]}"#),
+            name: "models of an unknown section", request: sent("PATCH", "/v1/sessions/party/models", #"{"none":[]}"#),
             status: 404, type: "section-not-found"),
         .init(
-            name: "models that are no array", request: sent("PUT", "/v1/sessions/party/models", #"{"invited":{}}"#),
+            name: "models that are no array", request: sent("PATCH", "/v1/sessions/party/models", #"{"invited":{}}"#),
             status: 400, type: "bad-request"),
         .init(
             name: "model without an id",
-            request: sent("PUT", "/v1/sessions/party/models", #"{"invited":[{"nom":"x"}]}"#), status: 422,
+            request: sent("PATCH", "/v1/sessions/party/models", #"{"invited":[{"nom":"x"}]}"#), status: 422,
             type: "model-invalid"),
         .init(
             name: "model with an id of the wrong type",
-            request: sent("PUT", "/v1/sessions/party/models", #"{"invited":[{"name":[]}]}"#), status: 422,
+            request: sent("PATCH", "/v1/sessions/party/models", #"{"invited":[{"name":[]}]}"#), status: 422,
             type: "model-invalid"),
         .init(
             name: "models with one id twice",
-            request: sent("PUT", "/v1/sessions/party/models", #"{"invited":[{"name":"x"},{"name":"x"}]}"#), status: 422,
+            request: sent("PATCH", "/v1/sessions/party/models", #"{"invited":[{"name":"x"},{"name":"x"}]}"#),
+            status: 422,
             type: "duplicate-row-id"),
         .init(
-            name: "header of the wrong type", request: sent("PUT", "/v1/sessions/party/headers", #"{"invited":5}"#),
+            name: "header of the wrong type", request: sent("PATCH", "/v1/sessions/party/headers", #"{"invited":5}"#),
             status: 400, type: "bad-request"),
         .init(
             name: "displayed sections of the wrong type",
@@ -302,7 +308,7 @@ import Testing
             type: "bad-request"),
         .init(
             name: "session of an unknown table", request: sent("POST", "/v1/sessions", #"{"table":"none"}"#),
-            status: 404, type: "not-found"),
+            status: 404, type: "table-not-found"),
         .init(
             name: "session with a table and cells",
             request: sent("POST", "/v1/sessions", #"{"table":"attendees","cellsForModelTypes":{}}"#), status: 400,

@@ -60,7 +60,7 @@ import Testing
         #expect(try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":99}}"#).status == 404)
         #expect(try client.request("PATCH", "/v1/sessions/x/state", "{}").status == 200)
         #expect(
-            try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"state":{"a":1}}]}"#).status
+            try client.request("POST", "/v1/sessions/x/transactions", #"{"commands":[{"patchState":{"a":1}}]}"#).status
                 == 200)
         #expect(try client.request("POST", "/v1/sessions/x/reset").status == 200)
         #expect(try client.get("/v1/nothing").status == 404)
@@ -82,7 +82,7 @@ import Testing
         #expect(
             Self.value(samples, "braid_http_request_duration_seconds_bucket", taps.merging(["le": "+Inf"]) { $1 }) == 5)
         for (kind, outcome, count) in [
-            ("taps", "applied", 3.0), ("taps", "dry-run", 1), ("taps", "refused", 1), ("state", "unchanged", 1),
+            ("taps", "applied", 3.0), ("taps", "dry-run", 1), ("taps", "refused", 1), ("patchState", "unchanged", 1),
             ("transactions", "applied", 1), ("reset", "applied", 1),
         ] {
             #expect(

@@ -110,21 +110,6 @@ import Testing
                 .status == 400)
     }
 
-    @Test("A command of a transaction may say `partial` before or behind its models, and nowhere else")
-    func partialStandsAnywhere() throws {
-        let client = try AccessTests.server().keptClient()
-        func status(_ command: String) throws -> Int {
-            try client.request(
-                "POST", "/v1/sessions/mine/transactions?dryRun", #"{"commands":[\#(command)]}"#,
-                headers: AccessTests.controller
-            ).status
-        }
-        #expect(try status(#"{"partial":true,"models":{}}"#) == 200)
-        #expect(try status(#"{"models":{},"partial":false}"#) == 200)
-        #expect(try status(#"{"models":{},"partial":1}"#) == 400)
-        #expect(try status(#"{"state":{},"partial":true}"#) == 400)
-    }
-
     @Test("A snapshot to compare has headers as snapshots have them")
     func headersAreThoseOfSnapshots() throws {
         let client = try AccessTests.server().keptClient()

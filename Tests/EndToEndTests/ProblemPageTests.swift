@@ -70,7 +70,10 @@ import Testing
             problem: "move-not-allowed", path: "\(session)/moves",
             body: #"{"from": {"section": "friends", "row": 0}, "to": {"section": "notes", "row": 0}}"#),
         Cause(problem: "not-acceptable", method: "GET", path: "/v1/tables", headers: ["Accept": "text/html"]),
-        Cause(problem: "not-found", method: "GET", path: "/v1/sessions/contact"),
+        Cause(problem: "no-such-resource", method: "GET", path: "/v1/session"),
+        Cause(problem: "session-not-found", method: "GET", path: "/v1/sessions/contact"),
+        Cause(problem: "table-not-found", method: "GET", path: "/v1/tables/contact"),
+        Cause(problem: "token-not-found", method: "DELETE", path: "\(session)/tokens/t1"),
         Cause(
             problem: "origin-not-allowed", method: "GET", path: "/v1/tables",
             headers: ["Origin": "https://shop.example"]
@@ -157,7 +160,8 @@ import Testing
         let tap = #"{"taps":{"at":{"id":"ada"}}}"#
         let causes: [Cause] = [
             Cause(
-                problem: "too-many-rows", method: "PUT", path: "\(Self.session)/models", body: #"{"friends":[\#(six)]}"#
+                problem: "too-many-rows", method: "PATCH", path: "\(Self.session)/models",
+                body: #"{"friends":[\#(six)]}"#
             ),
             Cause(
                 problem: "transaction-too-long", path: "\(Self.session)/transactions",

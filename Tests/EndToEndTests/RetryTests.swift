@@ -156,7 +156,7 @@ import Testing
         }
         let first = try open()
         #expect(try first.status == 201 && open().text == first.text)
-        try #require(try client.request("PUT", "/v1/sessions/y/models", Self.models).status == 200)
+        try #require(try client.request("PATCH", "/v1/sessions/y/models", Self.models).status == 200)
         let again = try open(), snapshot = try client.get("/v1/sessions/y/snapshot")
         #expect(again.status == 201 && again.text == snapshot.text && again.header("etag") == snapshot.header("etag"))
         #expect(again.header("location") == "/v1/sessions/y" && again.header("idempotent-replayed") == "true")
@@ -167,7 +167,8 @@ import Testing
                 try #require(try client.request("DELETE", "/v1/sessions/y").status == 204)
             }
             let gone = try open()
-            #expect(gone.status == 404 && gone.object["type"] as? String == "/problems/not-found", "\(gone.text)")
+            #expect(
+                gone.status == 404 && gone.object["type"] as? String == "/problems/session-not-found", "\(gone.text)")
         }
     }
 

@@ -144,8 +144,9 @@ import Testing
             try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: "[]"))}"#).status
                 == 201)
         for commands in [
-            #"{"state":{"z":1}},{"state":{"z":null}}"#, #"{"headers":{"a":"x"}},{"headers":{"a":null}}"#,
-            #"{"displayed-sections":["b"]},{"displayed-sections":["a","b"]}"#,
+            #"{"patchState":{"z":1}},{"patchState":{"z":null}}"#,
+            #"{"patchHeaders":{"a":"x"}},{"patchHeaders":{"a":null}}"#,
+            #"{"displayedSections":["b"]},{"displayedSections":["a","b"]}"#,
         ] {
             let answer = try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#)
             #expect(
@@ -153,7 +154,7 @@ import Testing
                 "\(answer.text)")
         }
         #expect(
-            try client.request("PUT", "/v1/sessions/s/footers", #"{"b":null}"#).object["outcome"] as? String
+            try client.request("PATCH", "/v1/sessions/s/footers", #"{"b":null}"#).object["outcome"] as? String
                 == "unchanged")
     }
 
@@ -233,6 +234,6 @@ import Testing
         let table =
             #"{"table":"t","sections":[\#(ids)],"cells":{"C":{}},"bindings":[{"on":{"sections":[\#(ids)]},"cell":"C","models":{"s0":[{"id":"1"}]},"moving":{"to":{"passing":"displayedCount < 2"}}}]}"#
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
-        #expect(try client.request("PUT", "/v1/sessions/s/headers", #"{"s1":"x"}"#).status == 200)
+        #expect(try client.request("PATCH", "/v1/sessions/s/headers", #"{"s1":"x"}"#).status == 200)
     }
 }

@@ -7,7 +7,7 @@ import Testing
         #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]}]}"#
 
     private func model(_ number: Int, bytes: Int) -> (method: String, resource: String, body: String) {
-        ("PUT", "models", #"{"a":[{"id":"1","n":\#(number),"text":"\#(String(repeating: "x", count: bytes))"}]}"#)
+        ("PATCH", "models", #"{"a":[{"id":"1","n":\#(number),"text":"\#(String(repeating: "x", count: bytes))"}]}"#)
     }
 
     @Test("A reader that stalls costs the others nothing, and gets a snapshot when it reads again")

@@ -91,7 +91,7 @@ import Testing
             let command =
                 switch round % 10 {
                 case 0: ("POST", "transactions", #"{"commands":[\#(events)]}"#)
-                case 1: ("POST", "transactions", #"{"commands":[\#(events),{"state":{"round":\#(round)}}]}"#)
+                case 1: ("POST", "transactions", #"{"commands":[\#(events),{"patchState":{"round":\#(round)}}]}"#)
                 case 2: ("POST", "taps", #"{"at":{"section":0,"row":0}}"#)
                 default: commands.next()
                 }
@@ -257,7 +257,7 @@ struct RandomCommands {
 
     mutating func next() -> (method: String, resource: String, body: String) {
         switch number(0..<10) {
-        case 0: ("PUT", "headers", #"{"\#(section())":"H\#(number(0..<5))"}"#)
+        case 0: ("PATCH", "headers", #"{"\#(section())":"H\#(number(0..<5))"}"#)
         case 1:
             (
                 "PUT", "displayed-sections",
@@ -273,9 +273,9 @@ struct RandomCommands {
         case 6:
             (
                 "POST", "transactions",
-                #"{"commands":[{"models":{"\#(section())":\#(models())}},{"displayed-sections":["c","a","b"]},{"footers":{"b":"F\#(number(0..<3))"}}]}"#
+                #"{"commands":[{"patchModels":{"\#(section())":\#(models())}},{"displayedSections":["c","a","b"]},{"patchFooters":{"b":"F\#(number(0..<3))"}}]}"#
             )
-        default: ("PUT", "models", #"{"\#(section())":\#(models())}"#)
+        default: ("PATCH", "models", #"{"\#(section())":\#(models())}"#)
         }
     }
 

@@ -89,7 +89,7 @@ import Testing
         for index in followed.indices {
             while case let event? = try await followed[index].next() { if case .live = event { break } }
         }
-        #expect(try await party.perform(.setModels(["invited": [["name": "Ann"]]])).revision == 1)
+        #expect(try await party.perform(.patchModels(["invited": [["name": "Ann"]]])).revision == 1)
         for index in followed.indices {
             guard case .update(let update, _, _) = try await followed[index].next() else {
                 Issue.record("no update came")

@@ -55,7 +55,7 @@ import Testing
     }
 
     private func tell(_ session: BraidSession, _ name: String) async throws {
-        try await session.perform(.setModels(["invited": [["name": .string(name)]]]))
+        try await session.perform(.patchModels(["invited": [["name": .string(name)]]]))
     }
 
     @Test(
@@ -194,8 +194,8 @@ import Testing
         let (list, opened) = try await client.openSession(["rows": [["id": "a"]]])
         var listener = Listener(list, from: opened)
         try await listener.live()
-        try await list.perform(.addRow(["id": "b"], at: RowPath(section: 0, row: 1), notify: false))
-        try await list.perform(.addRow(["id": "c"], at: RowPath(section: 0, row: 2)))
+        try await list.perform(.addRow(["id": "b"], at: .path(0, 1), notify: false))
+        try await list.perform(.addRow(["id": "c"], at: .path(0, 2)))
         try await listener.revision(2)
         #expect(listener.updates.map { [$0.from, $0.to] } == [[1, 2]])
     }

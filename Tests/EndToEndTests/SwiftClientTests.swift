@@ -29,9 +29,10 @@ import Testing
         let client = try Self.client(server), party = client.session("party")
         var shown = try await party.snapshot()
         let commands: [SessionCommand] = [
-            .delete(.row(1, in: "attending")), .move(.id("Yvonne"), toRow: 0, inSection: "attending"),
-            .setModels(["invited": [["name": "Zoe"], ["name": "Ann"]]]),
-            .setHeaders(["invited": "PERHAPS"]), .setFooters(["attending": "At seven"]), .patchState(["mood": "good"]),
+            .delete(.row(1, in: "attending")), .move(.id("Yvonne"), to: .row(0, in: "attending")),
+            .patchModels(["invited": [["name": "Zoe"], ["name": "Ann"]]]),
+            .patchHeaders(["invited": "PERHAPS"]), .patchFooters(["attending": "At seven"]),
+            .patchState(["mood": "good"]),
             .setDisplayedSections(["invited", "attending"]),
             .move(RowPath(section: 1, row: 0), to: RowPath(section: 2, row: 0)),
             .transaction([["edits": ["delete": ["id": "Sara"]]], ["state": ["mood": .null]]]), .tap(.path(0, 0)),
@@ -66,10 +67,10 @@ import Testing
         func shown() async throws -> [String] {
             try await list.snapshot().sections.map { $0.rows.compactMap(\.id).joined() }
         }
-        let added = try await list.perform(.addRow(["id": "c"], at: RowPath(section: 0, row: 1)))
+        let added = try await list.perform(.addRow(["id": "c"], at: .path(0, 1)))
         #expect(added.outcome == .applied && added.notification == ["section": 0])
         try await list.perform(.updateRow(["id": "A"], at: RowPath(section: 0, row: 0)))
-        try await list.perform(.updateRows([RowPath(section: 0, row: 1): ["id": "C"]]))
+        try await list.perform(.updateRows([(at: .path(0, 1), model: ["id": "C"])]))
         #expect(try await shown() == ["ACb"])
         #expect(try await list.model(at: RowPath(section: 0, row: 2)) == ["id": "b"])
         try await list.perform(.removeRow(at: RowPath(section: 0, row: 2)))
@@ -77,7 +78,7 @@ import Testing
         try await list.perform(.updateRows([["id": "e"], ["id": "f"]], ofSection: 1))
         try await list.perform(.updateSectionData(["header": "E"], at: 1))
         #expect(try await list.sectionData(at: 1)["header"] == "E")
-        try await list.perform(.addRow(["id": "hidden"], at: RowPath(section: 0, row: 0), notify: false))
+        try await list.perform(.addRow(["id": "hidden"], at: .path(0, 0), notify: false))
         #expect(try await shown() == ["AC", "ef"])
         try await list.perform(.updateSection(["rows": [["id": "g"]]], at: 0))
         try await list.perform(.registerCell("Cell", forModelType: "object"))
@@ -117,7 +118,7 @@ import Testing
         #expect(ended?.status == 404)
         try await client.deleteTable("guests")
         let gone = await #expect(throws: Problem.self) { try await guests.snapshot() }
-        #expect(gone?.status == 404 && gone?.kind == "not-found")
+        #expect(gone?.status == 404 && gone?.kind == "session-not-found")
         let refused = await #expect(throws: Problem.self) {
             try await client.session("party").perform(.delete(.row(0, in: "invited")))
         }
@@ -161,7 +162,7 @@ import Testing
         }
         let (list, _) = try await Self.client(proxy.url, retries: 100).openSession(["id": "list", "rows": []])
         for number in 0..<40 {
-            let answer = try await list.perform(.addRow(["id": .integer(number)], at: RowPath(section: 0, row: number)))
+            let answer = try await list.perform(.addRow(["id": .integer(number)], at: .path(0, number)))
             #expect(answer.revision == number + 1)
         }
         let stored = try await Self.client(server).session("list").snapshot()

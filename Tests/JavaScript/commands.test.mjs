@@ -20,9 +20,9 @@ test("Every command of a session does what it says, and its update leads to the 
   };
   await check(await party.edit({ delete: { section: "attending", row: 1 } }));
   await check(await party.move({ from: { id: "Yvonne" }, to: { section: "attending", row: 0 } }));
-  await check(await party.setModels({ invited: [{ name: "Zoe" }, { name: "Ann" }] }));
-  await check(await party.setHeaders({ invited: "PERHAPS" }));
-  await check(await party.setFooters({ attending: "At seven" }));
+  await check(await party.patchModels({ invited: [{ name: "Zoe" }, { name: "Ann" }] }));
+  await check(await party.patchHeaders({ invited: "PERHAPS" }));
+  await check(await party.patchFooters({ attending: "At seven" }));
   await check(await party.patchState({ mood: "good" }));
   await check(await party.setDisplayedSections(["invited", "attending"]));
   await check(await party.transaction([{ edits: { delete: { id: "Sara" } } }, { state: { mood: null } }]));
@@ -89,7 +89,7 @@ test("Tables and sessions are listed, made and ended; templates and snapshots ar
   assert.ok((await client.sessions.list({ after: page.next })).sessions.length > 1);
   await opened.delete();
   await client.tables.delete("guests");
-  await assert.rejects(opened.snapshot(), { status: 404, kind: "not-found" });
+  await assert.rejects(opened.snapshot(), { status: 404, kind: "session-not-found" });
   assert.equal(await client.render("${name}!", { name: "Omar" }), "Omar!");
   const party = await client.session("party").snapshot();
   const empty = { ...party, sections: [], totalRowCount: 0 };
@@ -120,7 +120,7 @@ test("As of a base the row is found where it is by now; under a key a command is
   assert.deepEqual(first.at, [1, 1]);
   assert.deepEqual(await party.edit({ delete: { section: "attending", row: 2 } }, { base: old, key: "once" }), first);
   assert.deepEqual(ids(await party.snapshot(), "attending"), ["Omar"]);
-  await party.setModels({ invited: [] });
+  await party.patchModels({ invited: [] });
   await assert.rejects(party.edit({ delete: { section: "attending", row: 2 } }, { base: old }), { kind: "row-gone" });
   await assert.rejects(party.tap({ id: "Omar" }, { ifMatch: old }), { status: 412 });
 });
@@ -300,9 +300,9 @@ test("A request can be had without sending it: sent later it is the command, and
   const client = new BraidClient({ url: server.url, token: "secret" });
   const party = client.session("party");
   const model = { name: `It's "$HOME" \\ \`x\`\nü` };
-  const request = party.request.setModels({ invited: [model] }, { partial: true, key: "k" });
+  const request = party.request.patchModels({ invited: [model] }, { key: "k" });
   assert.deepEqual(request, {
-    method: "PUT", path: "/v1/sessions/party/models?partial=true", headers: { "Content-Type": "application/json", "Idempotency-Key": "k" }, body: { invited: [model] },
+    method: "PATCH", path: "/v1/sessions/party/models", headers: { "Content-Type": "application/json", "Idempotency-Key": "k" }, body: { invited: [model] },
   });
   assert.equal((await client.send(request)).revision, 1);
   assert.equal((await party.snapshot()).sections[2].rows[0].id, model.name);
@@ -310,7 +310,7 @@ test("A request can be had without sending it: sent later it is the command, and
   assert.ok(!line.includes("secret"));
   const words = execFileSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${line}`], { env: { BRAID_TOKEN: "t" } }).toString().split("\0");
   assert.deepEqual(words, [
-    "-X", "PUT", `${server.url}/v1/sessions/party/models?partial=true`, "-H", "Authorization: Bearer t", "-H", "Content-Type: application/json",
+    "-X", "PATCH", `${server.url}/v1/sessions/party/models`, "-H", "Authorization: Bearer t", "-H", "Content-Type: application/json",
     "-H", "Idempotency-Key: k", "-d", JSON.stringify({ invited: [model] }), "",
   ]);
   assert.ok(!client.curl(party.request.tap({ id: "Omar" }, { key: null })).includes("Idempotency"));

@@ -7,7 +7,7 @@ export async function commands(client: BraidClient): Promise<Answer> {
   const request: Request = session.request.tap({ section: 0, row: 1 }, { key: null });
   const line: string = client.curl(request);
   await session.event({ id: line }, { textEntered: { text: "x" } }, { base: session.opened ?? shown });
-  await session.setModels({ attending: [] }, { partial: true, ifMatch: shown });
+  await session.patchModels({ attending: [] }, { ifMatch: shown });
   await session.addRow([0, 1], { name: "Ann" }, { notify: false });
   // @ts-expect-error: an edit is a delete or an insert.
   await session.edit({});

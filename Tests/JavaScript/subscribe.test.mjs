@@ -4,7 +4,7 @@ import test from "node:test";
 import { applying, BraidClient, ConnectionError, Problem } from "./braid.mjs";
 import { atOnce, Listener, Proxy, seeded, Server } from "./server.mjs";
 
-const tell = (session, text) => session.setModels({ invited: [{ name: text }] });
+const tell = (session, text) => session.patchModels({ invited: [{ name: text }] });
 
 /** Each update leads on from where the one before led; none came twice. */
 function assertGapless(listener, from, to) {
@@ -131,7 +131,7 @@ test("Three clients at once, each on a bad network and with an old table before 
           const kind = random();
           try {
             if (kind < 0.4) {
-              await session.transaction([{ "data-source": { addRow: { at: [1, 0], model: { name: `${seed}-${number}` } } } }]);
+              await session.transaction([{ "dataSource": { addRow: { at: [1, 0], model: { name: `${seed}-${number}` } } } }]);
               added++;
             } else if (rows.length === 0) continue;
             else if (kind < 0.7) await session.edit({ delete: { section, row } }, { base });

@@ -2,22 +2,32 @@ import { button, h, jsonBlock } from "./dom.js";
 import { commands } from "./server.js";
 import { copyButton, toast } from "./toasts.js";
 
+const modelsOf = (sections) => Object.fromEntries(sections.map(({ id, rows }) => [id, rows.slice(0, 20).map((row) => row.model ?? row.viewModel)]));
+const titlesOf = (sections, name) => Object.fromEntries(sections.map((section) => [section.id, section[name]?.title ?? null]));
+const firstRow = ({ sections }) => ({ section: sections[0]?.id ?? "", rowId: sections[0]?.rows[0]?.id ?? "" });
+
 /** A body for each command, as the shown snapshot suggests it. */
 const samples = {
-  models: ({ sections }) =>
-    Object.fromEntries(sections.slice(0, 1).map(({ id, rows }) => [id, rows.slice(0, 20).map((row) => row.model ?? row.viewModel)])),
+  patchModels: ({ sections }) => modelsOf(sections.slice(0, 1)),
+  models: ({ sections }) => modelsOf(sections),
+  patchState: ({ state }) => state,
   state: ({ state }) => state,
-  headers: ({ sections }) => Object.fromEntries(sections.map(({ id, header }) => [id, header?.title ?? null])),
-  footers: ({ sections }) => Object.fromEntries(sections.map(({ id, footer }) => [id, footer?.title ?? null])),
-  "displayed-sections": ({ sections }) => sections.map(({ id }) => id),
+  patchHeaders: ({ sections }) => titlesOf(sections.slice(0, 1), "header"),
+  headers: ({ sections }) => titlesOf(sections, "header"),
+  patchFooters: ({ sections }) => titlesOf(sections.slice(0, 1), "footer"),
+  footers: ({ sections }) => titlesOf(sections, "footer"),
+  displayedSections: ({ sections }) => sections.map(({ id }) => id),
   edits: ({ sections }) => ({ delete: { section: sections[0]?.id ?? "", row: 0 } }),
   moves: ({ sections }) => ({ from: { section: sections[0]?.id ?? "", row: 0 }, to: { section: sections[0]?.id ?? "", row: 1 } }),
   taps: ({ sections }) => ({ at: { section: sections[0]?.id ?? "", row: 0 } }),
   events: ({ sections }) => ({ at: { section: sections[0]?.id ?? "", row: 0 }, event: { name: {} } }),
-  "displayed-rows": ({ sections }) => ({ rows: sections.slice(-1).map(({ id, rowCount }) => ({ section: id, row: Math.max(0, rowCount - 1) })) }),
-  transactions: ({ state }) => ({ commands: [{ state }] }),
+  displayedRows: ({ sections }) => ({ rows: sections.slice(-1).map(({ id, rowCount }) => ({ section: id, row: Math.max(0, rowCount - 1) })) }),
+  transactions: ({ state }) => ({ commands: [{ patchState: state }] }),
   rows: () => ({ at: [0, 0], model: {} }),
   "update row": () => ({ at: [0, 0], model: {} }),
+  "put row": (snapshot) => ({ ...firstRow(snapshot), model: snapshot.sections[0]?.rows[0]?.model ?? {} }),
+  "patch row": (snapshot) => ({ ...firstRow(snapshot), patch: {} }),
+  "delete row": (snapshot) => firstRow(snapshot),
   "remove row": () => ({ at: [0, 0] }),
   sections: () => ({ section: { rows: [] }, at: null }),
 };

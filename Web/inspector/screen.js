@@ -144,7 +144,7 @@ export class Screen {
     // Once other rows are displayed, nobody wants the report before sent again.
     this.#reporting?.abort();
     this.#reporting = new AbortController();
-    this.perform("displayed-rows", { rows }, { signal: this.#reporting.signal });
+    this.perform("displayedRows", { rows }, { signal: this.#reporting.signal });
   }
 
   /** Reads from the journal what was before this page came, back to the opening if it reaches so far. */

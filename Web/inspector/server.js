@@ -1,21 +1,28 @@
 import { BraidClient, ConnectionError, Problem } from "/braid.js";
 
-/** The commands of a session, as the resources are named that take them; each makes its request from its body. */
+/** The commands of a session by their names, as in the journal, and some calls of the data source; each makes its request from its body. */
 export const commands = {
   edits: { method: "POST", request: (make, body, options) => make.edit(body, options) },
   moves: { method: "POST", request: (make, body, options) => make.move(body, options) },
   taps: { method: "POST", request: (make, { at }, options) => make.tap(at, options) },
   events: { method: "POST", request: (make, { at, event }, options) => make.event(at, event, options) },
-  "displayed-rows": { method: "POST", request: (make, { rows }, options) => make.displayedRows(rows, options) },
+  displayedRows: { method: "POST", request: (make, { rows }, options) => make.displayedRows(rows, options) },
   models: { method: "PUT", request: (make, body, options) => make.setModels(body, options) },
+  patchModels: { method: "PATCH", request: (make, body, options) => make.patchModels(body, options) },
   headers: { method: "PUT", request: (make, body, options) => make.setHeaders(body, options) },
+  patchHeaders: { method: "PATCH", request: (make, body, options) => make.patchHeaders(body, options) },
   footers: { method: "PUT", request: (make, body, options) => make.setFooters(body, options) },
-  "displayed-sections": { method: "PUT", request: (make, body, options) => make.setDisplayedSections(body, options) },
-  state: { method: "PATCH", request: (make, body, options) => make.patchState(body, options) },
+  patchFooters: { method: "PATCH", request: (make, body, options) => make.patchFooters(body, options) },
+  displayedSections: { method: "PUT", request: (make, body, options) => make.setDisplayedSections(body, options) },
+  state: { method: "PUT", request: (make, body, options) => make.setState(body, options) },
+  patchState: { method: "PATCH", request: (make, body, options) => make.patchState(body, options) },
   transactions: { method: "POST", request: (make, { commands }, options) => make.transaction(commands, options) },
   rows: { method: "POST", request: (make, { at, model }, options) => make.addRow(at, model, options) },
   sections: { method: "POST", request: (make, { section, at }, options) => make.addSection(section, at, options) },
   "update row": { method: "PUT", request: (make, { at, model }, options) => make.updateRow(at, model, options) },
+  "put row": { method: "PUT", request: (make, { section, rowId, model }, options) => make.putRow(section, rowId, model, options) },
+  "patch row": { method: "PATCH", request: (make, { section, rowId, patch }, options) => make.patchRow(section, rowId, patch, options) },
+  "delete row": { method: "DELETE", request: (make, { section, rowId }, options) => make.deleteRow(section, rowId, options) },
   "remove row": { method: "DELETE", request: (make, { at }, options) => make.removeRow(at, options) },
   reset: { method: "POST", request: (make, _, options) => make.reset(options) },
 };

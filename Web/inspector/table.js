@@ -236,7 +236,7 @@ export class Table {
   #display(id) {
     const declared = this.description.sections;
     const displayed = new Set([...this.frame.snapshot.sections.map((section) => section.id), id]);
-    this.#actions.perform("displayed-sections", Array.isArray(declared) ? declared.filter((id) => displayed.has(id)) : [...displayed]);
+    this.#actions.perform("displayedSections", Array.isArray(declared) ? declared.filter((id) => displayed.has(id)) : [...displayed]);
   }
 
   #key(event) {

@@ -109,7 +109,7 @@ const clock = (time) => time.toLocaleTimeString([], { hour12: false });
 
 /** A command of the journal as what `POST …/transactions` takes, where its name alone is no resource. */
 function asRequest(kind, command) {
-  if (kind === "data-source" || Object.keys(command).length > 1) return ["transactions", { commands: [command] }];
+  if (kind === "dataSource") return ["transactions", { commands: [command] }];
   return kind === "transactions"
     ? ["transactions", Array.isArray(command[kind]) ? { commands: command[kind] } : command[kind]]
     : [kind, command[kind]];

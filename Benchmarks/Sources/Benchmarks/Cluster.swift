@@ -66,7 +66,7 @@ private final class BenchmarkCluster {
     /// Returns a request that changes one row each time.
     private static func command(_ session: String, _ text: String) -> [UInt8] {
         Connection.request(
-            "PUT", "/v1/sessions/\(session)/models", #"{"a":[{"id":"0","name":"Some name","text":"\#(text)"}]}"#)
+            "PATCH", "/v1/sessions/\(session)/models", #"{"a":[{"id":"0","name":"Some name","text":"\#(text)"}]}"#)
     }
 
     func commands(_ name: String, connections: Int, session: @escaping @Sendable (Int, Int) -> String) throws {

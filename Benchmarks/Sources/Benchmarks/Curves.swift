@@ -59,10 +59,10 @@ private func sectionCurve() throws {
             )
         }
         let header = try commands(connection, "s", count: 100) {
-            ("PUT", "headers", #"{"s\#($0 % sections)":"Title \#($0)"}"#)
+            ("PATCH", "headers", #"{"s\#($0 % sections)":"Title \#($0)"}"#)
         }
         let models = try commands(connection, "s", count: 100) {
-            ("PUT", "models", #"{"s\#($0 % sections)":[\#(LargeSession.model(1_000_000 + $0))]}"#)
+            ("PATCH", "models", #"{"s\#($0 % sections)":[\#(LargeSession.model(1_000_000 + $0))]}"#)
         }
         print(
             "  \(sections) sections (10,000 rows in all): move \(Int(move)), header \(Int(header)), models of one \(Int(models))"

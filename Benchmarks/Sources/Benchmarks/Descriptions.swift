@@ -43,7 +43,7 @@ func descriptionBenchmark() throws {
     let change = try median {
         for number in 0..<200 {
             let outcome = try form.binder.applying(
-                .patchState(patches[number % 2]), to: model, shown: snapshot, unpublished: nil, now: now)
+                .setState(patches[number % 2], merging: true), to: model, shown: snapshot, unpublished: nil, now: now)
             (model, snapshot) = (outcome.table, outcome.snapshot)
         }
     }

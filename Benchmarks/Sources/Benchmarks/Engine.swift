@@ -33,7 +33,7 @@ func engineBenchmark() throws {
         let times = try [
             time { .delete(.at(.displayed(0), row: ($0 * 7919) % (count - 500))) },
             time {
-                .move(.at(.displayed(0), row: ($0 * 7919) % count), to: .displayed(0), row: ($0 * 104_729) % count)
+                .move(.at(.displayed(0), row: ($0 * 7919) % count), to: .at(.displayed(0), row: ($0 * 104_729) % count))
             },
             time { .delete(.id(RowID("row-\($0)"), in: nil)) },
         ]
@@ -67,12 +67,13 @@ func sectionBenchmark() throws {
             var table = table, snapshot = snapshot
             let start = ContinuousClock.now
             for number in 0..<100 {
-                let command = Command.setHeaders([(SectionID(names[number % count]), .string("\(number)"))])
+                let command = Command.setHeaders(
+                    [(SectionID(names[number % count]), .string("\(number)"))], merging: true)
                 let outcome = try description.binder.applying(
                     command, to: table, shown: snapshot, unpublished: nil, now: now)
                 (table, snapshot) = (outcome.table, outcome.snapshot)
                 let move = Command.move(
-                    .at(.displayed(number % count), row: 0), to: .displayed(number % count), row: each - 1)
+                    .at(.displayed(number % count), row: 0), to: .at(.displayed(number % count), row: each - 1))
                 let moved = try description.binder.applying(
                     move, to: table, shown: snapshot, unpublished: nil, now: now)
                 (table, snapshot) = (moved.table, moved.snapshot)

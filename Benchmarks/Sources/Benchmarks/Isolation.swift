@@ -222,7 +222,7 @@ private let attacks: [Attack] = [
                 // A write of 2 MB to another session must be admitted during the attack.
                 let status = try server.exchange(
                     server.request(
-                        "PUT", "/v1/sessions/light/models",
+                        "PATCH", "/v1/sessions/light/models",
                         #"{"a":[{"id":"first","text":"\#(String(repeating: "y", count: 2 << 20))"}]}"#))
                 if status != 200 { print("    a write of 2 MB was answered \(status)") }
                 usleep(500_000)
@@ -243,7 +243,7 @@ private let attacks: [Attack] = [
             for number in 0..<400 {
                 let text = String(repeating: "\(number % 10)", count: 100_000)
                 _ = try server.exchange(
-                    server.request("PUT", "/v1/sessions/long/models", #"{"table":[{"id":"0","text":"\#(text)"}]}"#))
+                    server.request("PATCH", "/v1/sessions/long/models", #"{"table":[{"id":"0","text":"\#(text)"}]}"#))
             }
             let token = try server.token("viewer", of: "long")
             tokens.withLock { $0 = [token] }

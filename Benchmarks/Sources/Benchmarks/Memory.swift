@@ -42,7 +42,7 @@ private func largeMemory(_ directory: String) throws {
     report("opened, its snapshot read")
     let models = (0..<rows).map { LargeSession.model($0).replacingOccurrences(of: "Lorem", with: "Larem") }.joined(
         separator: ",")
-    guard try connection.exchange("PUT", "/v1/sessions/s/models", #"{"s0":[\#(models)]}"#) == 200 else {
+    guard try connection.exchange("PATCH", "/v1/sessions/s/models", #"{"s0":[\#(models)]}"#) == 200 else {
         throw Fault("the models were not replaced")
     }
     settle(2)

@@ -53,7 +53,7 @@ func neighbourBenchmark() throws {
         ),
         (
             "writing a third of the rows",
-            { Connection.request("PUT", "/v1/sessions/heavy-\($0)/models", written[($1 + 1) % 3]) }
+            { Connection.request("PATCH", "/v1/sessions/heavy-\($0)/models", written[($1 + 1) % 3]) }
         ),
     ]
     let table =
@@ -72,7 +72,7 @@ func neighbourBenchmark() throws {
             Connection.request("POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(table),"state":{"n":0}}"#)
         }
         func models(_ id: String, _ round: Int) -> [UInt8] {
-            Connection.request("PUT", "/v1/sessions/\(id)/models", #"{"table":[{"id":"\#(round)"}]}"#)
+            Connection.request("PATCH", "/v1/sessions/\(id)/models", #"{"table":[{"id":"\#(round)"}]}"#)
         }
         _ = try time(connection, opening("light"), expecting: 201)
         var commands: [Double] = [], openings: [Double] = [], firsts: [Double] = []

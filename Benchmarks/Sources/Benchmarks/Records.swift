@@ -33,7 +33,7 @@ func recordBenchmark() throws {
         for (name, server) in servers {
             let result = try load(ports: [server.port], connections: clients, seconds: 2) { client, round in
                 Connection.request(
-                    "PUT", "/v1/sessions/s\(client)/models",
+                    "PATCH", "/v1/sessions/s\(client)/models",
                     #"{"a":[{"id":"0","name":"Some name","number":\#(round)}]}"#)
             }
             rates[name, default: []].append(result.rate)

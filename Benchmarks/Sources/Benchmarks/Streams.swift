@@ -90,7 +90,7 @@ func streamBenchmark() throws {
         "GET /v1/sessions/s/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
     func command(_ number: Int) -> [UInt8] {
         Connection.request(
-            "PUT", "/v1/sessions/s/models", #"{"a":[{"id":"0","name":"Some name","number":\#(number)}]}"#)
+            "PATCH", "/v1/sessions/s/models", #"{"a":[{"id":"0","name":"Some name","number":\#(number)}]}"#)
     }
     for count in [0, 1, 100, 1_000] {
         let server = try Server(database: directory + "/\(count).sqlite")
@@ -133,7 +133,7 @@ private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
     let time = Double(now() - start) / 1e9
     let memory = residentKilobytes(server.processIdentifier) - before
     let result = try FanOut(readers, commands: 20, readers: count) {
-        Connection.request("PUT", "/v1/sessions/s/models", #"{"a":[{"id":"0","number":\#($0)}]}"#)
+        Connection.request("PATCH", "/v1/sessions/s/models", #"{"a":[{"id":"0","number":\#($0)}]}"#)
     }
     print(
         "  \(count) idle readers: opened in \(String(format: "%.1f", time)) s, \(String(format: "%.1f", Double(memory) / Double(count))) KiB each; one command: told after \(result.receiptText), answered after \(result.answerText)"

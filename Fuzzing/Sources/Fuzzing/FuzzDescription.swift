@@ -84,15 +84,16 @@ private func chosen(for snapshot: Snapshot, _ opening: TableModel, _ choices: in
     switch choices.below(13) {
     case 0, 1: return .delete(row)
     case 2: return .insert(row, model: choices.below(2) == 0 ? nil : model)
-    case 3, 4: return .move(row, to: .displayed(choices.below(snapshot.sections.count)), row: index(6))
-    case 5: return .setModels([(id, Array(models.prefix(choices.below(5))))], partial: choices.below(2) == 0)
-    case 6: return .setHeaders([(id, choices.below(2) == 0 ? .null : .string("H"))])
+    case 3, 4: return .move(row, to: .at(.displayed(choices.below(snapshot.sections.count)), row: index(6)))
+    case 5: return .setModels([(id, Array(models.prefix(choices.below(5))))], merging: choices.below(2) == 0)
+    case 6: return .setHeaders([(id, choices.below(2) == 0 ? .null : .string("H"))], merging: true)
     case 7: return .setDisplayedSections(snapshot.sections.map(\.id).reversed().dropLast(choices.below(2)))
     case 8: return .tap(row)
     case 9: return .displayedRows([row])
     case 10:
-        return .dataSource(.addRow(model, at: RowPath(section: section, row: index(4))), notify: choices.below(2) == 0)
+        return .dataSource(
+            .addRow(model, at: RowReference(section: section, row: index(4))), notify: choices.below(2) == 0)
     case 11: return .reset(to: opening)
-    default: return .transaction([.tap(row), .delete(row), .patchState(.emptyObject)])
+    default: return .transaction([.tap(row), .delete(row), .setState(.emptyObject, merging: true)])
     }
 }

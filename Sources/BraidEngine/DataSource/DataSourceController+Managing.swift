@@ -2,13 +2,15 @@ extension DataSourceController: RowManager {
     /// Inserts a row; see ``RowManager/add(row:at:notify:)``.
     public func add(row: Any, at indexPath: RowPath, notify: Bool) {
         let new = number(for: row)
-        perform(.addRow(new, at: indexPath), notify: notify, with: [new])
+        perform(.addRow(new, at: RowReference(indexPath)), notify: notify, with: [new])
     }
 
     /// Replaces a row; see ``RowManager/update(row:at:notify:)``.
     public func update(row: Any, at indexPath: RowPath, notify: Bool) {
         let new = number(for: row)
-        perform(.updateRow(new, at: indexPath), notify: notify, replacing: numbers(at: [indexPath]), with: [new])
+        perform(
+            .updateRow(new, at: RowReference(indexPath)), notify: notify, replacing: numbers(at: [indexPath]),
+            with: [new])
     }
 
     /// Replaces all rows of a section; see ``RowManager/update(rows:atSection:notify:)``.
@@ -22,13 +24,15 @@ extension DataSourceController: RowManager {
         let ascending = rows.sorted { $0.key < $1.key }
         let paths = ascending.map(\.key), new = ascending.map { number(for: $0.value) }
         let skipped = zip(paths, new).filter { number(at: $0.0) == nil }.map(\.1)
-        perform(.updateRows(Array(zip(paths, new))), notify: notify, replacing: numbers(at: paths), with: new)
+        perform(
+            .updateRows(Array(zip(paths.map { RowReference($0) }, new))), notify: notify, replacing: numbers(at: paths),
+            with: new)
         forget(skipped)
     }
 
     /// Removes a row; see ``RowManager/remove(rowAt:notify:)``.
     public func remove(rowAt indexPath: RowPath, notify: Bool) {
-        perform(.removeRow(at: indexPath), notify: notify, replacing: numbers(at: [indexPath]))
+        perform(.removeRow(at: RowReference(indexPath)), notify: notify, replacing: numbers(at: [indexPath]))
     }
 }
 

@@ -31,6 +31,9 @@ public struct Outcome: Sendable {
     public var controllerEvents: [ControllerEvent] = []
     /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
+    /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
+    /// inserted. `nil` for other commands.
+    public var inserted: (section: SectionID, id: RowID?)?
 
     /// Whether ``kind`` is `ignored`.
     public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
@@ -51,14 +54,18 @@ extension Binder {
     ///   - now: the time in RFC 3339, which templates and handlers read.
     ///   - ids: the source of the ids that `uuid()` makes. To execute the command again with the same result, use an
     ///     equal source.
+    ///   - strict: whether a data source call is refused with `rowNotFound` or `sectionNotFound` where it would be
+    ///     ignored.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
     /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
     ///   also pays for the unpublished change.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
-        ids: IDSource = .random
+        ids: IDSource = .random, strict: Bool = false
     ) throws -> Outcome {
-        try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, ids: ids, refreshes: false)
+        try applying(
+            command, to: table, shown: shown, unpublished: unpublished, now: now, ids: ids, strict: strict,
+            refreshes: false)
     }
 
     /// Executes a command of a server's session or of a Swift program.
@@ -67,11 +74,12 @@ extension Binder {
     ///   program's closures can do this.
     func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
-        ids: IDSource = .random, refreshes: Bool
+        ids: IDSource = .random, strict: Bool = false, refreshes: Bool
     ) throws -> Outcome {
         var work = CommandInProgress(
             binder: self, table: table, shown: shown, unpublished: unpublished, now: now, ids: ids)
         work.isRefresh = refreshes
+        work.isStrict = strict
         var ignored: String?
         switch command {
         case .transaction(let commands):
@@ -142,7 +150,7 @@ extension Refusal {
     fileprivate func placed(in command: Command, at index: Int) -> Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
-        case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending("models"))
+        case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending(command.kind.name))
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
             // A refusal's other pointers refer to a template's result or to a command's body. A transaction may contain
@@ -161,7 +169,7 @@ extension Refusal {
 extension Refusal {
     static func noDisplayedSection(_ index: Int, of count: Int) -> Refusal {
         Refusal(
-            .rowNotFound,
+            .sectionNotFound,
             "Section \(index) does not exist. The table displays \(count) \(count == 1 ? "section" : "sections"), counted from 0."
         )
     }
@@ -170,7 +178,7 @@ extension Refusal {
 extension Snapshot {
     /// Returns the displayed section that a reference names.
     ///
-    /// - Throws: ``Refusal`` with `rowNotFound` if the section is not displayed.
+    /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
     func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):

@@ -14,11 +14,11 @@ extension Binder {
             // Rows whose expressions read their index, their section's count, other models or the time are rendered
             // again after any change.
             reads.isDisjoint(with: [.row, .count, .models, .now]) ? 1 : rowCount
-        case .setModels(let sections, let partial):
-            sections.reduce(partial ? 0 : rowCount) { $0 + 1 + $1.models.count }
-        case .setHeaders(let titles), .setFooters(let titles): 1 + titles.count
+        case .setModels(let sections, let merging):
+            sections.reduce(merging ? 0 : rowCount) { $0 + 1 + $1.models.count }
+        case .setHeaders(let titles, _), .setFooters(let titles, _): 1 + titles.count
         case .setDisplayedSections(let ids): 1 + ids.count
-        case .patchState: reads.contains(.state) ? rowCount : 1
+        case .setState: reads.contains(.state) ? rowCount : 1
         case .displayedRows(let rows): 1 + rows.count
         case .dataSource(let call, _):
             call.bringsRows
@@ -38,7 +38,9 @@ extension DataSourceCommand {
         case .updateRows(let rows): rows.count
         case .addSection(let section, _), .updateSection(let section, _): section.rows.count
         case .updateAllSections(let sections): sections.reduce(0) { $0 + $1.rows.count }
-        case .addRow, .updateRow, .removeRow, .updateSectionData, .removeSection, .removeAllSections, .registerCell: 0
+        case .addRow, .updateRow, .removeRow, .insertRow, .putRow, .patchRow, .deleteRow, .updateSectionData,
+            .removeSection, .removeAllSections, .registerCell:
+            0
         }
     }
 
@@ -48,7 +50,9 @@ extension DataSourceCommand {
         case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,
             .registerCell:
             true
-        case .addRow, .updateRow, .updateRows, .removeRow, .addSection, .updateSectionData: false
+        case .addRow, .updateRow, .updateRows, .removeRow, .insertRow, .putRow, .patchRow, .deleteRow, .addSection,
+            .updateSectionData:
+            false
         }
     }
 }

@@ -17,7 +17,7 @@ extension Command {
             var replaced: [RowReference] = []
             for row in rows { replaced.append(try replacement(row, false)) }
             return .displayedRows(replaced)
-        case .move, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .patchState, .dataSource, .reset,
+        case .move, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .setState, .dataSource, .reset,
             .transaction:
             return self
         }
@@ -33,9 +33,8 @@ extension Command {
         switch self {
         case .delete(let row): original.replacing(["edits", "delete"], by: row.json)
         case .insert(let row, _): original.replacing(["edits", "insert"], by: row.json)
-        case .move(let row, let section, let index):
-            original.replacing(["moves", "from"], by: row.json).replacing(
-                ["moves", "to"], by: RowReference.at(section, row: index).json)
+        case .move(let row, let target):
+            original.replacing(["moves", "from"], by: row.json).replacing(["moves", "to"], by: target.json)
         case .tap(let row): original.replacing(["taps", "at"], by: row.json)
         case .event(let row, _, _): original.replacing(["events", "at"], by: row.json)
         case .dataSource(let call, _): call.rewriting(original)
@@ -46,11 +45,11 @@ extension Command {
 
 extension DataSourceCommand {
     fileprivate func rewriting(_ original: JSONText) -> JSONText {
-        guard let name = original["data-source"]?.members()?.first?.name else { return original }
-        let at = ["data-source", name, "at"]
+        guard let name = original["dataSource"]?.members()?.first?.name else { return original }
+        let at = ["dataSource", name, "at"]
         switch self {
-        case .addRow(_, let path), .updateRow(_, let path), .removeRow(let path):
-            return original.replacing(at, by: path.json)
+        case .addRow(_, let row), .updateRow(_, let row), .removeRow(let row):
+            return original.replacing(at, by: row.dataSourceJSON)
         case .updateRowsOfSection(_, let section), .updateSectionData(_, _, let section),
             .updateSection(_, let section),
             .removeSection(let section), .addSection(_, let section?):
@@ -58,30 +57,32 @@ extension DataSourceCommand {
         case .updateRows(let rows):
             var writer = JSONWriter()
             writer.beginArray()
-            for (path, model) in rows {
+            for (row, model) in rows {
                 writer.beginObject()
                 writer.name("at")
-                writer.value(path)
+                writer.value(row.dataSourceJSON)
                 writer.name("model")
                 writer.value(model)
                 writer.endObject()
             }
             writer.endArray()
-            return original.replacing(["data-source", name, "rows"], by: writer.text)
-        case .addSection, .updateAllSections, .removeAllSections, .registerCell: return original
+            return original.replacing(["dataSource", name, "rows"], by: writer.text)
+        case .addSection, .updateAllSections, .removeAllSections, .insertRow, .putRow, .patchRow, .deleteRow,
+            .registerCell:
+            return original
         }
     }
 }
 
-extension RowPath {
-    fileprivate var json: JSONText {
+extension RowReference {
+    /// The reference as JSON, in the form that calls of the data source usually have: an index path as `[section, row]`.
+    fileprivate var dataSourceJSON: JSONText {
+        guard case .at(.displayed(let section), let row) = self else { return json }
         var writer = JSONWriter()
-        writer.value(self)
+        writer.value(RowPath(section: section, row: row))
         return writer.text
     }
-}
 
-extension RowReference {
     fileprivate var json: JSONText {
         var writer = JSONWriter()
         func write(_ section: SectionReference) {

@@ -1,5 +1,5 @@
 /// A section as a client names it: by its id, or by its index among the displayed sections.
-public enum SectionReference: Sendable, Equatable {
+public enum SectionReference: Sendable, Hashable {
     /// The displayed section with this section id.
     case id(SectionID)
     /// The section at this index among the displayed sections, from 0.
@@ -7,11 +7,16 @@ public enum SectionReference: Sendable, Equatable {
 }
 
 /// A displayed row as a client names it: by its section and index, or by its id.
-public enum RowReference: Sendable, Equatable {
+public enum RowReference: Sendable, Hashable {
     /// The row at an index among its section's displayed rows, from 0.
     case at(SectionReference, row: Int)
     /// The row with a row id. The section is required if several displayed sections contain a row with the id.
     case id(RowID, in: SectionReference?)
+
+    /// Creates a reference to the row at an index path, which counts displayed sections and rows from 0.
+    public init(section: Int, row: Int) { self = .at(.displayed(section), row: row) }
+
+    init(_ path: RowPath) { self.init(section: path.section, row: path.row) }
 }
 
 /// A command that changes a session or reports something to it. A command is executed as a whole or refused. A command
@@ -25,19 +30,21 @@ public indirect enum Command: Sendable {
     /// To append a row, the reference may name the section's row count as the row's index. Appending requires an
     /// editing policy that allows inserts for every row.
     case insert(RowReference, model: JSONText?)
-    /// Moves a row. The target index is an index in the list without the moved row, as in UITableView.
-    case move(RowReference, to: SectionReference, row: Int)
-    /// Replaces all models of the named sections. Declared sections that are not named keep their models. Dynamic
-    /// sections that are not named become empty, unless `partial` is true.
-    case setModels([(section: SectionID, models: [JSONText])], partial: Bool)
-    /// Sets the headers of sections: a title, a view or JSON `null` for none.
-    case setHeaders([(section: SectionID, title: JSONText)])
-    /// Sets the footers of sections: a title, a view or JSON `null` for none.
-    case setFooters([(section: SectionID, title: JSONText)])
+    /// Moves a row to a place. A target with an index is an index in the list without the moved row, as in UITableView.
+    /// A target with an id is the place before the row with this id.
+    case move(RowReference, to: RowReference)
+    /// Replaces the models of the named sections. Sections that are not named become empty. If `merging`, they keep their
+    /// models.
+    case setModels([(section: SectionID, models: [JSONText])], merging: Bool)
+    /// Sets the headers of sections: a title, a view or JSON `null` for none. Sections that are not named show the header
+    /// that the table's description binds. If `merging`, they keep their headers.
+    case setHeaders([(section: SectionID, title: JSONText)], merging: Bool)
+    /// Sets the footers of sections, as ``setHeaders(_:merging:)`` sets the headers.
+    case setFooters([(section: SectionID, title: JSONText)], merging: Bool)
     /// Displays exactly these sections of the table, in this order.
     case setDisplayedSections([SectionID])
-    /// Merges a patch into the session's state (RFC 7396).
-    case patchState(JSONText)
+    /// Replaces the session's state. If `merging`, the value is a patch that is merged into the state (RFC 7396).
+    case setState(JSONText, merging: Bool)
     /// Reports a tap on a row, and runs the tap handlers that are bound to the row.
     case tap(RowReference)
     /// Reports an event that a row's cell emitted, with the event's name and parameters. The event's handlers run, and
@@ -56,37 +63,33 @@ public indirect enum Command: Sendable {
 
 // The JSON form of a session's command: an object with one member.
 //
-// The member has the name of the resource that accepts the command, and the resource's body as its value: `{"edits":
-// {"delete": …}}`, `{"moves": {…}}`, `{"models": {…}}`. Transactions and the journal contain commands in this form.
+// The member has the name of the command's kind, and the body of a request to the kind's resource as its value:
+// `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`. Transactions and the journal contain commands in
+// this form.
 extension Command {
     /// Creates the command that a request to an HTTP resource asks for.
     ///
     /// - Parameters:
-    ///   - resource: the last segment of the resource's path, such as `edits`: the name of a ``CommandKind``.
+    ///   - kind: the name of the command's kind, such as `edits`.
     ///   - body: the request's body.
-    ///   - partial: for `models`, whether dynamic sections that the body does not name keep their models.
+    ///   - pointer: the pointer to the body in a larger document. The faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
-    public init(resource: String, body: JSONText, partial: Bool = false) throws(Refusal) {
-        try self.init(resource: resource, body: body, partial: partial, at: .root)
+    public init(kind: String, body: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
+        guard let decode = CommandKind.decodable(kind)?.decode else {
+            throw Refusal.bad(
+                pointer, .unknownName,
+                "there is no command \"\(kind)\"; commands are \(Self.names.joined(separator: ", "))")
+        }
+        self = try decode(body, pointer)
     }
 
     /// The names of all kinds of commands that have a JSON form.
     private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
-    private init(resource: String, body: JSONText, partial: Bool, at pointer: JSONPointer) throws(Refusal) {
-        guard let decode = CommandKind.decodable(resource)?.decode else {
-            throw Refusal.bad(
-                pointer, .unknownName,
-                "there is no command \"\(resource)\"; commands are \(Self.names.joined(separator: ", "))")
-        }
-        self = try decode(body, partial, pointer)
-    }
-
     /// Creates a command from its JSON form, as in transactions and in the journal.
     ///
-    /// The form is an object with one member: the name of the command's HTTP resource, with the body of a request to
-    /// that resource. `models` may be accompanied by `partial`. The bodies of `edits` and `moves` may be given without
-    /// the name.
+    /// The form is an object with one member: the name of the command's kind, with the body of a request to its
+    /// resource. The bodies of `edits` and `moves` may be given without the name.
     ///
     /// - Parameters:
     ///   - json: the command's object.
@@ -98,61 +101,77 @@ extension Command {
         }
         let names = members.map(\.name)
         if names.contains("delete") || names.contains("insert") {
-            self = try Command(resource: "edits", body: json, partial: false, at: pointer)
+            self = try Command(kind: "edits", body: json, at: pointer)
         } else if names.contains("from") {
-            self = try Command(resource: "moves", body: json, partial: false, at: pointer)
+            self = try Command(kind: "moves", body: json, at: pointer)
         } else {
-            let isOfModels = names.contains("models")
-            let named = members.filter { !(isOfModels && $0.name == "partial") }
-            guard let resource = named.first, named.count == 1 else {
+            guard let named = members.first, members.count == 1 else {
                 throw Refusal.bad(
-                    pointer, named.isEmpty ? .missingMember : .conflict,
-                    "a command has one member, named as its resource (\(Self.names.dropLast().joined(separator: ", "))), and of models also `partial`; or it is the body of an edit or a move"
+                    pointer, members.isEmpty ? .missingMember : .conflict,
+                    "a command has one member, its name (\(Self.names.dropLast().joined(separator: ", "))); or it is the body of an edit or a move"
                 )
             }
-            let given = members.first { $0.name == "partial" && isOfModels }
-            guard given == nil || given?.value.boolValue != nil else {
-                throw Refusal.bad(pointer.appending("partial"), .wrongType, "must be true or false")
-            }
-            let partial = given?.value.boolValue ?? false
-            if resource.name == "transactions" {
+            if named.name == "transactions" {
                 throw Refusal.bad(pointer, .conflict, "a transaction cannot contain a transaction")
             }
-            self = try Command(
-                resource: resource.name, body: resource.value, partial: partial, at: pointer.appending(resource.name))
+            self = try Command(kind: named.name, body: named.value, at: pointer.appending(named.name))
         }
     }
 }
 
 extension RowReference {
-    init(_ path: RowPath) { self = .at(.displayed(path.section), row: path.row) }
-
+    /// Decodes a row reference from one of its JSON forms: `{"section", "row"}`, `{"id"}`, `{"id", "section"}` or
+    /// `[section, row]`.
     init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        if let elements = json.elements() {
+            guard elements.count == 2 else {
+                throw Refusal.bad(pointer, .invalidValue, "a row reference that is an array must be [section, row]")
+            }
+            self = .at(
+                try SectionReference(elements[0], at: pointer.appending(0)),
+                row: try elements[1].index(at: pointer.appending(1)))
+            return
+        }
+        guard json.kind == .object else {
+            throw Refusal.bad(
+                pointer, .wrongType,
+                "a row reference must be {\"section\", \"row\"}, {\"id\"}, {\"id\", \"section\"} or [section, row]")
+        }
         let object = try BodyReader(json, at: pointer, members: ["section", "row", "id"])
-        if let id = object["id"] {
+        if object["id"] != nil {
             if object["row"] != nil {
                 throw Refusal.bad(pointer, .conflict, "a row reference has either `id` or `row`")
             }
-            guard let id = RowID(json: id) else {
-                throw object.fault(
-                    "id", .rejecting(id.kind, accepting: .number), "a row's id must be a string, or an integer")
-            }
-            self = .id(id, in: try object["section"] == nil ? nil : object.sectionReference("section"))
+            self = .id(
+                try object.rowID("id"), in: try object["section"] == nil ? nil : object.sectionReference("section"))
         } else {
             self = .at(try object.sectionReference("section"), row: try object.index("row"))
         }
     }
 }
 
-extension BodyReader {
-    func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
-        let value = try required(name)
-        if let id = value.stringValue { return .id(SectionID(id)) }
-        guard let index = value.intValue, index >= 0 else {
-            throw fault(
-                name, .rejecting(value.kind, accepting: .number),
+extension SectionReference {
+    fileprivate init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        if let id = json.stringValue {
+            self = .id(SectionID(id))
+            return
+        }
+        guard let index = json.intValue, index >= 0 else {
+            throw Refusal.bad(
+                pointer, .rejecting(json.kind, accepting: .number),
                 "must be a section's id, or its index among the displayed sections, from 0")
         }
-        return .displayed(index)
+        self = .displayed(index)
+    }
+}
+
+extension BodyReader {
+    /// Reads a member that is a row reference.
+    func rowReference(_ name: String) throws(Refusal) -> RowReference {
+        try RowReference(try required(name), at: place(of: name))
+    }
+
+    fileprivate func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
+        try SectionReference(try required(name), at: place(of: name))
     }
 }

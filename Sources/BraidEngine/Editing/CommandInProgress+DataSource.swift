@@ -2,7 +2,8 @@
 extension CommandInProgress {
     /// What a data source call changed, as far as the delegate has to be notified of it.
     enum DataSourceEffect {
-        case ignored(reason: String)
+        /// The call is ignored. If the request is strict, it is refused with this refusal instead.
+        case ignored(Refusal)
         case table
         case section(Int)
         case rows([RowPath])
@@ -26,9 +27,13 @@ extension CommandInProgress {
 
     /// Decides, after the snapshot was updated, whether a data source call publishes its change and which notification
     /// it sends. Returns the reason why the call was ignored, or `nil`.
-    mutating func conclude(_ call: DataSourceCall) -> String? {
+    ///
+    /// - Throws: ``Refusal`` if the request is strict and the call was ignored.
+    mutating func conclude(_ call: DataSourceCall) throws(Refusal) -> String? {
         switch call.effect {
-        case .ignored(let reason): return reason
+        case .ignored(let refusal):
+            if isStrict { throw refusal }
+            return refusal.detail
         case .nothingToTell: publishes = true
         default:
             guard call.notify else { break }
@@ -61,11 +66,11 @@ extension CommandInProgress {
 
     private mutating func carryOut(_ call: DataSourceCommand) throws -> DataSourceEffect {
         switch call {
-        case .addRow(let model, let path): try addRow(model, at: path)
-        case .updateRow(let model, let path): try updateRow(model, at: path)
+        case .addRow(let model, let row): try addRow(model, at: row)
+        case .updateRow(let model, let row): try updateRow(model, at: row)
         case .updateRowsOfSection(let models, let section): try updateRows(models, ofSection: section)
         case .updateRows(let rows): try updateRows(rows)
-        case .removeRow(let path): try removeRow(at: path)
+        case .removeRow(let row): try removeRow(at: row)
         case .addSection(let section, let index): try addSection(section, at: index)
         case .updateSectionData(let header, let footer, let section):
             try updateSection(at: section) { work, id throws(Refusal) in
@@ -77,13 +82,24 @@ extension CommandInProgress {
         case .updateAllSections(let sections): try updateAllSections(sections)
         case .removeSection(let section): try removeSection(at: section)
         case .removeAllSections: try removeAllSections()
+        case .insertRow(let model, let place, let section): try insertRow(model, at: place, in: section)
+        case .putRow(let model, let id, let section): try putRow(model, id: id, in: section)
+        case .patchRow(let patch, let id, let section): try patchRow(patch, id: id, in: section)
+        case .deleteRow(let id, let section): try deleteRow(id: id, in: section)
         case .registerCell(let cell, let type): try registerCell(cell, for: type)
         }
     }
 
-    private mutating func addRow(_ model: JSONText, at path: RowPath) throws -> DataSourceEffect {
-        guard shown.sections.indices.contains(path.section) else {
-            let id = try makeSection(nil, before: nil)
+    private mutating func addRow(_ model: JSONText, at reference: RowReference) throws -> DataSourceEffect {
+        guard let path = try path(of: reference) else {
+            let id: SectionID
+            switch reference {
+            case .id: return noRow(reference)
+            case .at(.displayed, _): id = try makeSection(nil, before: nil)
+            case .at(.id(let named), _):
+                id = named
+                try ensureSection(named)
+            }
             let row = try identified(model, in: id, at: JSONPointer.root.appending("model"))
             try editor.insert(row.model, id: row.id, in: id, at: nil)
             return .table
@@ -96,8 +112,10 @@ extension CommandInProgress {
         return .section(path.section)
     }
 
-    private mutating func updateRow(_ model: JSONText, at path: RowPath) throws -> DataSourceEffect {
-        guard let (section, index) = try storedPlace(of: path) else { return noRow(path) }
+    private mutating func updateRow(_ model: JSONText, at reference: RowReference) throws -> DataSourceEffect {
+        guard let path = try path(of: reference), let (section, index) = try storedPlace(of: path) else {
+            return noRow(reference)
+        }
         let row = try identified(model, in: section, at: JSONPointer.root.appending("model"))
         try editor.replace(at: index, in: section, id: row.id, model: row.model)
         return .rows([path])
@@ -111,18 +129,30 @@ extension CommandInProgress {
         return .rowsOfSection(index)
     }
 
-    private mutating func updateRows(_ rows: [(at: RowPath, model: JSONText)]) throws -> DataSourceEffect {
-        if let path = rows.first(where: { $0.at.section >= shown.sections.count })?.at {
-            return noSection(path.section)
+    private mutating func updateRows(_ rows: [(at: RowReference, model: JSONText)]) throws -> DataSourceEffect {
+        for (reference, _) in rows {
+            switch reference {
+            case .at(.displayed(let section), _), .id(_, .displayed(let section)?):
+                // A Swift program's call may have a negative index. The call skips it, as an index of no row.
+                if section >= shown.sections.count { return noSection(section) }
+            case .at(.id(let section), _), .id(_, .id(let section)?):
+                if displayedPlace(of: section) == nil { return noRow(reference) }
+            case .id(_, nil): break
+            }
         }
         // All rows of the call are located before the first row changes, because a changed model may hide its row and
         // shift later rows.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
-        for (number, (path, model)) in rows.enumerated() {
+        var named: Set<RowPath> = []
+        for (number, (reference, model)) in rows.enumerated() {
             try meter.checkTime(at: number)
-            guard let (section, index) = try storedPlace(of: path) else { continue }
-            let pointer = JSONPointer.root.appending("rows").appending(number).appending("model")
-            places.append((path, section, index, try identified(model, in: section, at: pointer)))
+            guard let path = try path(of: reference), let (section, index) = try storedPlace(of: path) else { continue }
+            let pointer = JSONPointer.root.appending("rows").appending(number)
+            guard named.insert(path).inserted else {
+                throw Refusal.bad(
+                    pointer.appending("at"), .duplicate, "another element of `rows` names this row already")
+            }
+            places.append((path, section, index, try identified(model, in: section, at: pointer.appending("model"))))
         }
         // Rows may exchange their ids in one call, so all rows give up their old ids before the first row gets a new
         // id.
@@ -138,8 +168,10 @@ extension CommandInProgress {
         return .rows(places.map(\.path))
     }
 
-    private mutating func removeRow(at path: RowPath) throws -> DataSourceEffect {
-        guard let (section, index) = try storedPlace(of: path) else { return noRow(path) }
+    private mutating func removeRow(at reference: RowReference) throws -> DataSourceEffect {
+        guard let path = try path(of: reference), let (section, index) = try storedPlace(of: path) else {
+            return noRow(reference)
+        }
         try editor.remove(at: index, in: section)
         if binder.declaredSections == nil, editor.table[section]?.rows.isEmpty == true { try removeSections([section]) }
         return .table
@@ -150,15 +182,70 @@ extension CommandInProgress {
 extension CommandInProgress {
     func noSection(_ index: Int) -> DataSourceEffect {
         .ignored(
-            reason: "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index).")
+            Refusal(
+                .sectionNotFound,
+                "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index)."))
     }
 
-    private func noRow(_ path: RowPath) -> DataSourceEffect {
-        guard shown.sections.indices.contains(path.section) else { return noSection(path.section) }
-        return .ignored(
-            reason:
-                "Section \(path.section) has \(shown.sections[path.section].rows.count) rows, counted from 0: there is no row \(path.row)."
-        )
+    /// Returns the effect of a call that is ignored because its reference names no displayed row.
+    private func noRow(_ reference: RowReference) -> DataSourceEffect {
+        switch reference {
+        case .at(let section, let row):
+            guard let place = displayedPlace(of: section) else { return noSection(section) }
+            return .ignored(
+                Refusal(
+                    .rowNotFound,
+                    "Section \(place) has \(shown.sections[place].rows.count) rows, counted from 0: there is no row \(row)."
+                ))
+        case .id(_, let section?) where displayedPlace(of: section) == nil: return noSection(section)
+        case .id(let id, let section):
+            let place = section.flatMap { displayedPlace(of: $0) }.map { "section \"\(shown.sections[$0].id)\"" }
+            return .ignored(Refusal(.rowNotFound, "The \(place ?? "table") displays no row with the id \"\(id)\"."))
+        }
+    }
+
+    private func noSection(_ section: SectionReference) -> DataSourceEffect {
+        switch section {
+        case .displayed(let index): noSection(index)
+        case .id(let id): .ignored(.notDisplayed(id, among: shown.sections.lazy.map(\.id)))
+        }
+    }
+
+    private func displayedPlace(of section: SectionReference) -> Int? {
+        switch section {
+        case .displayed(let index): shown.sections.indices.contains(index) ? index : nil
+        case .id(let id): displayedPlace(of: id)
+        }
+    }
+
+    /// Returns the index path of the row that a reference names, in the stored table's snapshot. A path from an index
+    /// may name no row of its section. `nil` if the section is not displayed, or if no row has the id.
+    ///
+    /// - Throws: ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
+    private func path(of reference: RowReference) throws(Refusal) -> RowPath? {
+        switch reference {
+        case .at(let section, let row): return displayedPlace(of: section).map { RowPath(section: $0, row: row) }
+        case .id(let id, let section):
+            var only: Section?
+            if let section {
+                guard let place = displayedPlace(of: section) else { return nil }
+                only = shown.sections[place]
+            }
+            let places = try search.places(of: id, in: only, self)
+            guard places.count <= 1 else {
+                throw Refusal.ambiguous(id, shown.sections[places[0].section].id, shown.sections[places[1].section].id)
+            }
+            return places.first
+        }
+    }
+
+    /// Creates the section with an id at the end, if the table has dynamic sections and does not contain it.
+    ///
+    /// - Throws: ``Refusal`` with `sectionNotFound`, or with `editingNotAllowed` if the section's rows are derived.
+    mutating func ensureSection(_ id: SectionID) throws(Refusal) {
+        if binder.declaredSections == nil, editor.table.position(of: id) == nil { _ = try makeSection(id, before: nil) }
+        _ = try editor.position(of: id)
+        _ = try requireStored(id)
     }
 
     /// Returns the section and index at which a displayed row is stored, or `nil` if no such row is displayed.

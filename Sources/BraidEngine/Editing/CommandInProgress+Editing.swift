@@ -39,9 +39,9 @@ extension CommandInProgress {
         try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
     }
 
-    mutating func move(_ reference: RowReference, _ target: SectionReference, _ targetRow: Int) throws {
+    mutating func move(_ reference: RowReference, to target: RowReference) throws {
         let place = try resolve(reference), source = place.section
-        let destination = try displayed(target)
+        let (destination, targetRow) = try moveTarget(target, of: place)
         let from = try binder.requiredBinding(of: source.id), to = try binder.requiredBinding(of: destination.id)
         let index = try requireMove(from, place, to: destination, bound: to)
         let isWithin = source.id == destination.id
@@ -94,6 +94,18 @@ extension CommandInProgress {
         } else {
             try checkCount(of: source.id, is: sourceCount - 1, after: "onDelete")
             try checkCount(of: destination.id, is: before.rows.count + 1, after: "onInsert")
+        }
+    }
+
+    /// Returns the section to which a move leads, and the moved row's index there: an index in the list without the
+    /// moved row, which can be out of bounds.
+    func moveTarget(_ target: RowReference, of moved: Place) throws(Refusal) -> (section: Section, row: Int) {
+        switch target {
+        case .at(let section, let row): return (try displayed(section), row)
+        case .id:
+            let follower = try resolve(target)
+            let isBehind = follower.section.id == moved.section.id && follower.row > moved.row
+            return (follower.section, follower.row - (isBehind ? 1 : 0))
         }
     }
 

@@ -26,10 +26,7 @@ extension CommandInProgress {
                 let section = shown.sections[path.section]
                 guard try isKnown(id, in: section) else { continue }
                 if let found {
-                    throw Refusal(
-                        .ambiguousRow,
-                        "The sections \"\(found.section.id)\" and \"\(section.id)\" both have a row with the id \"\(id)\": name the section as well."
-                    )
+                    throw Refusal.ambiguous(id, found.section.id, section.id)
                 }
                 found = Place(section: section, row: path.row)
             }
@@ -70,7 +67,7 @@ extension CommandInProgress {
 
     /// Returns the displayed section that a reference names.
     ///
-    /// - Throws: ``Refusal`` with `rowNotFound` if the section is not displayed.
+    /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
     func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
         if case .id(let id) = reference, let place = displayedPlace(of: id) { return shown.sections[place] }
         return try shown.section(reference)
@@ -85,7 +82,7 @@ extension CommandInProgress {
         return section.rows.indexes(of: id).first
     }
 
-    fileprivate func isWhollyShown(_ section: Section) -> Bool {
+    func isWhollyShown(_ section: Section) -> Bool {
         if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
     }
 

@@ -27,8 +27,12 @@ struct CommandInProgress {
     /// unpublished.
     var publishes = false
     var isTransaction = false
+    /// Whether a data source call is refused where it would be ignored.
+    var isStrict = false
     /// The notification that the command sends to a data source's delegate.
     var notification: DataSourceNotification?
+    /// The row that a call by ids has inserted, if the call is not part of a transaction.
+    var inserted: (section: SectionID, id: RowID?)?
 
     /// Starts the execution of a command. `shown` is the published snapshot, which shows `table` unless a change is
     /// unpublished.
@@ -63,14 +67,18 @@ struct CommandInProgress {
         switch try rebased(command) {
         case .delete(let row): try delete(row)
         case .insert(let row, let model): try insert(row, model)
-        case .move(let row, let section, let index): try move(row, section, index)
-        case .setModels(let sections, let partial): try setModels(sections, partial: partial)
-        case .setHeaders(let titles):
+        case .move(let row, let target): try move(row, to: target)
+        case .setModels(let sections, let merging): try setModels(sections, merging: merging)
+        case .setHeaders(let titles, let merging):
+            if !merging { for section in sections(notIn: titles.map(\.section)) { try setHeader(nil, of: section) } }
             for (section, title) in titles { try setHeader(title, of: section) }
-        case .setFooters(let titles):
+        case .setFooters(let titles, let merging):
+            if !merging { for section in sections(notIn: titles.map(\.section)) { try setFooter(nil, of: section) } }
             for (section, title) in titles { try setFooter(title, of: section) }
         case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
-        case .patchState(let patch): editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
+        case .setState(let state, merging: false): editor.setState(state)
+        case .setState(let patch, merging: true):
+            editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
         case .tap(let row): try tap(row)
         case .event(let row, let event, let parameters): try emit(row, event, parameters)
         case .displayedRows(let rows): try noteDisplayed(rows)
@@ -80,7 +88,7 @@ struct CommandInProgress {
         }
         if !hasReadProvided { try readProvided() }
         try show()
-        if let call { ignored = conclude(call) } else if ignored == nil { publishes = true }
+        if let call { ignored = try conclude(call) } else if ignored == nil { publishes = true }
         return ignored
     }
 
@@ -154,7 +162,7 @@ struct CommandInProgress {
                 return Outcome(
                     kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
                     undo: editor.undo, update: update,
-                    controllerEvents: controllerEvents, notification: notification)
+                    controllerEvents: controllerEvents, notification: notification, inserted: inserted)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
@@ -166,7 +174,7 @@ struct CommandInProgress {
 
 // Data.
 extension CommandInProgress {
-    mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], partial: Bool) throws {
+    mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], merging: Bool) throws {
         for (section, models) in sections {
             try meter.checkTime()
             if binder.declaredSections == nil {
@@ -177,13 +185,16 @@ extension CommandInProgress {
             let identified = try binder.identified(models, in: section, at: JSONPointer.root.appending(section.text))
             try editor.setModels(identified, in: section)
         }
-        if binder.declaredSections == nil, !partial {
-            let named = Set(sections.map(\.section))
-            for section in editor.table.sections where !named.contains(section.id) {
-                try meter.checkTime()
-                try editor.setModels([], in: section.id)
-            }
+        if merging { return }
+        for section in self.sections(notIn: sections.map(\.section)) {
+            try meter.checkTime()
+            try editor.setModels([], in: section)
         }
+    }
+
+    private func sections(notIn named: [SectionID]) -> [SectionID] {
+        let named = Set(named)
+        return editor.table.sections.map(\.id).filter { !named.contains($0) }
     }
 
     /// Sets a section's header. `nil` restores the header that the description binds. JSON null shows no header,

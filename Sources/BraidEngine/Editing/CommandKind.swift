@@ -18,9 +18,10 @@ public struct CommandKind: Sendable {
         case delete = "DELETE"
     }
 
-    /// The command's name in the HTTP API: the last segment of its resource's path. The name also identifies the
-    /// command in a transaction and in the journal.
+    /// The command's name in transactions, in the journal and in the metrics.
     public let name: String
+    /// The last segment of the path of the command's HTTP resource.
+    public let path: String
     /// The HTTP method of the command's resource. `nil` for data source calls, where each call has its own resource
     /// (``DataSourceCommand/Call``).
     public let method: Method?
@@ -28,32 +29,31 @@ public struct CommandKind: Sendable {
     public let role: Role
     /// Whether a client may send the command for an earlier revision. Such a command is rebased onto the current one.
     public let acceptsBase: Bool
-    /// Whether the command may be `partial`. Parts of the table that a partial command does not name stay as they are.
-    public let acceptsPartial: Bool
+    /// Whether the command may contain data source calls, which a request can ask not to be ignored (`strict`).
+    public var acceptsStrict: Bool { self == .transactions || self == .dataSource }
 
     /// Creates the command from the body of a request to its resource. `nil` if the body alone does not define the
     /// command.
     let decode: Decoder?
 
-    typealias Decoder =
-        @Sendable (_ body: JSONText, _ partial: Bool, _ pointer: JSONPointer) throws(Refusal) -> Command
+    typealias Decoder = @Sendable (_ body: JSONText, _ pointer: JSONPointer) throws(Refusal) -> Command
 
     private init(
-        _ method: Method?, _ name: String, for role: Role, acceptsBase: Bool = false, acceptsPartial: Bool = false,
+        _ method: Method?, _ name: String, at path: String? = nil, for role: Role, acceptsBase: Bool = false,
         _ decode: Decoder?
     ) {
         self.name = name
+        self.path = path ?? name
         self.method = method
         self.role = role
         self.acceptsBase = acceptsBase
-        self.acceptsPartial = acceptsPartial
         self.decode = decode
     }
 
     /// All kinds of commands, in the order in which the documentation lists them.
     public static let all = [
-        edits, moves, models, headers, footers, displayedSections, state, taps, events, displayedRows, dataSource,
-        transactions, reset,
+        edits, moves, models, patchModels, headers, patchHeaders, footers, patchFooters, displayedSections, state,
+        patchState, taps, events, displayedRows, dataSource, transactions, reset,
     ]
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -62,7 +62,7 @@ public struct CommandKind: Sendable {
     static func decodable(_ name: String) -> CommandKind? { byName[name].flatMap { $0.decode == nil ? nil : $0 } }
 
     static let edits = CommandKind(.post, "edits", for: .participant, acceptsBase: true) {
-        (body, _, pointer) throws(Refusal) in
+        (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["delete", "insert", "model"])
         switch (object["delete"], object["insert"]) {
         case (let row?, nil):
@@ -78,35 +78,37 @@ public struct CommandKind: Sendable {
     }
 
     static let moves = CommandKind(.post, "moves", for: .participant, acceptsBase: true) {
-        (body, _, pointer) throws(Refusal) in
+        (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["from", "to"])
-        let from = try RowReference(try object.required("from"), at: pointer.appending("from"))
-        let to = try BodyReader(try object.required("to"), at: pointer.appending("to"), members: ["section", "row"])
-        return .move(from, to: try to.sectionReference("section"), row: try to.index("row"))
+        return .move(try object.rowReference("from"), to: try object.rowReference("to"))
     }
 
-    static let models = CommandKind(.put, "models", for: .controller, acceptsPartial: true) {
-        (body, partial, pointer) throws(Refusal) in
-        var sections: [(section: SectionID, models: [JSONText])] = []
-        for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with arrays of models") {
-            guard let models = value.elements() else {
-                throw Refusal.bad(pointer.appending(name), .wrongType, "the models of a section must be an array")
-            }
-            sections.append((SectionID(name), models))
-        }
-        return .setModels(sections, partial: partial)
+    static let models = CommandKind(.put, "models", for: .controller) { (body, pointer) throws(Refusal) in
+        .setModels(try models(body, at: pointer, merging: false), merging: false)
     }
 
-    static let headers = CommandKind(.put, "headers", for: .controller) { (body, _, pointer) throws(Refusal) in
-        .setHeaders(try titles(body, at: pointer))
+    static let patchModels = CommandKind(.patch, "patchModels", at: "models", for: .controller) {
+        (body, pointer) throws(Refusal) in .setModels(try models(body, at: pointer, merging: true), merging: true)
     }
 
-    static let footers = CommandKind(.put, "footers", for: .controller) { (body, _, pointer) throws(Refusal) in
-        .setFooters(try titles(body, at: pointer))
+    static let headers = CommandKind(.put, "headers", for: .controller) { (body, pointer) throws(Refusal) in
+        .setHeaders(try titles(body, at: pointer), merging: false)
     }
 
-    static let displayedSections = CommandKind(.put, "displayed-sections", for: .controller) {
-        (body, _, pointer) throws(Refusal) in
+    static let patchHeaders = CommandKind(.patch, "patchHeaders", at: "headers", for: .controller) {
+        (body, pointer) throws(Refusal) in .setHeaders(try titles(body, at: pointer), merging: true)
+    }
+
+    static let footers = CommandKind(.put, "footers", for: .controller) { (body, pointer) throws(Refusal) in
+        .setFooters(try titles(body, at: pointer), merging: false)
+    }
+
+    static let patchFooters = CommandKind(.patch, "patchFooters", at: "footers", for: .controller) {
+        (body, pointer) throws(Refusal) in .setFooters(try titles(body, at: pointer), merging: true)
+    }
+
+    static let displayedSections = CommandKind(.put, "displayedSections", at: "displayed-sections", for: .controller) {
+        (body, pointer) throws(Refusal) in
         guard let elements = body.elements() else {
             throw Refusal.bad(pointer, .wrongType, "must be an array of section ids")
         }
@@ -123,23 +125,29 @@ public struct CommandKind: Sendable {
         return .setDisplayedSections(ids)
     }
 
-    static let state = CommandKind(.patch, "state", for: .controller) { (body, _, pointer) throws(Refusal) in
+    static let state = CommandKind(.put, "state", for: .controller) { (body, pointer) throws(Refusal) in
+        guard body.kind == .object else { throw Refusal.bad(pointer, .wrongType, "the state must be an object") }
+        return .setState(body, merging: false)
+    }
+
+    static let patchState = CommandKind(.patch, "patchState", at: "state", for: .controller) {
+        (body, pointer) throws(Refusal) in
         guard body.kind == .object else {
             throw Refusal.bad(pointer, .wrongType, "a merge patch on the state must be an object")
         }
-        return .patchState(body)
+        return .setState(body, merging: true)
     }
 
     static let taps = CommandKind(.post, "taps", for: .participant, acceptsBase: true) {
-        (body, _, pointer) throws(Refusal) in
+        (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["at"])
-        return .tap(try RowReference(try object.required("at"), at: pointer.appending("at")))
+        return .tap(try object.rowReference("at"))
     }
 
     static let events = CommandKind(.post, "events", for: .participant, acceptsBase: true) {
-        (body, _, pointer) throws(Refusal) in
+        (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["at", "event"])
-        let at = try RowReference(try object.required("at"), at: pointer.appending("at"))
+        let at = try object.rowReference("at")
         guard let event = try object.required("event").members(), event.count == 1 else {
             throw object.fault(
                 "event", .rejecting(object["event"]?.kind ?? .null, accepting: .object),
@@ -148,8 +156,8 @@ public struct CommandKind: Sendable {
         return .event(at, name: event[0].name, parameters: event[0].value)
     }
 
-    static let displayedRows = CommandKind(.post, "displayed-rows", for: .participant) {
-        (body, _, pointer) throws(Refusal) in
+    static let displayedRows = CommandKind(.post, "displayedRows", at: "displayed-rows", for: .participant) {
+        (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["rows"])
         guard let elements = try object.required("rows").elements() else {
             throw object.fault("rows", .wrongType, "must be an array of row references")
@@ -162,13 +170,13 @@ public struct CommandKind: Sendable {
     }
 
     /// The data source calls. Each call has its own HTTP resource (``DataSourceCommand/Call/resource``).
-    public static let dataSource = CommandKind(nil, "data-source", for: .controller, acceptsBase: true) {
-        (body, _, pointer) throws(Refusal) in try Command(dataSource: body, at: pointer)
+    public static let dataSource = CommandKind(nil, "dataSource", for: .controller, acceptsBase: true) {
+        (body, pointer) throws(Refusal) in try Command(dataSource: body, at: pointer)
     }
 
     /// Several commands that are applied together or not at all.
     public static let transactions = CommandKind(.post, "transactions", for: .participant) {
-        (body, _, pointer) throws(Refusal) in
+        (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["commands"])
         guard let elements = try object.required("commands").elements() else {
             throw object.fault("commands", .wrongType, "must be an array of commands")
@@ -182,6 +190,20 @@ public struct CommandKind: Sendable {
 
     /// A reset has no decoder: its body is empty, and it needs the table that the session was opened with.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
+
+    /// Decodes models by section id. In a merge patch, `null` means no models.
+    private static func models(_ body: JSONText, at pointer: JSONPointer, merging: Bool) throws(Refusal) -> [(
+        section: SectionID, models: [JSONText]
+    )] {
+        var sections: [(section: SectionID, models: [JSONText])] = []
+        for (name, value) in try BodyReader.members(body, at: pointer, what: "section ids with arrays of models") {
+            guard let models = merging && value.isNull ? [] : value.elements() else {
+                throw Refusal.bad(pointer.appending(name), .wrongType, "the models of a section must be an array")
+            }
+            sections.append((SectionID(name), models))
+        }
+        return sections
+    }
 
     private static func titles(_ body: JSONText, at pointer: JSONPointer) throws(Refusal) -> [(
         section: SectionID, title: JSONText
@@ -205,11 +227,11 @@ extension Command {
         switch self {
         case .delete, .insert: .edits
         case .move: .moves
-        case .setModels: .models
-        case .setHeaders: .headers
-        case .setFooters: .footers
+        case .setModels(_, let merging): merging ? .patchModels : .models
+        case .setHeaders(_, let merging): merging ? .patchHeaders : .headers
+        case .setFooters(_, let merging): merging ? .patchFooters : .footers
         case .setDisplayedSections: .displayedSections
-        case .patchState: .state
+        case .setState(_, let merging): merging ? .patchState : .state
         case .tap: .taps
         case .event: .events
         case .displayedRows: .displayedRows

@@ -1,4 +1,4 @@
-// The JSON form of a data source call: `{"data-source": {call: arguments}}`. Transactions and the journal contain calls
+// The JSON form of a data source call: `{"dataSource": {call: arguments}}`. Transactions and the journal contain calls
 // in this form.
 //
 // The arguments are the body of the call's HTTP resource. The section and row indexes of the resource's path are added
@@ -10,18 +10,21 @@ extension DataSourceCommand {
         case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
         /// A call of DataSourceController's section manager, which changes sections.
         case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
+        /// A call that names a row by its section's id and its own.
+        case insertRow, putRow, patchRow, deleteRow
         /// The registration of a cell for a model type.
         case registerCell
 
         /// The HTTP resource of the call: its method, and its path below the session's path. The variable segments of
         /// the path are arguments of the call: `{section}` is `at`, both indexes of `{section}/{row}` are `at` as an
-        /// index path, and `{modelType}` is `modelType`.
+        /// index path, and `{modelType}` is `modelType`. If the call names rows by ids (``namesRowByID``), `{section}`
+        /// is `section` and `{rowId}` is `rowId`.
         public var resource: (method: CommandKind.Method, path: String) {
             switch self {
             case .addRow: (.post, "rows")
             case .updateRow: (.put, "rows/{section}/{row}")
             case .updateRowsOfSection: (.put, "sections/{section}/rows")
-            case .updateRows: (.put, "rows")
+            case .updateRows: (.patch, "rows")
             case .removeRow: (.delete, "rows/{section}/{row}")
             case .addSection: (.post, "sections")
             case .updateSectionData: (.put, "sections/{section}/data")
@@ -29,7 +32,24 @@ extension DataSourceCommand {
             case .updateAllSections: (.put, "sections")
             case .removeSection: (.delete, "sections/{section}")
             case .removeAllSections: (.delete, "sections")
+            case .insertRow: (.post, "sections/{section}/rows")
+            case .putRow: (.put, "sections/{section}/rows/{rowId}")
+            case .patchRow: (.patch, "sections/{section}/rows/{rowId}")
+            case .deleteRow: (.delete, "sections/{section}/rows/{rowId}")
             case .registerCell: (.put, "cells-for-model-types/{modelType}")
+            }
+        }
+
+        /// Whether the call names its section by the section's id, and its row by the row's id.
+        public var namesRowByID: Bool { members.contains("rowId") || self == .insertRow }
+
+        /// The argument whose value is the whole body of a request to the call's resource. `nil` if the body is an
+        /// object with the arguments.
+        public var wholeBody: String? {
+            switch self {
+            case .putRow: "model"
+            case .patchRow: "patch"
+            default: nil
             }
         }
 
@@ -48,6 +68,10 @@ extension DataSourceCommand {
             case .updateSection: ["at", "header", "footer", "rows", "notify"]
             case .updateAllSections: ["sections", "notify"]
             case .removeAllSections: ["notify"]
+            case .insertRow: ["section", "at", "model", "notify"]
+            case .putRow: ["section", "rowId", "model", "notify"]
+            case .patchRow: ["section", "rowId", "patch", "notify"]
+            case .deleteRow: ["section", "rowId", "notify"]
             case .registerCell: ["modelType", "cell"]
             }
         }
@@ -92,14 +116,41 @@ extension Command {
     }
 }
 
+extension RowPlacement {
+    fileprivate init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+        switch json.kind {
+        case .number: self = .index(try json.index(at: pointer))
+        case .object:
+            let object = try BodyReader(json, at: pointer, members: ["before", "after"])
+            switch (object["before"], object["after"]) {
+            case (_?, nil): self = .before(try object.rowID("before"))
+            case (nil, _?): self = .after(try object.rowID("after"))
+            default:
+                throw Refusal.bad(
+                    pointer, object["before"] == nil ? .missingMember : .conflict,
+                    "must have either `before` or `after`")
+            }
+        default:
+            switch json.stringValue {
+            case "start"?: self = .start
+            case "end"?: self = .end
+            case let text:
+                throw Refusal.bad(
+                    pointer, text == nil ? .wrongType : .invalidValue,
+                    "must be \"start\", \"end\", {\"before\": id}, {\"after\": id} or an index from 0")
+            }
+        }
+    }
+}
+
 extension DataSourceCommand {
     fileprivate init(_ call: Call, _ object: BodyReader, at pointer: JSONPointer) throws(Refusal) {
         switch call {
-        case .addRow: self = .addRow(try object.required("model"), at: try object.indexPath("at"))
-        case .updateRow: self = .updateRow(try object.required("model"), at: try object.indexPath("at"))
+        case .addRow: self = .addRow(try object.required("model"), at: try object.rowReference("at"))
+        case .updateRow: self = .updateRow(try object.required("model"), at: try object.rowReference("at"))
         case .updateRowsOfSection: self = .updateRowsOfSection(try object.array("rows"), at: try object.index("at"))
         case .updateRows: self = .updateRows(try Self.rows(object, at: pointer.appending("rows")))
-        case .removeRow: self = .removeRow(at: try object.indexPath("at"))
+        case .removeRow: self = .removeRow(at: try object.rowReference("at"))
         case .addSection:
             let isAtEnd = object["at"]?.isNull ?? true
             self = .addSection(
@@ -119,23 +170,39 @@ extension DataSourceCommand {
                 try SectionContent.list(object.required("sections"), at: object.place(of: "sections")))
         case .removeSection: self = .removeSection(at: try object.index("at"))
         case .removeAllSections: self = .removeAllSections
+        case .insertRow:
+            self = .insertRow(
+                try object.required("model"),
+                at: try object["at"] == nil
+                    ? .end : RowPlacement(try object.required("at"), at: object.place(of: "at")),
+                in: SectionID(try object.string("section")))
+        case .putRow:
+            self = .putRow(
+                try object.required("model"), id: try object.rowID("rowId"), in: SectionID(try object.string("section"))
+            )
+        case .patchRow:
+            self = .patchRow(
+                try object.required("patch"), id: try object.rowID("rowId"), in: SectionID(try object.string("section"))
+            )
+        case .deleteRow:
+            self = .deleteRow(id: try object.rowID("rowId"), in: SectionID(try object.string("section")))
         case .registerCell: self = .registerCell(try object.string("cell"), modelType: try object.string("modelType"))
         }
     }
 
     private static func rows(_ object: BodyReader, at pointer: JSONPointer) throws(Refusal) -> [(
-        at: RowPath, model: JSONText
+        at: RowReference, model: JSONText
     )] {
-        var rows: [(at: RowPath, model: JSONText)] = []
-        var seen: Set<RowPath> = []
+        var rows: [(at: RowReference, model: JSONText)] = []
+        var seen: Set<RowReference> = []
         for (index, element) in try object.array("rows").enumerated() {
             let place = pointer.appending(index)
             let row = try BodyReader(element, at: place, members: ["at", "model"])
-            let path = try row.indexPath("at")
-            guard seen.insert(path).inserted else {
-                throw Refusal.bad(place.appending("at"), .duplicate, "the row \(path) is named twice")
+            let reference = try row.rowReference("at")
+            guard seen.insert(reference).inserted else {
+                throw Refusal.bad(place.appending("at"), .duplicate, "another element of `rows` names this row already")
             }
-            rows.append((path, try row.required("model")))
+            rows.append((reference, try row.required("model")))
         }
         return rows
     }
@@ -179,16 +246,12 @@ extension BodyReader {
         return string
     }
 
-    /// Reads a member that is an index path, `[section, row]`.
-    func indexPath(_ name: String) throws(Refusal) -> RowPath {
+    func rowID(_ name: String) throws(Refusal) -> RowID {
         let value = try required(name)
-        let numbers = value.elements()?.map { $0.intValue ?? -1 } ?? []
-        guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else {
-            throw fault(
-                name, .rejecting(value.kind, accepting: .array),
-                "must be an index path, [section, row], of two integers from 0")
+        guard let id = RowID(json: value) else {
+            throw fault(name, .rejecting(value.kind, accepting: .number), "a row's id must be a string, or an integer")
         }
-        return RowPath(section: numbers[0], row: numbers[1])
+        return id
     }
 
     func title(_ name: String) throws(Refusal) -> JSONText? {

@@ -19,32 +19,54 @@ public struct SectionContent: Sendable {
     }
 }
 
-/// A call of a method of DataSourceController's RowManager or SectionManager, with its arguments.
+/// The place at which ``DataSourceCommand/insertRow(_:at:in:)`` inserts a row into a section. All stored rows count,
+/// displayed or not.
+public enum RowPlacement: Sendable, Equatable {
+    /// Before the section's first row.
+    case start
+    /// After the section's last row.
+    case end
+    /// Before the row with an id.
+    case before(RowID)
+    /// After the row with an id.
+    case after(RowID)
+    /// At an index, from 0. The section's row count means its end.
+    case index(Int)
+}
+
+/// A change of single rows or sections by the controller that owns a table's data.
 ///
-/// Index paths refer to the *stored* table, as ``Snapshot/modelObject(at:)`` reads it. Indexes count only sections that
-/// are displayed and rows that are not hidden. An index out of bounds is never refused; each case says what it does.
+/// The cases are the methods of DataSourceController's RowManager and SectionManager, with their arguments, and four
+/// calls that name rows by their section's id and their own.
+///
+/// Row references name rows of the *stored* table, as ``Snapshot/modelObject(at:)`` reads it. Indexes count only
+/// sections that are displayed and rows that are not hidden. An index out of bounds, or the id of no such row, is never
+/// refused; each case says what it does.
 /// The table's `editing` policies do not apply, and no handlers run.
 ///
 /// The following data source calls are refused:
 /// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
 /// - a change of derived rows (`editingNotAllowed`),
-/// - an added or removed section if the table declares its sections (`sectionsAreDeclared`).
+/// - an added or removed section if the table declares its sections (`sectionsAreDeclared`),
+/// - of the calls that name a row by its id, those with a section or row that the table does not contain
+///   (`sectionNotFound`, `rowNotFound`).
 ///
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
-    /// Inserts a row before the row at an index path. If the section does not exist, a new section at the end gets the
-    /// row. If no row is at the index path, the new row is appended to the section.
-    case addRow(JSONText, at: RowPath)
+    /// Inserts a row before another row. If the reference names a section that does not exist, a new section at the end
+    /// gets the row. If no row is at the reference's index, the new row is appended to the section. The call is ignored
+    /// if no row has the reference's id.
+    case addRow(JSONText, at: RowReference)
     /// Replaces the model of a row. The call is ignored if the row does not exist.
-    case updateRow(JSONText, at: RowPath)
+    case updateRow(JSONText, at: RowReference)
     /// Replaces all rows of a section. The call is ignored if the section does not exist.
     case updateRowsOfSection([JSONText], at: Int)
-    /// Replaces the models of several rows. If one section's index is too high, the whole call is ignored. An index
-    /// path with a valid section but no row is skipped.
-    case updateRows([(at: RowPath, model: JSONText)])
+    /// Replaces the models of several rows. If one section does not exist, the whole call is ignored. A reference to no
+    /// row of an existing section is skipped.
+    case updateRows([(at: RowReference, model: JSONText)])
     /// Removes a row. The call is ignored if the row does not exist. If the section becomes empty, the section is
     /// removed, unless it is declared.
-    case removeRow(at: RowPath)
+    case removeRow(at: RowReference)
     /// Inserts a section before the section at an index. Appends the section if the index is `nil` or does not exist.
     case addSection(SectionContent, at: Int?)
     /// Sets a section's header and footer, but not its rows. The call is ignored if the section does not exist.
@@ -60,6 +82,16 @@ public enum DataSourceCommand: Sendable {
     case removeSection(at: Int)
     /// Removes all sections of the table, displayed or not.
     case removeAllSections
+    /// Inserts a row at a place of the section with an id, also if the section is not displayed. Creates the section if
+    /// the table has dynamic sections and does not contain it.
+    case insertRow(JSONText, at: RowPlacement, in: SectionID)
+    /// Replaces the row with an id, or appends the row to its section if the section has no such row. The model must
+    /// contain the id. Creates the section as ``insertRow(_:at:in:)`` does.
+    case putRow(JSONText, id: RowID, in: SectionID)
+    /// Merges a patch into the model of the row with an id (RFC 7396). The model's id must not change.
+    case patchRow(JSONText, id: RowID, in: SectionID)
+    /// Deletes the row with an id. The section stays, also without rows.
+    case deleteRow(id: RowID, in: SectionID)
     /// Registers which cell shows the models of a type, and renders the rows of that type again. Clients always see the
     /// change at once, and the delegate is not notified.
     case registerCell(String, modelType: String)

@@ -68,10 +68,9 @@ public struct RowHistory: Sendable {
     ///   ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
-        case .move(let row, let section, let index):
+        case .move(let row, let target):
             let at = try rebased(row)
-            let target = try target(section, index, of: row, at: at)
-            return (.move(RowReference(at), to: .displayed(target.section), row: target.row), at)
+            return (.move(RowReference(at), to: RowReference(try self.target(target, of: row, at: at))), at)
         case .dataSource(let call, let notify):
             let (call, at) = try rebased(call)
             return (.dataSource(call, notify: notify), at)
@@ -127,14 +126,14 @@ public struct RowHistory: Sendable {
         case .displayed(let index):
             guard sectionsThen.indices.contains(index) else {
                 throw Refusal(
-                    .rowNotFound,
+                    .sectionNotFound,
                     "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(index)."
                 )
             }
             return index
         case .id(let id):
             guard let index = sectionsThen.firstIndex(of: id) else {
-                throw Refusal(.rowNotFound, "The section \"\(id)\" was not displayed at the base.")
+                throw Refusal(.sectionNotFound, "The section \"\(id)\" was not displayed at the base.")
             }
             return index
         }
@@ -234,9 +233,13 @@ extension RowHistory {
     /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because no neighbouring row remains in the section. The
     ///   method also throws `rowGone` if rows without ids have changed, because it is unknown which of those rows
     ///   remain.
-    private func target(_ section: SectionReference, _ row: Int, of moved: RowReference, at: RowPath) throws(Refusal)
-        -> RowPath
-    {
+    private func target(_ target: RowReference, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
+        guard case .at(let section, let row) = target else {
+            // A row's id identifies the row that follows the target without the history.
+            var place = try rebased(target)
+            if place.section == at.section, place.row > at.row { place.row -= 1 }
+            return place
+        }
         let then = try index(of: section), source = try source(of: moved, at: at, in: then)
         let last = countsThen[then] - (source == nil ? 0 : 1)
         guard (0...last).contains(row) else { throw noRowThen(row, then) }
@@ -331,26 +334,20 @@ extension RowHistory {
     /// that it names. The path is `nil` if the call names neither, or if no row is displayed there.
     private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
-        case .addRow(let model, let path):
-            let at = try rebased(path)
-            // In `addRow`, a section index that is too high creates a section, and a row index that is too high appends
-            // the row.
-            guard now.sections.indices.contains(at.section) else { return (.addRow(model, at: at), nil) }
-            return (
-                .addRow(model, at: at),
-                RowPath(section: at.section, row: min(at.row, now.sections[at.section].rows.count))
-            )
-        case .updateRow(let model, let path):
-            let at = try rebased(path)
-            return (.updateRow(model, at: at), displayed(at))
-        case .removeRow(let path):
-            let at = try rebased(path)
-            return (.removeRow(at: at), displayed(at))
+        case .addRow(let model, let row):
+            let row = try rebased(storedRow: row)
+            return (.addRow(model, at: row), displayed(row, orEnd: true))
+        case .updateRow(let model, let row):
+            let row = try rebased(storedRow: row)
+            return (.updateRow(model, at: row), displayed(row))
+        case .removeRow(let row):
+            let row = try rebased(storedRow: row)
+            return (.removeRow(at: row), displayed(row))
         case .updateRows(let rows):
-            var rebased: [(at: RowPath, model: JSONText)] = []
-            for (path, model) in rows {
+            var rebased: [(at: RowReference, model: JSONText)] = []
+            for (row, model) in rows {
                 try meter.checkTime()
-                rebased.append((try self.rebased(path), model))
+                rebased.append((try self.rebased(storedRow: row), model))
             }
             return (.updateRows(rebased), nil)
         case .updateRowsOfSection(let rows, let section):
@@ -361,7 +358,26 @@ extension RowHistory {
             return (.updateSection(content, at: try presentSection(section)), nil)
         case .removeSection(let section): return (.removeSection(at: try presentSection(section)), nil)
         case .addSection(let content, let section?): return (.addSection(content, at: try presentSection(section)), nil)
-        case .addSection, .updateAllSections, .removeAllSections, .registerCell: return (call, nil)
+        case .addSection, .updateAllSections, .removeAllSections, .insertRow, .putRow, .patchRow, .deleteRow,
+            .registerCell:
+            return (call, nil)
+        }
+    }
+
+    /// Returns the reference of a data source call with its indexes rebased. An id identifies its row, and a section's
+    /// id its section, without the history.
+    private func rebased(storedRow reference: RowReference) throws(Refusal) -> RowReference {
+        switch reference {
+        case .id(let id, in: .displayed(let section)?): .id(id, in: .displayed(try presentSection(section)))
+        case .id: reference
+        case .at(.displayed(let section), let row): RowReference(try rebased(RowPath(section: section, row: row)))
+        case .at(.id(let id), let row):
+            if let then = sectionsThen.firstIndex(of: id), now.sections.contains(where: { $0.id == id }) {
+                RowReference(try rebased(RowPath(section: then, row: row)))
+            } else {
+                // Before, the section displayed no rows, so the index was out of bounds.
+                .at(.id(id), row: max(row, now.sections.first { $0.id == id }?.rows.count ?? 0))
+            }
         }
     }
 
@@ -381,9 +397,18 @@ extension RowHistory {
         sectionsThen.indices.contains(index) ? try rebased(.displayed(index)) : max(index, now.sections.count)
     }
 
-    /// Returns the path if a row is displayed at it now, otherwise `nil`, because the data source ignores the call.
-    private func displayed(_ path: RowPath) -> RowPath? {
-        now.sections.indices.contains(path.section) && now.sections[path.section].rows.indices.contains(path.row)
-            ? path : nil
+    /// Returns the index path of the row that a rebased reference names, or `nil` if no such row is displayed.
+    ///
+    /// - Parameter orEnd: whether an index that is too high means the place after the section's last row.
+    private func displayed(_ reference: RowReference, orEnd: Bool = false) -> RowPath? {
+        guard case .at(let reference, let row) = reference else { return try? rebased(reference) }
+        let place =
+            switch reference {
+            case .displayed(let index): index
+            case .id(let id): now.sections.firstIndex { $0.id == id } ?? .max
+            }
+        guard now.sections.indices.contains(place) else { return nil }
+        let count = now.sections[place].rows.count
+        return row < count || orEnd ? RowPath(section: place, row: min(row, count)) : nil
     }
 }

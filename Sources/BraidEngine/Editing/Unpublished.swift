@@ -47,7 +47,8 @@ extension CommandInProgress {
         return Outcome(
             kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change,
             undo: editor.undo,
-            update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount))
+            update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount),
+            inserted: inserted)
     }
 }
 
@@ -73,9 +74,7 @@ extension CommandInProgress {
     /// - Throws: ``Refusal`` with `rowNotFound` if the row no longer exists or is not the same.
     func rebased(_ command: Command) throws -> Command {
         guard let seen = seen?.command else { return command }
-        if case .move(let row, let section, let index) = command {
-            return try rebasedMove(row, section, index, seen)
-        }
+        if case .move(let row, let target) = command { return try rebasedMove(row, target, seen) }
         return try command.replacingRows { try rebased($0, seen, orEnd: $1) }
     }
 
@@ -150,10 +149,11 @@ extension CommandInProgress {
 
     /// Rebases a move while a change is unpublished. The target is the place before the row that the client sees at the
     /// target's index, or the section's end.
-    private func rebasedMove(
-        _ reference: RowReference, _ section: SectionReference, _ index: Int, _ seen: CommandInProgress
-    ) throws -> Command {
+    private func rebasedMove(_ reference: RowReference, _ target: RowReference, _ seen: CommandInProgress) throws
+        -> Command
+    {
         let moved = try rebased(reference, seen)
+        guard case .at(let section, let index) = target else { return .move(moved, to: try rebased(target, seen)) }
         if isTransaction {
             throw Refusal(
                 .rowNotFound,
@@ -168,10 +168,10 @@ extension CommandInProgress {
         }
         let follower = isWithin && index >= from.row ? index + 1 : index
         guard follower < destination.rows.count else {
-            return .move(moved, to: target, row: try shown.section(target).rows.count - (isWithin ? 1 : 0))
+            return .move(moved, to: .at(target, row: try shown.section(target).rows.count - (isWithin ? 1 : 0)))
         }
         let before = try resolve(rebased(.at(target, row: follower), seen)).row
         let place = try resolve(moved)
-        return .move(moved, to: target, row: isWithin && place.row < before ? before - 1 : before)
+        return .move(moved, to: .at(target, row: isWithin && place.row < before ? before - 1 : before))
     }
 }

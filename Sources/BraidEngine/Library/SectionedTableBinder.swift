@@ -270,7 +270,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///   requires.
     @discardableResult
     public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
-        try apply(.move(RowReference(path), to: .displayed(target.section), row: target.row))
+        try apply(.move(RowReference(path), to: RowReference(target)))
     }
 
     /// Reports a tap on a row: runs the `onTapped` handler of the row's section, then the handlers of `onAnySection()`

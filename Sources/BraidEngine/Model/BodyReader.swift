@@ -32,13 +32,7 @@ struct BodyReader {
         return value
     }
 
-    func index(_ name: String) throws(Refusal) -> Int {
-        let value = try required(name)
-        guard let index = value.intValue, index >= 0 else {
-            throw fault(name, .rejecting(value.kind, accepting: .number), "must be an integer from 0")
-        }
-        return index
-    }
+    func index(_ name: String) throws(Refusal) -> Int { try required(name).index(at: place(of: name)) }
 
     func fault(_ name: String, _ code: FaultCode, _ detail: String) -> Refusal { .bad(place(of: name), code, detail) }
 
@@ -59,6 +53,16 @@ struct BodyReader {
             throw Refusal.bad(
                 pointer, .wrongType, "a title must be a string, null, or {\"view\": name, \"viewModel\": …}")
         }
+    }
+}
+
+extension JSONText {
+    /// Returns this JSON value as an index: an integer from 0.
+    func index(at pointer: JSONPointer) throws(Refusal) -> Int {
+        guard let index = intValue, index >= 0 else {
+            throw Refusal.bad(pointer, .rejecting(kind, accepting: .number), "must be an integer from 0")
+        }
+        return index
     }
 }
 

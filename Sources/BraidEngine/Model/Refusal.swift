@@ -110,7 +110,7 @@ public struct Refusal: Error, Sendable, Equatable {
 
     /// The refusal of a command that names a section that does not exist. The detail lists up to eight sections of the
     /// table.
-    static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
+    package static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
     }
@@ -119,7 +119,7 @@ public struct Refusal: Error, Sendable, Equatable {
     /// sections.
     package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
-            .rowNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")
+            .sectionNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")
     }
 
     private static func listed(_ sections: some Collection<SectionID>) -> String {
@@ -134,6 +134,17 @@ public struct Refusal: Error, Sendable, Equatable {
             .rowNotFound,
             "The section \"\(section)\" has no row \(index). It has \(count) \(count == 1 ? "row" : "rows"), counted from 0."
         )
+    }
+
+    /// The refusal of a reference that names a row only by its id, while two sections display a row with the id.
+    static func ambiguous(_ id: RowID, _ one: SectionID, _ other: SectionID) -> Refusal {
+        Refusal(
+            .ambiguousRow,
+            "The sections \"\(one)\" and \"\(other)\" both have a row with the id \"\(id)\": name the section as well.")
+    }
+
+    package static func noRow(_ id: RowID, in section: SectionID) -> Refusal {
+        Refusal(.rowNotFound, "The section \"\(section)\" has no row with the id \"\(id)\".")
     }
 
     static func duplicateRow(_ id: RowID, in section: SectionID) -> Refusal {

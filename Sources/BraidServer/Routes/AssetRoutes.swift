@@ -80,7 +80,7 @@ func assetRoutes() -> [Route] {
         Route.inMemory("GET", "/openapi.json", for: .everyone) { Asset.openAPI.answer(to: $0.head) },
         Route.inMemory("GET", "\(modules){file}", for: .everyone, produces: "text/javascript") { context in
             guard let module = byPath[modules + context.parameter("file")] else {
-                throw ProblemError(.notFound, "The inspector has no module of this name.")
+                throw ProblemError(.noSuchResource, "The inspector has no module of this name.")
             }
             return module.answer(to: context.head)
         },

@@ -7,7 +7,7 @@ extension Sessions {
     static let commandQuery: Set<String> = ["dryRun", "form"]
 
     /// Executes the command of a request that changes a session, and returns the answer. The options of such a request
-    /// are `dryRun`, `form`, `base`, `Prefer`, `If-Match` and `Idempotency-Key`.
+    /// are `dryRun`, `form`, `base`, `strict`, `Prefer`, `If-Match` and `Idempotency-Key`.
     ///
     /// - Parameter notifies: whether the answer contains the notification of the data source's delegate.
     func respond(
@@ -19,6 +19,7 @@ extension Sessions {
         options.condition = context.head.positionCondition
         options.base = try context.query("base").map { try Position($0) }
         options.role = context.requester.role
+        options.strict = try context.flag("strict")
         let request = CommandRequest(
             session: context.parameter("id"), number: context.requester.token?.session, content, options)
         // A dry run changes nothing, so its answer is not stored for retries with the same `Idempotency-Key`.
@@ -29,7 +30,7 @@ extension Sessions {
         let encoding = CommandRequest.AnswerEncoding(
             answer: { session, answer in
                 form.asksForSnapshot
-                    ? form.snapshotHead.kept(snapshotOf: session)
+                    ? form.snapshotHead(answer, of: session).kept(snapshotOf: session)
                     : form.response(answer, of: session, notifies: notifies).kept(snapshotOf: nil)
             }, refusal: context.keptRefusal)
         switch try await perform(request, once: key, encoding) {

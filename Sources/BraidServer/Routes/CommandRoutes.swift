@@ -9,9 +9,9 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
         guard let method = kind.method else { return nil }
         var query = Sessions.commandQuery
         if kind.acceptsBase { query.insert("base") }
-        if kind.acceptsPartial { query.insert("partial") }
+        if kind.acceptsStrict { query.insert("strict") }
         return Route(
-            method.rawValue, "/v1/sessions/{id}/\(kind.name)",
+            method.rawValue, "/v1/sessions/{id}/\(kind.path)",
             for: kind == .transactions ? .commands : .role(kind.role), query: query, takesBody: true,
             obeysIfMatch: true, takesKey: true
         ) { context in try await sessions.respond(to: context, context.command(of: kind)) }
@@ -27,27 +27,34 @@ extension RequestContext {
             }
             return .reset
         }
-        let partial = try flag("partial"), body = try json()
-        let command = try Command(resource: kind.name, body: body, partial: partial)
+        let body = try json(), command = try Command(kind: kind.name, body: body)
         try requester.require(command.role)
-        return .command(command, text: Command.journalText(resource: kind.name, body: body, partial: partial))
+        return .command(command, text: JSONText(object: [(kind.name, body)]))
     }
 }
 
-extension Command {
-    /// Returns the text with which the journal records a command: `{resource: body}`, with `"partial": true` for a
-    /// partial command.
-    static func journalText(resource: String, body: JSONText, partial: Bool) -> JSONText {
-        var writer = JSONWriter(capacity: body.count + 32)
-        writer.beginObject()
-        writer.name(resource)
-        writer.value(body)
-        if partial {
-            writer.name("partial")
-            writer.value(true)
-        }
-        writer.endObject()
-        return writer.text
+extension Session.Answer {
+    /// 201 if the command has inserted a row that it names by its id, otherwise 200.
+    var status: Int { inserted == nil ? 200 : 201 }
+
+    /// The `Location` field with the path of the inserted row, if the command has inserted a row with an id.
+    fileprivate func location(in session: Session) -> [(String, String)] {
+        guard let inserted, let id = inserted.id else { return [] }
+        let path = ["v1", "sessions", session.id, "sections", inserted.section.text, "rows", id.text]
+        return [("Location", path.map { "/" + $0.percentEncoded }.joined())]
+    }
+}
+
+extension String {
+    /// This text as a segment of a path: every byte that is not unreserved is percent-encoded (RFC 3986, 2.3).
+    fileprivate var percentEncoded: String {
+        utf8.map { byte in
+            let letter = byte | 0x20
+            let isUnreserved =
+                byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter) || "-._~".utf8.contains(byte)
+            return isUnreserved
+                ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }.joined()
     }
 }
 
@@ -73,28 +80,31 @@ struct CommandForm: Sendable {
 
     var asksForSnapshot: Bool { preference == "representation" }
 
-    /// The status and the first header field of an answer to `Prefer: return=representation`. The caller adds the
-    /// snapshot and its header fields.
-    var snapshotHead: HTTPResponse {
-        HTTPResponse(status: 200, headers: [("Preference-Applied", "return=representation")])
+    /// Returns the status and the first header fields of an answer to `Prefer: return=representation`. The caller adds
+    /// the snapshot and its header fields.
+    func snapshotHead(_ answer: Session.Answer, of session: Session) -> HTTPResponse {
+        HTTPResponse(
+            status: answer.status,
+            headers: answer.location(in: session) + [("Preference-Applied", "return=representation")])
     }
 
     /// Returns the response to an executed command, in the form that the client wants.
     ///
     /// - Parameter notifies: whether the body contains `notification`, as answers of the data source do.
     func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {
-        let etag = ("ETag", session.position(at: answer.committed).entityTag)
+        let etag = ("ETag", session.position(at: answer.committed).entityTag), location = answer.location(in: session)
         switch preference {
-        case "minimal": return HTTPResponse(status: 204, headers: [etag, ("Preference-Applied", "return=minimal")])
+        case "minimal":
+            return HTTPResponse(status: 204, headers: location + [etag, ("Preference-Applied", "return=minimal")])
         case "representation":
-            var response = snapshotHead
+            var response = snapshotHead(answer, of: session)
             response.headers += [("Content-Type", "application/json"), etag]
             response.body = .bytes(
                 answer.snapshot.encoded(session: session.id, table: session.table, epoch: session.epoch))
             return response
         default: break
         }
-        return .json(headers: [etag]) { writer in
+        return .json(status: answer.status, headers: location + [etag]) { writer in
             writer.beginObject()
             writer.name("revision")
             writer.value(answer.revision)

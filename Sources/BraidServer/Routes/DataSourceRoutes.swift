@@ -5,20 +5,20 @@ import BraidSessions
 /// Returns the routes of DataSourceController's RowManager and SectionManager, and the routes that read the stored
 /// table.
 ///
-/// Every call of a data source becomes the command `{"data-source": {call: arguments}}`. The arguments are the members
+/// Every call of a data source becomes the command `{"dataSource": {call: arguments}}`. The arguments are the members
 /// of the body, the indices in the path as `at`, and the query's `notify` if the query has one.
 func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
-        var query = Sessions.commandQuery.union(["base"])
+        var query = Sessions.commandQuery.union(["base", "strict"])
         if call.acceptsNotify { query.insert("notify") }
         let (method, path) = call.resource
         return Route(
             method.rawValue, "/v1/sessions/{id}/\(path)", for: .role(CommandKind.dataSource.role), query: query,
             takesBody: true, obeysIfMatch: true, takesKey: true
         ) { context in
-            let arguments = try context.arguments()
+            let arguments = try context.arguments(of: call)
             let command = try Command(dataSource: call, arguments: arguments)
-            let text = JSONText(object: [("data-source", JSONText(object: [(call.rawValue, arguments)]))])
+            let text = JSONText(object: [("dataSource", JSONText(object: [(call.rawValue, arguments)]))])
             return try await sessions.respond(to: context, .command(command, text: text), notifies: true)
         }
     } + [
@@ -32,6 +32,14 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
                 $0.value(model)
                 $0.endObject()
             }
+        },
+        Route("GET", "/v1/sessions/{id}/sections/{section}/rows/{rowId}") { context in
+            let session = try await sessions.current(context.parameter("id"))
+            let (revision, model) = try session.storedModel(
+                of: RowID(context.parameter("rowId")), in: SectionID(context.parameter("section")))
+            let tag = session.position(at: revision).entityTag
+            if let unchanged = notModified(context.head.headers["if-none-match"], tag) { return unchanged }
+            return .json(headers: [("ETag", tag)]) { $0.value(model) }
         },
         Route("GET", "/v1/sessions/{id}/sections/{section}/data") { context in
             let section = try context.index("section")
@@ -62,9 +70,12 @@ extension RequestContext {
 
     /// Returns the arguments of a data source call: those in the body, the path and the query. The body must not repeat
     /// an argument of the path or the query. A call without arguments needs no body.
-    fileprivate func arguments() throws -> JSONText {
+    fileprivate func arguments(of call: DataSourceCommand.Call) throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
-        if route.pattern.contains("{row}") {
+        if call.namesRowByID {
+            added.append(("section", .string(parameter("section"))))
+            if route.pattern.contains("{rowId}") { added.append(("rowId", .string(parameter("rowId")))) }
+        } else if route.pattern.contains("{row}") {
             added.append(("at", JSONText(parts: [.number(try index("section")), .number(try index("row"))])))
         } else if route.pattern.contains("{section}") {
             added.append(("at", .number(try index("section"))))
@@ -72,6 +83,7 @@ extension RequestContext {
             added.append(("modelType", .string(parameter("modelType"))))
         }
         if query("notify") != nil { added.append(("notify", .bool(try flag("notify")))) }
+        if let name = call.wholeBody { return JSONText(object: added + [(name, try json())]) }
         let body = request.body.isEmpty ? .emptyObject : try json()
         guard let members = body.members() else {
             throw Refusal(

@@ -3,14 +3,14 @@ import BraidHTTP
 import BraidSessions
 
 /// Returns the route `observe`, with which a client sends a stream of models to a session (Braid's Rx binding). Each
-/// line of the request's body contains one set of models.
+/// line of the request's body is like the body of a `PATCH …/models`.
 func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
     [
         Route(
-            "POST", "/v1/sessions/{id}/observe", query: ["partial"], streamedBody: "application/x-ndjson",
+            "POST", "/v1/sessions/{id}/observe", streamedBody: "application/x-ndjson",
             obeysIfMatch: true
         ) { context, body in
-            let id = context.parameter("id"), partial = try context.flag("partial")
+            let id = context.parameter("id")
             let session = try await sessions.current(id)
             let start = session.position
             var revision = start.revision
@@ -25,8 +25,8 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
                 // down.
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
-                    let command = try Command(resource: "models", body: models, partial: partial)
-                    let text = Command.journalText(resource: "models", body: models, partial: partial)
+                    let command = try Command(kind: "patchModels", body: models)
+                    let text = JSONText(object: [("patchModels", models)])
                     let request = CommandRequest(
                         session: id, number: session.number, .command(command, text: text), options)
                     let answer = try await sessions.perform(request).answer

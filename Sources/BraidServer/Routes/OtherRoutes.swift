@@ -131,7 +131,7 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
             guard let problem = Problem(rawValue: context.parameter("name")) else {
                 let name = context.parameter("name")
                 throw ProblemError(
-                    .notFound,
+                    .noSuchResource,
                     "The problem \"\(name)\" does not exist. The schema `ProblemName` of /openapi.json lists all.")
             }
             return .json { problem.writePage(to: &$0) }

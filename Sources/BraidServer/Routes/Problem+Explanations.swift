@@ -101,7 +101,8 @@ extension Problem {
                 "The server worked on the command for longer than the command may take. Nothing was changed.",
                 cause:
                     "The command or transaction is too large, or its templates take too long. The limits are --command-timeout and, for participants, --participant-command-timeout.",
-                remedy: "Send the command in smaller parts, simplify the templates, or raise the limit.",
+                remedy:
+                    "Send the command in smaller parts, simplify the templates, or raise the limit. If the server was only busy, the same command can succeed after the time in `Retry-After`.",
                 example: .init(
                     "/v1/sessions/contacts/transactions",
                     "The command took more than the 30 seconds that it may take. Nothing was changed. Send it in smaller parts."
@@ -298,16 +299,13 @@ extension Problem {
                     "/v1/tables",
                     "The resource answers with application/json, which `Accept: text/html` does not allow. Send an `Accept` that allows it, or none."
                 ))
-        case .notFound:
+        case .noSuchResource:
             .init(
-                "The resource does not exist.",
-                cause:
-                    "The path is unknown, or it names a session, a table description or a token that does not exist, or that the token of the request is not for.",
-                remedy:
-                    "Check the path. Open the session or register the table description first; both can be deleted at any time.",
+                "The path names no resource of this server.",
+                cause: "The path is misspelled, or a segment of it is missing or empty.",
+                remedy: "Use one of the paths that /openapi.json lists.",
                 example: .init(
-                    "/v1/sessions/contact",
-                    "The session \"contact\" does not exist. It was never opened, or it was ended."))
+                    "/v1/session", "The resource /v1/session does not exist. /openapi.json lists all resources."))
         case .notImplemented:
             .init(
                 "The server serves this method for no resource.",
@@ -407,6 +405,15 @@ extension Problem {
                 example: .init(
                     "/v1/sessions",
                     "A session with this id exists already. Choose another id, or end that session first."))
+        case .sessionNotFound:
+            .init(
+                "The session does not exist.",
+                cause:
+                    "No session with this id was opened, the session was ended, or the request's token is for another session.",
+                remedy: "Check the id, or open the session. Open sessions are at /v1/sessions.",
+                example: .init(
+                    "/v1/sessions/contact",
+                    "The session \"contact\" does not exist. It was never opened, or it was ended."))
         case .storageFull:
             .init(
                 "The server's disk is full. Nothing was changed.",
@@ -422,6 +429,14 @@ extension Problem {
                 remedy: "End the sessions first.",
                 example: .init(
                     "/v1/tables/contacts", "A session uses the table \"contacts\". End it first."))
+        case .tableNotFound:
+            .init(
+                "The table description does not exist.",
+                cause: "No table description was registered under this name, or it was deleted.",
+                remedy: "Check the name, or register the table description with PUT.",
+                example: .init(
+                    "/v1/tables/contact",
+                    "The table description \"contact\" does not exist. Register it with PUT /v1/tables/contact."))
         case .targetTooLong:
             .init(
                 "The request's target, its path and query, is too long.",
@@ -438,6 +453,14 @@ extension Problem {
                 example: .init(
                     "/v1/render", "The template failed: division by zero.",
                     faults: [("/template/price/$eval", .templateFailed, "division by zero")]))
+        case .tokenNotFound:
+            .init(
+                "The session has no token with this id.",
+                cause: "The token never existed, it has expired, or it was revoked before.",
+                remedy: "List the session's tokens. A token that is not listed is not valid.",
+                example: .init(
+                    "/v1/sessions/contacts/tokens/t1",
+                    "The session \"contacts\" has no token \"t1\". It never existed, or it was revoked."))
         case .tooLarge:
             .init(
                 "The request's body, or a line of it, has too many bytes.",

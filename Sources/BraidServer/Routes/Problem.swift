@@ -27,7 +27,7 @@ enum Problem: String, CaseIterable, Sendable {
     case misdirectedRequest = "misdirected-request"
     case moveNotAllowed = "move-not-allowed"
     case notAcceptable = "not-acceptable"
-    case notFound = "not-found"
+    case noSuchResource = "no-such-resource"
     case notImplemented = "not-implemented"
     case originNotAllowed = "origin-not-allowed"
     case preconditionFailed = "precondition-failed"
@@ -40,10 +40,13 @@ enum Problem: String, CaseIterable, Sendable {
     case sectionNotFound = "section-not-found"
     case sectionsAreDeclared = "sections-are-declared"
     case sessionExists = "session-exists"
+    case sessionNotFound = "session-not-found"
     case storageFull = "storage-full"
     case tableInUse = "table-in-use"
+    case tableNotFound = "table-not-found"
     case targetTooLong = "target-too-long"
     case templateFailed = "template-failed"
+    case tokenNotFound = "token-not-found"
     case tooLarge = "content-too-large"
     case tooMany = "too-many-sessions"
     case tooManyRows = "too-many-rows"
@@ -74,7 +77,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .ambiguousRow: (409, "Ambiguous row")
         case .badRequest: (400, "Bad request")
         case .baseTooOld: (409, "Base too old")
-        case .commandTimeout: (422, "Command takes too long")
+        case .commandTimeout: (503, "Command takes too long")
         case .descriptionInvalid: (422, "Invalid table description")
         case .duplicateRowID: (422, "Duplicate row id")
         case .editingNotAllowed: (403, "Editing not allowed")
@@ -95,7 +98,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .misdirectedRequest: (421, "Misdirected request")
         case .moveNotAllowed: (403, "Move not allowed")
         case .notAcceptable: (406, "Not acceptable")
-        case .notFound: (404, "Not found")
+        case .noSuchResource: (404, "No such resource")
         case .notImplemented: (501, "Not implemented")
         case .originNotAllowed: (403, "Origin not allowed")
         case .preconditionFailed: (412, "Precondition failed")
@@ -108,10 +111,13 @@ enum Problem: String, CaseIterable, Sendable {
         case .sectionNotFound: (404, "Section not found")
         case .sectionsAreDeclared: (409, "Sections are declared")
         case .sessionExists: (409, "Session exists")
+        case .sessionNotFound: (404, "Session not found")
         case .storageFull: (507, "Storage full")
         case .tableInUse: (409, "Table in use")
+        case .tableNotFound: (404, "Table description not found")
         case .targetTooLong: (414, "Target too long")
         case .templateFailed: (422, "A template failed")
+        case .tokenNotFound: (404, "Token not found")
         case .tooLarge: (413, "Content too large")
         case .tooMany: (429, "Too many sessions")
         case .tooManyRows: (422, "Too many rows")

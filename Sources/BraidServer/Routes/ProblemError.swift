@@ -25,6 +25,9 @@ package struct ProblemError: Error, Sendable {
         self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
     }
 
+    /// The `Retry-After` of the error `commandTimeout`, in seconds. The command has just used much of the server's time.
+    private static let timeoutRetrySeconds = 10
+
     package init(_ refusal: Refusal) {
         let problem: Problem =
             switch refusal.code {
@@ -52,6 +55,7 @@ package struct ProblemError: Error, Sendable {
             }
         self.init(problem, refusal.detail, faults: refusal.faults)
         switch refusal.code {
+        case .commandTimeout: headers.append(("Retry-After", "\(Self.timeoutRetrySeconds)"))
         // Add the place of the first fault to the detail. The details of all other refusals name the place of the fault
         // already.
         case .descriptionInvalid, .eventInvalid, .modelInvalid:
@@ -72,7 +76,8 @@ package struct ProblemError: Error, Sendable {
             case .idempotencyKeyReused: .idempotencyKeyReused
             case .internalError: .internalError
             case .invalidToken: .unauthorized
-            case .noSession, .noTable: .notFound
+            case .noSession: .sessionNotFound
+            case .noTable: .tableNotFound
             case .positionMismatch: .etagMismatch
             case .quotaExceeded: .quotaExceeded
             case .tooManySessions: .tooMany
@@ -110,10 +115,10 @@ package struct ProblemError: Error, Sendable {
             headers: problem == .unavailable || problem == .quotaExceeded ? [("Retry-After", "1")] : [])
     }
 
-    /// Creates the error `notFound` for a request that names a table description that does not exist.
+    /// Creates the error `tableNotFound` for a request that names a table description that does not exist.
     init(noTable name: String) {
         self.init(
-            .notFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
+            .tableNotFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
     }
 
     /// Converts any error to the problem that the client receives. Returns `nil` for a fault of the server itself,
@@ -136,10 +141,12 @@ package struct ProblemError: Error, Sendable {
                     "The server's disk is full. Nothing was changed. Send the request again when the disk has room.")
             case .sessionMissing:
                 self.init(
-                    .notFound, "The session does not exist any more: it was ended while the request was carried out.")
+                    .sessionNotFound,
+                    "The session does not exist any more: it was ended while the request was carried out.")
             case .tableMissing:
                 self.init(
-                    .notFound, "The table description was deleted while the request was carried out. Register it again."
+                    .tableNotFound,
+                    "The table description was deleted while the request was carried out. Register it again."
                 )
             case .busy:
                 self.init(

@@ -22,6 +22,8 @@ package struct CommandRequest: Sendable {
         /// The position whose index paths and ids the command uses. The session rebases the command from this position
         /// to the current one. If `nil`, the command refers to the current table.
         package var base: Position?
+        /// Whether a data source call that would be ignored is refused instead.
+        package var strict = false
         /// The requester's role, on which the limits of the command depend.
         package var role = Role.controller
 

@@ -165,7 +165,7 @@ extension Command {
     /// callers must check `isReset` first.
     package init(journalText text: JSONText) throws {
         if let transaction = text["transactions"] {
-            try self.init(resource: "transactions", body: transaction)
+            try self.init(kind: "transactions", body: transaction)
         } else {
             try self.init(json: text)
         }

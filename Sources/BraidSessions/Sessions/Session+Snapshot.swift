@@ -66,7 +66,7 @@ extension Session {
     /// thread and the sending thread would keep waiting for each other.
     private static let queuedPieces = 8
 
-    /// Returns the session's snapshot as JSON, with only the rows of the window. Throws `rowNotFound` if the window's
+    /// Returns the session's snapshot as JSON, with only the rows of the window. Throws `sectionNotFound` if the window's
     /// section is not displayed.
     package func encodedSnapshot(window: SnapshotWindow) throws -> (revision: Int, bytes: [UInt8]) {
         let snapshot = current.snapshot
@@ -78,6 +78,19 @@ extension Session {
             snapshot.encoded(
                 session: id, table: table, epoch: epoch, window: (window.section, window.offset, window.limit))
         )
+    }
+
+    /// Returns the stored model of the row with an id in the section with an id, displayed or not, with changes that
+    /// are not published yet.
+    ///
+    /// - Throws: `Refusal` with `sectionNotFound` or `rowNotFound`.
+    package func storedModel(of id: RowID, in section: SectionID) throws -> (revision: Int, model: JSONText) {
+        let current = current
+        guard let stored = current.model[section] else {
+            throw Refusal.noSection(section, among: current.model.sections.lazy.map(\.id))
+        }
+        guard let index = stored.index(of: id) else { throw Refusal.noRow(id, in: section) }
+        return (current.snapshot.revision, stored.rows[index].model)
     }
 
     /// The snapshot of the session's stored table, with the changes that are not published yet.

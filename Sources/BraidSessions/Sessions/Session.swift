@@ -154,6 +154,8 @@ package final class Session: Sendable {
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
+        /// The row that the command has inserted, if the command is one that reports it. Otherwise `nil`.
+        package var inserted: (section: SectionID, id: RowID?)?
     }
 
     /// Reads records of the session's journal after a revision from the store: at most `limit` records, and about
@@ -266,20 +268,20 @@ package final class Session: Sendable {
         defer { engineTimes.withLock { $0[command.kind.name] = monotonicNanoseconds() - start } }
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
-            ids: ids.source(revision: revision, at: now))
+            ids: ids.source(revision: revision, at: now), strict: options.strict)
         // Only controllers may see unpublished changes. So a dry run of another requester applies the command to the
         // published table.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
                 command, to: published, shown: before.snapshot, unpublished: nil, now: now,
-                ids: ids.source(revision: revision, at: now))
+                ids: ids.source(revision: revision, at: now), strict: options.strict)
         }
         let updateText = outcome.update.json
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: options.dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update,
             updateText: updateText,
-            snapshot: outcome.snapshot, at: place, notification: outcome.notification)
+            snapshot: outcome.snapshot, at: place, notification: outcome.notification, inserted: outcome.inserted)
         return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
     }
 

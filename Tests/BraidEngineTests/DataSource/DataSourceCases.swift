@@ -108,7 +108,7 @@ struct DataSourceCase: CustomTestStringConvertible, Sendable {
     ]
 
     func command(notify: Bool = true) throws -> Command {
-        guard case .dataSource(let call, _) = try Command(json: JSONText(parsing: #"{"data-source":\#(call)}"#)) else {
+        guard case .dataSource(let call, _) = try Command(json: JSONText(parsing: #"{"dataSource":\#(call)}"#)) else {
             throw Refusal(.badRequest, "no call to the data source")
         }
         return .dataSource(call, notify: notify)

@@ -37,9 +37,9 @@ import Testing
         var session = try Played(sections: DataSourceCase.sections())
         try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: false))
         #expect(try session.perform(.dataSource(.removeRow(at: .init(section: 8, row: 0)), notify: true)).isIgnored)
-        #expect(try session.perform(.patchState(.emptyObject)).kind == .unchanged)
+        #expect(try session.perform(.setState(.emptyObject, merging: true)).kind == .unchanged)
         #expect(session.snapshot.brief == DataSourceCase.start && session.snapshot.revision == 1)
-        try session.perform(.patchState("{\"x\":1}"))
+        try session.perform(.setState("{\"x\":1}", merging: true))
         #expect(session.snapshot.brief == "A[b c] B[d] -[]" && session.snapshot.revision == 2)
         #expect(
             try session.perform(.dataSource(.updateRow("\"b\"", at: .init(section: 0, row: 0)), notify: true)).kind
@@ -69,8 +69,8 @@ import Testing
         let silent = Command.dataSource(.addRow(#"{"id":"b"}"#, at: .init(section: 0, row: 1)), notify: false)
         try session.perform(.transaction([silent, ignored]))
         #expect(session.snapshot.revision == 1 && session.snapshot.sections[0].rows.count == 1)
-        #expect(try session.perform(.transaction([ignored, .patchState(.emptyObject)])).isIgnored)
-        try session.perform(.transaction([ignored, .patchState("{\"x\":1}")]))
+        #expect(try session.perform(.transaction([ignored, .setState(.emptyObject, merging: true)])).isIgnored)
+        try session.perform(.transaction([ignored, .setState("{\"x\":1}", merging: true)]))
         #expect(session.snapshot.sections[0].rows.count == 2)
     }
 
@@ -123,7 +123,8 @@ import Testing
         var placed = 0
         for number in 0..<100 {
             let before = session.table
-            let outcome = try session.perform(.dataSource(.addRow(.number(number), at: path(0, 1)), notify: true))
+            let outcome = try session.perform(
+                .dataSource(.addRow(.number(number), at: RowReference(path(0, 1))), notify: true))
             try RandomCommandTests.check(outcome, after: before)
             placed += outcome.change.placedRows.count
         }
@@ -182,7 +183,7 @@ import Testing
             try session.perform(.dataSource(call, notify: true))
             #expect(session.ids == ids)
         }
-        try session.perform(.setModels([("b", [])], partial: true))
+        try session.perform(.setModels([("b", [])], merging: true))
         #expect(session.ids == ["a", "n"], "it is a new section, which nothing displays")
     }
 

@@ -313,13 +313,13 @@ extension DataSourceController {
         guard case .dataSource(let call, let notify) = command else { return }
         func text(_ json: JSONText) -> String { json.stringValue ?? "" }
         switch call {
-        case .addRow(let model, let path): add(row: text(model), at: path, notify: notify)
-        case .updateRow(let model, let path): update(row: text(model), at: path, notify: notify)
+        case .addRow(let model, let row): add(row: text(model), at: row.path, notify: notify)
+        case .updateRow(let model, let row): update(row: text(model), at: row.path, notify: notify)
         case .updateRowsOfSection(let models, let section):
             update(rows: models.map(text), atSection: section, notify: notify)
         case .updateRows(let rows):
-            update(rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at, text($0.model)) }), notify: notify)
-        case .removeRow(let path): remove(rowAt: path, notify: notify)
+            update(rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at.path, text($0.model)) }), notify: notify)
+        case .removeRow(let row): remove(rowAt: row.path, notify: notify)
         case .addSection(let section, let index): add(section: Section(section), at: index, notify: notify)
         case .updateSectionData(let header, let footer, let index):
             update(
@@ -329,7 +329,8 @@ extension DataSourceController {
         case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
         case .removeSection(let index): remove(sectionAt: index, notify: notify)
         case .removeAllSections: removeAllSections(notify: notify)
-        case .registerCell: break
+        // DataSourceController has no such methods.
+        case .insertRow, .putRow, .patchRow, .deleteRow, .registerCell: break
         }
     }
 }

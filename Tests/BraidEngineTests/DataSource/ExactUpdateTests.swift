@@ -114,12 +114,12 @@ import Testing
             for step in 0..<40 {
                 let before = source.snapshot, notify = random.below(3) > 0
                 switch shadow.call(&random, row) {
-                case .addRow(let model, let path): source.add(row: model, at: path, notify: notify)
-                case .updateRow(let model, let path): source.update(row: model, at: path, notify: notify)
+                case .addRow(let model, let row): source.add(row: model, at: row.path, notify: notify)
+                case .updateRow(let model, let row): source.update(row: model, at: row.path, notify: notify)
                 case .updateRows(let rows):
                     source.update(
-                        rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at, $0.model) }), notify: notify)
-                case .removeRow(let path): source.remove(rowAt: path, notify: notify)
+                        rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at.path, $0.model) }), notify: notify)
+                case .removeRow(let row): source.remove(rowAt: row.path, notify: notify)
                 default: break
                 }
                 #expect(
@@ -160,7 +160,7 @@ import Testing
         #expect(try operations(.delete(at(1))) == .init(deleteRows: [path(0, 1)]))
         #expect(try operations(.insert(at(3), model: "{}")) == .init(insertRows: [path(0, 3)]))
         #expect(
-            try operations(.move(at(3), to: .id("a"), row: 0))
+            try operations(.move(at(3), to: .at(.id("a"), row: 0)))
                 == .init(deleteRows: [path(0, 3)], insertRows: [path(0, 0)]))
         #expect(try operations(.tap(at(2))) == .init(reloadRows: [path(0, 2)]))
     }
@@ -217,26 +217,26 @@ struct Shadow {
             let added = new(&random)
             guard section < shown.count, let place = sections.firstIndex(where: { $0.id == shown[section].id }) else {
                 sections.append(Section(id: "new", rows: [added]))
-                return .addRow(kind.model(added), at: path)
+                return .addRow(kind.model(added), at: RowReference(path))
             }
             sections[place].rows.insert(added, at: stored(path)?.row ?? sections[place].rows.count)
-            return .addRow(kind.model(added), at: path)
-        case 2, 3: return .updateRow(kind.model(update(path, &random, new)), at: path)
+            return .addRow(kind.model(added), at: RowReference(path))
+        case 2, 3: return .updateRow(kind.model(update(path, &random, new)), at: RowReference(path))
         case 4:
-            var rows: [(at: RowPath, model: JSONText)] = []
+            var rows: [(at: RowReference, model: JSONText)] = []
             let places = (0..<3).map { _ in RowPath(section: random.below(max(1, shown.count)), row: random.below(7)) }
             // All rows are located before the first one changes.
             let stored = places.map { self.stored($0) }
             for (index, place) in places.enumerated() where !places[..<index].contains(place) {
                 let row = update(stored[index], &random, new)
-                rows.append((place, kind.model(row)))
+                rows.append((RowReference(place), kind.model(row)))
             }
             return .updateRows(rows)
         default:
-            guard let place = stored(path) else { return .removeRow(at: path) }
+            guard let place = stored(path) else { return .removeRow(at: RowReference(path)) }
             sections[place.section].rows.remove(at: place.row)
             if isDynamic, sections[place.section].rows.isEmpty { sections.remove(at: place.section) }
-            return .removeRow(at: path)
+            return .removeRow(at: RowReference(path))
         }
     }
 

@@ -7,17 +7,18 @@ enum RandomDataSource {
     static func command(_ random: inout SeededGenerator) -> Command {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         func path() -> RowPath { RowPath(section: index(4, &random), row: index(5, &random)) }
+        func row() -> RowReference { RowReference(path()) }
         let notify = number(3) > 0
         let call: DataSourceCommand =
             switch number(24) {
-            case 0...4: .addRow(model(&random), at: path())
-            case 5...7: .updateRow(model(&random), at: path())
+            case 0...4: .addRow(model(&random), at: row())
+            case 5...7: .updateRow(model(&random), at: row())
             case 8...9: .updateRowsOfSection(models(&random), at: index(4, &random))
             case 10...12:
                 .updateRows(
                     (0..<number(4)).reduce(into: [RowPath: JSONText]()) { rows, _ in rows[path()] = model(&random) }
-                        .sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-            case 13...15: .removeRow(at: path())
+                        .sorted { $0.key < $1.key }.map { (RowReference($0.key), $0.value) })
+            case 13...15: .removeRow(at: row())
             case 16...17:
                 .addSection(section(&random), at: [nil, index(4, &random)].randomElement(using: &random) ?? nil)
             case 18: .updateSectionData(header: title(&random), footer: title(&random), at: index(4, &random))
@@ -78,5 +79,13 @@ extension RandomTable {
             }
         }
         return (.dataSource, TableModel())
+    }
+}
+
+extension RowReference {
+    /// The index path that this reference contains. A reference without one gives a path that is out of every bounds.
+    var path: RowPath {
+        guard case .at(.displayed(let section), let row) = self else { return RowPath(section: .max, row: .max) }
+        return RowPath(section: section, row: row)
     }
 }

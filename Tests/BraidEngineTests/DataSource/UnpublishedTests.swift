@@ -85,22 +85,22 @@ import Testing
             try session.perform(silently(.addRow(self.row("new"), at: .init(section: 0, row: 0))))
             try session.perform(silently(.addRow(self.row("end"), at: .init(section: 0, row: 3))))
             try session.perform(silently(.addRow(self.row("y"), at: .init(section: 1, row: 0))))
-            try session.perform(.move(from, to: .displayed(section), row: row))
+            try session.perform(.move(from, to: .at(.displayed(section), row: row)))
             #expect(rows(session.snapshot) == after, "\(from) to \(section), \(row)")
         }
         var session = try Self.session(identified: identified)
         try session.perform(silently(.removeRow(at: .init(section: 0, row: 2))))
         #expect(throws: Refusal.self, "the row that it was to stand before is gone") {
-            try session.perform(.move(at(1, 0), to: .displayed(0), row: 2))
+            try session.perform(.move(at(1, 0), to: .at(.displayed(0), row: 2)))
         }
         #expect(throws: Refusal.self, "no such place") {
-            try session.perform(.move(at(1, 0), to: .displayed(0), row: 4))
+            try session.perform(.move(at(1, 0), to: .at(.displayed(0), row: 4)))
         }
         if !identified { return }
         // A move to the row's own place, whose neighbours have changed their places.
         session = try Self.session()
         try session.perform(silently(.updateRowsOfSection(["b", "a", "c"].map { row($0) }, at: 0)))
-        try session.perform(.move(at(0, 0), to: .displayed(0), row: 0))
+        try session.perform(.move(at(0, 0), to: .at(.displayed(0), row: 0)))
         #expect(rows(session.stored) == "a[a b c] b[x]")
     }
 
@@ -114,7 +114,8 @@ import Testing
                 let path = RowPath(
                     section: Int.random(in: 0..<2, using: &random), row: Int.random(in: 0..<4, using: &random))
                 let calls: [DataSourceCommand] = [
-                    .addRow(row("n\(step)"), at: path), .removeRow(at: path), .updateRow(row("u\(step)"), at: path),
+                    .addRow(row("n\(step)"), at: RowReference(path)), .removeRow(at: RowReference(path)),
+                    .updateRow(row("u\(step)"), at: RowReference(path)),
                     .updateRowsOfSection(["c", "x", "a"].shuffled(using: &random).map { row($0) }, at: path.section),
                     .addSection(SectionContent(rows: [row("s\(step)")]), at: path.section),
                     .removeSection(at: path.section),
@@ -146,7 +147,7 @@ import Testing
             try session.perform(.transaction([.delete(.id(RowID("a"), in: .displayed(0)))]))
         }
         #expect(throws: Refusal.self) {
-            try session.perform(.transaction([.move(.id(RowID("a"), in: nil), to: .displayed(1), row: 0)]))
+            try session.perform(.transaction([.move(.id(RowID("a"), in: nil), to: .at(.displayed(1), row: 0))]))
         }
         try session.perform(.transaction([.delete(.id(RowID("a"), in: nil)), .delete(.id(RowID("b"), in: .id("a")))]))
         #expect(rows(session.snapshot) == "a[new c] b[x]")
@@ -231,11 +232,11 @@ import Testing
         )
         try session.perform(silently(.addRow(#"{"id":"0"}"#, at: .init(section: 0, row: 0))))
         for (section, row) in [(0, 2), (0, 3), (0, 99), (0, Int.max), (0, -1), (1, 1), (1, Int.max)] {
-            #expect { try session.perform(.move(at(0, 0), to: .displayed(section), row: row)) } throws: {
+            #expect { try session.perform(.move(at(0, 0), to: .at(.displayed(section), row: row))) } throws: {
                 ($0 as? Refusal)?.code == .rowNotFound
             }
         }
-        try session.perform(.move(at(0, 0), to: .displayed(0), row: 1))
+        try session.perform(.move(at(0, 0), to: .at(.displayed(0), row: 1)))
         #expect(rows(session.snapshot).hasPrefix("a[0 2 1]"))
     }
 

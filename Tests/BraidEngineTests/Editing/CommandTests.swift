@@ -9,13 +9,13 @@ import Testing
         arguments: [
             (#"{"delete":{"section":0,"row":0},"model":{}}"#, "/model"),
             (#"{"taps":{"at":{"id":"1","row":0}}}"#, "/taps/at"),
-            (#"{"displayed-sections":["a","b","a"]}"#, "/displayed-sections/2"),
+            (#"{"displayedSections":["a","b","a"]}"#, "/displayedSections/2"),
             (#"{"headers":{"a":{"view":1}}}"#, "/headers/a/view"),
             (
-                #"{"data-source":{"updateRows":{"rows":[{"at":[0,1],"model":1},{"at":[0,1],"model":2}]}}}"#,
-                "/data-source/updateRows/rows/1/at"
+                #"{"dataSource":{"updateRows":{"rows":[{"at":[0,1],"model":1},{"at":[0,1],"model":2}]}}}"#,
+                "/dataSource/updateRows/rows/1/at"
             ),
-            (#"{"data-source":{"addrow":{"at":[0,1],"model":1}}}"#, "/data-source/addrow"),
+            (#"{"dataSource":{"addrow":{"at":[0,1],"model":1}}}"#, "/dataSource/addrow"),
         ])
     func aCommandThatSaysTooMuchOrTooLittleIsRefusedWhereItDoes(command: String, pointer: String) throws {
         let refusal = #expect(throws: Refusal.self) { try Command(json: JSONText(parsing: command)) }
@@ -31,14 +31,14 @@ import Testing
             #"{"moves":{"from":{"section":"a","row":1},"to":{"section":1,"row":1}}}"#,
             #"{"taps":{"at":{"section":0,"row":2}}}"#,
             #"{"events":{"at":{"section":0,"row":2},"event":{"e":{}}}}"#,
-            #"{"data-source":{"addRow":{"at":[0,2],"model":{"id":"n"}}}}"#,
-            #"{"data-source":{"updateRow":{"at":[0,2],"model":{"id":"n"},"notify":true}}}"#,
-            #"{"data-source":{"removeRow":{"at":[0,1]}}}"#,
-            #"{"data-source":{"updateRows":{"rows":[{"at":[1,0],"model":{"id":"m"}},{"at":[0,1],"model":{"id":"n"}}]}}}"#,
-            #"{"data-source":{"updateRowsOfSection":{"at":0,"rows":[{"id":"n"}]}}}"#,
-            #"{"data-source":{"updateSectionData":{"at":0,"header":"H"}}}"#,
-            #"{"data-source":{"updateSection":{"at":1,"rows":[]}}}"#, #"{"data-source":{"removeSection":{"at":0}}}"#,
-            #"{"data-source":{"addSection":{"at":1,"section":{"id":"n","rows":[]}}}}"#,
+            #"{"dataSource":{"addRow":{"at":[0,2],"model":{"id":"n"}}}}"#,
+            #"{"dataSource":{"updateRow":{"at":[0,2],"model":{"id":"n"},"notify":true}}}"#,
+            #"{"dataSource":{"removeRow":{"at":[0,1]}}}"#,
+            #"{"dataSource":{"updateRows":{"rows":[{"at":[1,0],"model":{"id":"m"}},{"at":[0,1],"model":{"id":"n"}}]}}}"#,
+            #"{"dataSource":{"updateRowsOfSection":{"at":0,"rows":[{"id":"n"}]}}}"#,
+            #"{"dataSource":{"updateSectionData":{"at":0,"header":"H"}}}"#,
+            #"{"dataSource":{"updateSection":{"at":1,"rows":[]}}}"#, #"{"dataSource":{"removeSection":{"at":0}}}"#,
+            #"{"dataSource":{"addSection":{"at":1,"section":{"id":"n","rows":[]}}}}"#,
         ])
     func whatTheJournalHasOfACommandDoesTheSame(command: String) throws {
         var session = try Played(

@@ -49,8 +49,8 @@ import Testing
     }
 
     @Test("Setting the models of many sections ends when the command's time is up", arguments: [true, false])
-    func models(partial: Bool) throws {
-        try Self.work { work, _ in try work.setModels([("a", [])], partial: partial) }
+    func models(merging: Bool) throws {
+        try Self.work { work, _ in try work.setModels([("a", [])], merging: merging) }
     }
 
     @Test("A reset ends when the command's time is up")
@@ -61,7 +61,7 @@ import Testing
     @Test("A data source call for many rows or sections ends when the command's time is up")
     func dataSource() throws {
         try Self.work { work, _ in
-            _ = try work.carryOut(.updateRows([(RowPath(section: 0, row: 0), .emptyObject)]), notify: true)
+            _ = try work.carryOut(.updateRows([(RowReference(section: 0, row: 0), .emptyObject)]), notify: true)
         }
         let same = try Played(Self.text).ids.map { SectionContent(id: $0, header: nil, footer: nil, rows: []) }
         try Self.work { work, _ in _ = try work.carryOut(.updateAllSections(same), notify: true) }
@@ -92,13 +92,13 @@ import Testing
     func history() throws {
         var session = try Played(Self.text), limits = TableLimits()
         limits.commandTime = .seconds(-1)
-        let update = try session.perform(.setModels([("a", [])], partial: true)).update.json
+        let update = try session.perform(.setModels([("a", [])], merging: true)).update.json
         let refusal = #expect(throws: Refusal.self) {
             try RowHistory([(update, nil)], now: session.snapshot, limits: limits)
         }
         #expect(refusal?.code == .commandTimeout)
         let history = try RowHistory([], now: session.snapshot, limits: limits)
-        let call = DataSourceCommand.updateRows([(RowPath(section: 0, row: 0), .emptyObject)])
+        let call = DataSourceCommand.updateRows([(RowReference(section: 0, row: 0), .emptyObject)])
         #expect(throws: Refusal.self) { try history.rebased(.dataSource(call, notify: true)) }
     }
 }

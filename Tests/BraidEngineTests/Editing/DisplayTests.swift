@@ -20,7 +20,7 @@ import Testing
         var session = try Self.session(
             #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section]"}}"#)
         let before = session.snapshot
-        let outcome = try session.perform(.patchState(JSONText(parsing: #"{"rank":{"a":3}}"#)))
+        let outcome = try session.perform(.setState(JSONText(parsing: #"{"rank":{"a":3}}"#), merging: true))
         #expect(session.ids == ["b", "a"])
         #expect(try outcome.update.applied(to: before).text == session.snapshot.text)
         #expect(
@@ -74,9 +74,11 @@ import Testing
         #expect(
             session.snapshot.sections.map { $0.movesTo?.text } == [#"["a","b"]"#, #"["a","b"]"#, #"["other"]"#, nil])
         for target in [SectionID("other"), "derived"] {
-            #expect(throws: Refusal.self) { try session.perform(.move(.at(.id("a"), row: 0), to: .id(target), row: 0)) }
+            #expect(throws: Refusal.self) {
+                try session.perform(.move(.at(.id("a"), row: 0), to: .at(.id(target), row: 0)))
+            }
         }
-        try session.perform(.move(.at(.id("a"), row: 0), to: .id("b"), row: 0))
+        try session.perform(.move(.at(.id("a"), row: 0), to: .at(.id("b"), row: 0)))
     }
 
     /// The client sees the rows that were displayed at an earlier time. At the time of the command its index path would
@@ -103,8 +105,10 @@ import Testing
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":[],"shown":"model > 0"}]}"#
         var session = try Played(description)
         let count = 4_000
-        try session.perform(.setModels([("table", (0..<count).map { .number($0) })], partial: false))
-        let rows = (0..<count - 1).map { (at: RowPath(section: 0, row: $0), model: JSONText.number(2 * count + $0)) }
+        try session.perform(.setModels([("table", (0..<count).map { .number($0) })], merging: false))
+        let rows = (0..<count - 1).map {
+            (at: RowReference(section: 0, row: $0), model: JSONText.number(2 * count + $0))
+        }
         try session.perform(.dataSource(.updateRows(rows), notify: true))
         #expect(session.contents.first?.rows == [.number(0)] + rows.map(\.model))
     }
@@ -127,7 +131,7 @@ import Testing
              "shown":"!('off' in model)","moving":{"to":{"passing":"displayedCount < 2"}}}]}
             """)
         #expect(session.snapshot.sections[0].movesTo?.text == #"["b"]"#)
-        try session.perform(.move(.at(.displayed(0), row: 0), to: .displayed(1), row: 1))
+        try session.perform(.move(.at(.displayed(0), row: 0), to: .at(.displayed(1), row: 1)))
         #expect(session.snapshot.brief == "-[2] -[4 1]")
     }
 
@@ -152,7 +156,7 @@ import Testing
             {"table":"t","cells":{"C":{},"D":{}},"state":{"x":1,"cell":"C","style":"none"},
              "bindings":[{\(part.contains("cellProvider") ? "" : #""cell":"C","#)"models":[{"id":"1"}],\(part)}]}
             """)
-        let update = try session.perform(.patchState(#"{"x":2,"cell":"D","style":"delete"}"#)).update
+        let update = try session.perform(.setState(#"{"x":2,"cell":"D","style":"delete"}"#, merging: true)).update
         #expect(!update.stages.isEmpty)
         #expect(
             try session.snapshot.text
@@ -165,11 +169,13 @@ import Testing
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"headers":{"a":"A"}}]}
             """)
-        #expect(try session.perform(.setHeaders([("b", .null)])).kind == .unchanged)
+        #expect(try session.perform(.setHeaders([("b", .null)], merging: true)).kind == .unchanged)
         #expect(
-            try session.perform(.transaction([.setHeaders([("b", "\"B\"")]), .setHeaders([("b", .null)])])).kind
+            try session.perform(
+                .transaction([.setHeaders([("b", "\"B\"")], merging: true), .setHeaders([("b", .null)], merging: true)])
+            ).kind
                 == .unchanged)
-        try session.perform(.setHeaders([("a", .null), ("b", "\"B\"")]))
+        try session.perform(.setHeaders([("a", .null), ("b", "\"B\"")], merging: true))
         #expect(session.snapshot.brief == "-[] B[]")
     }
 
@@ -222,7 +228,7 @@ import Testing
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[]}}]}"#
         )
         try session.perform(.setDisplayedSections(["a", "b"]))
-        try session.perform(.setModels([("c", [])], partial: true))
+        try session.perform(.setModels([("c", [])], merging: true))
         #expect(session.ids == ["a", "b"])
     }
 
@@ -238,7 +244,7 @@ import Testing
             #"{"table":"t","cells":{"C":{}},"state":{"x":\#(right)},"bindings":[{"cell":"C","models":[{"id":"1"}],\#(part)}]}"#
         )
         for value in wrong {
-            #expect { try session.perform(.patchState(JSONText(parsing: #"{"x":\#(value)}"#))) } throws: {
+            #expect { try session.perform(.setState(JSONText(parsing: #"{"x":\#(value)}"#), merging: true)) } throws: {
                 ($0 as? Refusal)?.code == .templateFailed
             }
         }

@@ -54,7 +54,7 @@ import Testing
             #"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"cell":"C","modelType":"Person"}]}"#
         )
         let refusal = #expect(throws: Refusal.self) {
-            _ = try table.perform(.setModels([("table", [try JSONText(parsing: model)])], partial: false))
+            _ = try table.perform(.setModels([("table", [try JSONText(parsing: model)])], merging: false))
         }
         #expect(refusal?.detail.contains(#"of the type "Person" \#(why)"#) == true, "\(refusal?.detail ?? "")")
     }
@@ -95,7 +95,7 @@ import Testing
              "prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
             """)
         func asked(_ items: String? = nil) throws -> String? {
-            if let items { _ = try table.perform(.patchState(JSONText(parsing: #"{"items":\#(items)}"#))) }
+            if let items { _ = try table.perform(.setState(JSONText(parsing: #"{"items":\#(items)}"#), merging: true)) }
             _ = try table.perform(.displayedRows([RowReference(path(0, 0))]))
             return table.model.state["asked"]?.text
         }
@@ -204,9 +204,9 @@ import Testing
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#
         )
-        #expect(try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).kind == .unchanged)
+        #expect(try table.perform(.move(RowReference(path(0, 1)), to: .at(.displayed(0), row: 1))).kind == .unchanged)
         #expect(throws: Refusal(.rejected, "no")) {
-            try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 0))
+            try table.perform(.move(RowReference(path(0, 1)), to: .at(.displayed(0), row: 0)))
         }
     }
 
@@ -219,7 +219,7 @@ import Testing
              "shown":"!('hidden' in model)","moving":{"to":"anySection"},
              "onDelete":[{"setState":{"to":{"$eval":"reason"}}}],"onInsert":[{"setState":{"from":{"$eval":"reason"}}}]}]}
             """)
-        _ = try table.perform(.move(RowReference(path(0, 0)), to: .displayed(1), row: 0))
+        _ = try table.perform(.move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 0)))
         #expect(table.snapshot.ids == [[], ["1", "3"]])
         #expect(
             table.model.state.text
@@ -246,7 +246,7 @@ import Testing
                 {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"}],"b":[]},"moving":{"to":"anySection"},
                  "\(handler)":[{"update":{"merge":{"moved":true}}}]}]}
                 """)
-            _ = try table.perform(.move(RowReference(path(0, 0)), to: .displayed(1), row: 0))
+            _ = try table.perform(.move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 0)))
             #expect(table.snapshot.sections[1].rows[0].model?.text == #"{"id":"1","moved":true}"#)
         }
     }

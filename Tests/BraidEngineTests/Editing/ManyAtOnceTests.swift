@@ -23,7 +23,7 @@ import Testing
                 ]
             )
         }
-        _ = try table.perform(.setModels(models, partial: false))
+        _ = try table.perform(.setModels(models, merging: false))
         let all = (0..<20_000).map { RowReference.id(RowID("\($0 % 40)-\($0 / 40 % 5)"), in: nil) }
         for references in [[], all] {
             let last = RowReference.id(RowID("39-4"), in: nil)
@@ -91,7 +91,7 @@ import Testing
         binder.limits.renderedBytes = 1_000
         var session = try Played(binder: binder, table: description.openingTable())
         let opening = session.table, before = session.snapshot.brief
-        try session.perform(.setModels([("table", [])], partial: false))
+        try session.perform(.setModels([("table", [])], merging: false))
         try session.perform(.reset(to: opening))
         #expect(session.snapshot.brief == before)
     }
@@ -122,13 +122,14 @@ import Testing
             try check(
                 #"{"table":"t","cells":{"C":{}},"state":{"n":6},"bindings":[{"cell":"C",\#(source)}]}"#,
                 { $0.rows = 3 },
-                shrinking: [.patchState(#"{"n":5}"#), .patchState(#"{"other":1}"#)], growing: .patchState(#"{"n":7}"#),
+                shrinking: [.setState(#"{"n":5}"#, merging: true), .setState(#"{"other":1}"#, merging: true)],
+                growing: .setState(#"{"n":7}"#, merging: true),
                 .tooManyRows)
         }
         try check(
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[],"c":[]}}]}"#,
             { $0.sections = 1 },
-            shrinking: [.dataSource(.removeSection(at: 0), notify: true), .patchState(#"{"other":1}"#)],
+            shrinking: [.dataSource(.removeSection(at: 0), notify: true), .setState(#"{"other":1}"#, merging: true)],
             growing: .dataSource(.addSection(SectionContent(), at: nil), notify: true), .tooManySections)
     }
 

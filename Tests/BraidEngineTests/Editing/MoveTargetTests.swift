@@ -28,9 +28,11 @@ import Testing
                 for (a, b) in sections {
                     commands.append(
                         .setModels(
-                            [(SectionID("a"), try Self.rows(a)), (SectionID("b"), try Self.rows(b))], partial: true))
+                            [(SectionID("a"), try Self.rows(a)), (SectionID("b"), try Self.rows(b))], merging: true))
                 }
-                for name in hidden { commands.append(.patchState(try JSONText(parsing: "{\"hide\":\"\(name)\"}"))) }
+                for name in hidden {
+                    commands.append(.setState(try JSONText(parsing: "{\"hide\":\"\(name)\"}"), merging: true))
+                }
                 return commands
             }
         }
@@ -59,7 +61,9 @@ import Testing
             name: "rows with ids", binding: #""updates":"byReloading""#, models: ("12", "3"),
             sections: [("21", "3"), ("192", "3"), ("", "312"), ("34", "")],
             displayed: [["a", "b"], ["b"], ["b", "a"]],
-            others: [.delete(RowReference(path(0, 0))), .move(RowReference(path(0, 0)), to: .displayed(1), row: 0)]),
+            others: [
+                .delete(RowReference(path(0, 0))), .move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 0)),
+            ]),
         World(
             name: "many rows with ids", binding: #""updates":"byReloading""#, models: ("12345", ""),
             sections: [("512", "4"), ("67", ""), ("8145", "2"), ("5", "")], displayed: [["a", "b"], ["b"]]),
@@ -75,12 +79,16 @@ import Testing
             name: "rows without ids", binding: #""updates":"byReloading""#, models: ("12", "3"),
             sections: [("13", "2"), ("124", "3"), ("2", "31")],
             displayed: [["a", "b"], ["b", "a"], ["b"]],
-            others: [.delete(RowReference(path(0, 0))), .move(RowReference(path(0, 0)), to: .displayed(1), row: 0)],
+            others: [
+                .delete(RowReference(path(0, 0))), .move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 0)),
+            ],
             hasIDs: false),
         World(
             name: "rows without ids that are updated manually", binding: #""updates":"manually""#, models: ("12", "3"),
             sections: [("13", "2"), ("124", "3"), ("2", "31"), ("", "")], displayed: [["a", "b"], ["b", "a"]],
-            others: [.delete(RowReference(path(0, 0))), .move(RowReference(path(0, 0)), to: .displayed(1), row: 0)],
+            others: [
+                .delete(RowReference(path(0, 0))), .move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 0)),
+            ],
             hasIDs: false),
         World(
             name: "rows without ids that are filtered", binding: #"\#(filter),"updates":"manually""#,
@@ -147,7 +155,8 @@ import Testing
             var landed: RowPath?, code: Refusal.Code?
             do throws(Refusal) {
                 switch try history.rebased(command).command {
-                case .move(_, to: .displayed(let section), row: let row): landed = RowPath(section: section, row: row)
+                case .move(_, to: .at(.displayed(let section), row: let row)):
+                    landed = RowPath(section: section, row: row)
                 case .tap(.at(.displayed(let section), let row)), .insert(.at(.displayed(let section), let row), _):
                     landed = RowPath(section: section, row: row)
                 default: break
@@ -186,12 +195,12 @@ import Testing
                             } ?? []
                         // A move to the end goes to the end, whatever happened to the rows.
                         compare(
-                            .move(RowReference(path(section, row)), to: .id(targetID), row: index), places.first,
+                            .move(RowReference(path(section, row)), to: .at(.id(targetID), row: index)), places.first,
                             or: world.hasIDs ? [] : places,
                             mustLand: isFollowed && index == last)
                         guard world.hasIDs else { continue }
                         compare(
-                            .move(.id(RowID(name), in: .id(id)), to: .displayed(target), row: index),
+                            .move(.id(RowID(name), in: .id(id)), to: .at(.displayed(target), row: index)),
                             present.row(name, isIn: id) ? places.first : nil)
                     }
                 }

@@ -251,23 +251,23 @@ enum RandomTable {
         switch Int.random(in: 0..<14, using: &random) {
         case 0...3: return .delete(row())
         case 4...5: return .insert(row(), model: model())
-        case 6...9: return .move(row(), to: .id(section), row: RandomDataSource.index(4, &random))
-        case 10: return .setModels([(section, models())], partial: Bool.random(using: &random))
+        case 6...9: return .move(row(), to: .at(.id(section), row: RandomDataSource.index(4, &random)))
+        case 10: return .setModels([(section, models())], merging: Bool.random(using: &random))
         case 11:
             let reversed = snapshot.sections.first.map { Array($0.rows.reversed()).compactMap(\.model) } ?? []
-            return .setModels([(snapshot.sections.first?.id ?? section, reversed)], partial: true)
+            return .setModels([(snapshot.sections.first?.id ?? section, reversed)], merging: true)
         case 12:
             return Bool.random(using: &random)
-                ? .setHeaders([(section, [.null, .string("X")].randomElement(using: &random) ?? .null)])
-                : .setFooters([(section, .string("F"))])
+                ? .setHeaders([(section, [.null, .string("X")].randomElement(using: &random) ?? .null)], merging: true)
+                : .setFooters([(section, .string("F"))], merging: true)
         default:
             if Bool.random(using: &random) {
                 let ids = sections.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random))
                 return .setDisplayedSections(ids.map { SectionID($0) })
             }
-            return .patchState(
+            return .setState(
                 (try? JSONText(parsing: Array(#"{"mood":"\#(Int.random(in: 0..<3, using: &random))"}"#.utf8)))
-                    ?? .emptyObject)
+                    ?? .emptyObject, merging: true)
         }
     }
 }

@@ -166,7 +166,7 @@ import Testing
                 }
             }
             let outcome = try description.binder.applying(
-                .setModels([(SectionID("s"), rows())], partial: true), to: table, shown: shown, unpublished: nil,
+                .setModels([(SectionID("s"), rows())], merging: true), to: table, shown: shown, unpublished: nil,
                 now: RandomCommandTests.now)
             #expect(try outcome.update.json == BatchUpdate(from: shown, to: outcome.snapshot).json)
             #expect(

@@ -83,26 +83,28 @@ import Testing
         _ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision
     ) throws {
         func describe(_ command: Command) -> String {
-            if case .move(_, let to, let row) = command { "\(to) \(row)" } else { "" }
+            if case .move(_, let target) = command { "\(target)" } else { "" }
         }
         for (target, place) in then.snapshot.sections.enumerated() {
             let last = place.rows.count - (target == section ? 1 : 0)
             for index in 0...last {
                 #expect(
-                    code(history, .move(row, to: .displayed(target), row: index)) != .rowNotFound, "\(index) of \(last)"
+                    code(history, .move(row, to: .at(.displayed(target), row: index))) != .rowNotFound,
+                    "\(index) of \(last)"
                 )
                 // The row may be named in any way. The id of several rows may refer to another one.
-                if let id, let byID = try? history.rebased(.move(.id(id, in: nil), to: .displayed(target), row: index)),
+                if let id,
+                    let byID = try? history.rebased(.move(.id(id, in: nil), to: .at(.displayed(target), row: index))),
                     byID.at == at
                 {
                     #expect(
                         try describe(byID.command)
-                            == describe(history.rebased(.move(row, to: .displayed(target), row: index)).command),
+                            == describe(history.rebased(.move(row, to: .at(.displayed(target), row: index))).command),
                         "\(row) to \(target), \(index)")
                 }
             }
             for index in [-1, 1 << 31, Int.max - 1, Int.max] {
-                let code = code(history, .move(row, to: .displayed(target), row: index))
+                let code = code(history, .move(row, to: .at(.displayed(target), row: index)))
                 #expect(code == .rowNotFound || code == .rowGone, "\(index): \(String(describing: code))")
             }
         }
@@ -118,7 +120,8 @@ import Testing
     func aTargetThatWasNotThereThenIsNoneNow() throws {
         func code(_ row: Int, to section: Int, after commands: [Command] = []) -> Refusal.Code? {
             do {
-                _ = try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .displayed(section), row: row))
+                _ = try Self.asking(
+                    commands, then: .move(RowReference(path(0, 0)), to: .at(.displayed(section), row: row)))
             } catch { return (error as? Refusal)?.code }
             return nil
         }
@@ -129,7 +132,7 @@ import Testing
                         .init("b"),
                         try ["4", "5", "6", "7"].map { try JSONText(parsing: Array(#"{"id":"\#($0)"}"#.utf8)) }
                     )
-                ], partial: true)
+                ], merging: true)
         ]
         #expect(
             code(2, to: 0) == nil && code(3, to: 0) == .rowNotFound && code(2, to: 1) == nil
@@ -195,31 +198,31 @@ import Testing
     @Test("A move goes between the rows that the client saw")
     func aMoveGoesToTheRowsThatTheClientSaw() throws {
         // The target is before row 5 as seen. A row was inserted before row 5 since.
-        let commands: [Command] = [.move(RowReference(path(0, 2)), to: .displayed(1), row: 0)]
+        let commands: [Command] = [.move(RowReference(path(0, 2)), to: .at(.displayed(1), row: 0))]
         #expect(
-            try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)).after.ids == [
+            try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .at(.id("b"), row: 1))).after.ids == [
                 ["2"], ["3", "4", "1", "5"],
             ])
         // The row after the target was deleted, so the row goes after the row before the target.
         #expect(
             try Self.asking(
-                [.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .id("b"), row: 1)
+                [.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .at(.id("b"), row: 1))
             ).after.ids == [["2", "3"], ["4", "1"]])
         // To the end of its own section.
         #expect(
             try Self.asking(
-                [.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .id("a"), row: 2)
+                [.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .at(.id("a"), row: 2))
             ).after.ids == [["3", "1"], ["4", "5"]])
         // Into a section that was hidden and is displayed again.
         #expect(
             try Self.asking(
                 [.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])],
-                then: .move(RowReference(path(0, 0)), to: .displayed(0), row: 2)
+                then: .move(RowReference(path(0, 0)), to: .at(.displayed(0), row: 2))
             ).after.ids == [["4", "5"], ["2", "3", "1"]])
         // None of the rows around the target exists any more.
-        let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], partial: true)
+        let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], merging: true)
         #expect(
-            try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .id("a"), row: 0)).after.ids == [
+            try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .at(.id("a"), row: 0))).after.ids == [
                 ["4", "8", "9"], ["5"],
             ])
     }
@@ -228,7 +231,7 @@ import Testing
     func theEndOfAHiddenSectionIsItsEnd() throws {
         let longer: [JSONText] = [#"{"id":"1"}"#, #"{"id":"6"}"#, #"{"id":"7"}"#, #"{"id":"8"}"#]
         let commands: [Command] = [
-            .setDisplayedSections(["b"]), .setModels([(SectionID("a"), longer)], partial: true),
+            .setDisplayedSections(["b"]), .setModels([(SectionID("a"), longer)], merging: true),
             .setDisplayedSections(["a", "b"]),
         ]
         for (row, ids) in [
@@ -236,7 +239,8 @@ import Testing
             (0, [["4", "1", "6", "7", "8"], ["5"]]),
         ] {
             #expect(
-                try Self.asking(commands, then: .move(RowReference(path(1, 0)), to: .displayed(0), row: row)).after.ids
+                try Self.asking(commands, then: .move(RowReference(path(1, 0)), to: .at(.displayed(0), row: row))).after
+                    .ids
                     == ids)
         }
     }
@@ -246,11 +250,13 @@ import Testing
     func aMoveToItsOwnPlaceBringsARowBack() throws {
         let third = Command.delete(.id(RowID("3"), in: nil))
         for (commands, after) in [
-            ([.move(RowReference(path(0, 1)), to: .displayed(0), row: 2)], ["1", "2", "3"]), ([third], ["1", "2"]),
-            ([third, .move(RowReference(path(0, 1)), to: .displayed(0), row: 0)], ["1", "2"]),
+            ([.move(RowReference(path(0, 1)), to: .at(.displayed(0), row: 2))], ["1", "2", "3"]),
+            ([third], ["1", "2"]),
+            ([third, .move(RowReference(path(0, 1)), to: .at(.displayed(0), row: 0))], ["1", "2"]),
         ] as [([Command], [String])] {
             #expect(
-                try Self.asking(commands, then: .move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).after.ids[0]
+                try Self.asking(commands, then: .move(RowReference(path(0, 1)), to: .at(.displayed(0), row: 1))).after
+                    .ids[0]
                     == after)
         }
     }
@@ -264,7 +270,8 @@ import Testing
                 .update
         let history = try RowHistory([(update.json, update.hidden(in: before))], now: session.snapshot)
         for call: DataSourceCommand in [
-            .removeSection(at: 1), .removeRow(at: path(1, 0)), .updateSectionData(header: "H", footer: nil, at: 1),
+            .removeSection(at: 1), .removeRow(at: RowReference(path(1, 0))),
+            .updateSectionData(header: "H", footer: nil, at: 1),
         ] {
             #expect(try session.perform(history.rebased(.dataSource(call, notify: true)).command).isIgnored)
         }
@@ -274,14 +281,14 @@ import Testing
     @Test("A move goes to the same place, however its row is named")
     func aMoveGoesToTheSamePlaceHoweverItsRowIsNamed() throws {
         let histories: [[Command]] = [
-            [], [.delete(RowReference(path(0, 0)))], [.move(RowReference(path(0, 0)), to: .displayed(0), row: 2)],
-            [.move(RowReference(path(1, 0)), to: .displayed(0), row: 1)], [.setDisplayedSections(["b", "a"])],
+            [], [.delete(RowReference(path(0, 0)))], [.move(RowReference(path(0, 0)), to: .at(.displayed(0), row: 2))],
+            [.move(RowReference(path(1, 0)), to: .at(.displayed(0), row: 1))], [.setDisplayedSections(["b", "a"])],
             [.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])],
         ]
         for commands in histories {
             for (row, target) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
                 func ids(_ reference: RowReference) throws -> [[String]]? {
-                    try? Self.asking(commands, then: .move(reference, to: .id("a"), row: target)).after.ids
+                    try? Self.asking(commands, then: .move(reference, to: .at(.id("a"), row: target))).after.ids
                 }
                 #expect(
                     try ids(.id(RowID("\(row + 1)"), in: nil)) == ids(RowReference(path(0, row))),
@@ -310,7 +317,7 @@ import Testing
 
     @Test("An id identifies its row at any revision")
     func anIdSaysByItselfWhichRowItIs() throws {
-        let commands: [Command] = [.move(RowReference(path(0, 0)), to: .displayed(1), row: 2)]
+        let commands: [Command] = [.move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 2))]
         #expect(try Self.asking(commands, then: .delete(.id(RowID("1"), in: nil))).at == path(1, 2))
         #expect(throws: Refusal.self) {
             try Self.asking([.delete(RowReference(path(0, 0)))], then: .delete(.id(RowID("1"), in: nil)))

@@ -139,12 +139,13 @@ import Testing
         func row() -> RowReference { .id(ids.randomElement(using: &random) ?? RowID(""), in: nil) }
         switch Int.random(in: 0..<12, using: &random) {
         case 0...2: return .delete(row())
-        case 3...5: return .move(row(), to: .id(section()), row: 0)
-        case 6...7: return .setModels((0..<3).map { _ in (section(), models(&random)) }, partial: true)
+        case 3...5: return .move(row(), to: .at(.id(section()), row: 0))
+        case 6...7: return .setModels((0..<3).map { _ in (section(), models(&random)) }, merging: true)
         case 8: return .setDisplayedSections((sections.shuffled(using: &random).prefix(80)).map { SectionID($0) })
         case 9:
-            return .patchState(
-                (try? JSONText(parsing: #"{"hidden":\#(Int.random(in: 0..<7, using: &random))}"#)) ?? .null)
+            return .setState(
+                (try? JSONText(parsing: #"{"hidden":\#(Int.random(in: 0..<7, using: &random))}"#)) ?? .null,
+                merging: true)
         case 10: return .tap(row())
         default: return .displayedRows([row()])
         }
@@ -159,12 +160,12 @@ import Testing
     private static func dataSource(_ random: inout SeededGenerator) -> DataSourceCommand {
         let section = Int.random(in: 0..<90, using: &random), model = models(&random).first ?? .null
         switch Int.random(in: 0..<7, using: &random) {
-        case 0: return .addRow(model, at: RowPath(section: section, row: 0))
-        case 1: return .updateRow(model, at: RowPath(section: section, row: 0))
+        case 0: return .addRow(model, at: RowReference(section: section, row: 0))
+        case 1: return .updateRow(model, at: RowReference(section: section, row: 0))
         case 2:
             return .updateRows(
-                (0..<4).map { (RowPath(section: (section + $0) % 80, row: 0), models(&random).first ?? model) })
-        case 3: return .removeRow(at: RowPath(section: section, row: 0))
+                (0..<4).map { (RowReference(section: (section + $0) % 80, row: 0), models(&random).first ?? model) })
+        case 3: return .removeRow(at: RowReference(section: section, row: 0))
         case 4:
             return .addSection(
                 SectionContent(
@@ -203,7 +204,8 @@ import Testing
         #expect(throws: Refusal.self) { try session.perform(.tap(.id(RowID("none"), in: nil))) }
         #expect(session.table.locator.entryCount == 100)
         #expect(throws: Refusal.self) {
-            try session.perform(.transaction([.patchState(.emptyObject), .tap(.id(RowID("none"), in: nil))]))
+            try session.perform(
+                .transaction([.setState(.emptyObject, merging: true), .tap(.id(RowID("none"), in: nil))]))
         }
         #expect(session.table.locator.entryCount == 100)
     }

@@ -199,7 +199,8 @@ import Testing
                     Int.random(in: 0...max(0, shown.sections.count - 1), using: &random),
                     Int.random(in: 0..<4, using: &random))
                 (command, asked) = (
-                    .move(RowReference(at), to: .displayed(to.section), row: to.row), { try $0.move(from: at, to: to) }
+                    .move(RowReference(at), to: .at(.displayed(to.section), row: to.row)),
+                    { try $0.move(from: at, to: to) }
                 )
             case 4: (command, asked) = (.tap(RowReference(at)), { try $0.tap(at: at) })
             case 5:
@@ -228,7 +229,7 @@ import Testing
                 restored = nil
                 program.data[place] = models
                 (command, asked) = (
-                    .setModels([(place.sectionID, models.map(\.json))], partial: true), { try $0.refresh() }
+                    .setModels([(place.sectionID, models.map(\.json))], merging: true), { try $0.refresh() }
                 )
             }
             let before = program.binder.snapshot

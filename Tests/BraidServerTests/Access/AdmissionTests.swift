@@ -60,25 +60,28 @@ import Testing
 
     @Test("A command needs the role of the resource that takes it, a transaction the highest of its commands'")
     func commandsNeedTheRoleOfTheirResource() throws {
-        let bodies: [(resource: String, body: String)] = [
+        let bodies: [(kind: String, body: String)] = [
             ("edits", #"{"delete":{"id":"a"}}"#), ("edits", #"{"insert":{"id":"a"}}"#),
             ("moves", #"{"from":{"id":"a"},"to":{"section":0,"row":0}}"#),
             ("taps", #"{"at":{"id":"a"}}"#), ("events", #"{"at":{"id":"a"},"event":{"e":{}}}"#),
-            ("displayed-rows", #"{"rows":[]}"#),
+            ("displayedRows", #"{"rows":[]}"#),
             ("models", #"{"s":[]}"#), ("headers", #"{"s":null}"#), ("footers", #"{"s":null}"#),
-            ("displayed-sections", "[]"), ("state", "{}"),
+            ("patchModels", #"{"s":null}"#), ("patchHeaders", #"{"s":null}"#), ("patchFooters", #"{"s":null}"#),
+            ("displayedSections", "[]"), ("state", "{}"), ("patchState", "{}"),
         ]
         let routes = try Self.app().router.routes
-        for (resource, body) in bodies {
-            let command = try Command(resource: resource, body: JSONText(parsing: body))
-            let route = try #require(routes.first { $0.name.hasSuffix("/v1/sessions/{id}/\(resource)") })
-            #expect(route.admission == .role(command.role), "\(resource)")
+        for (name, body) in bodies {
+            let command = try Command(kind: name, body: JSONText(parsing: body)), kind = command.kind
+            #expect(kind.name == name)
+            let route = try #require(
+                routes.first { $0.name == "\(kind.method?.rawValue ?? "") /v1/sessions/{id}/\(kind.path)" })
+            #expect(route.admission == .role(command.role), "\(name)")
         }
         func role(_ commands: String) throws -> Role {
-            try Command(resource: "transactions", body: JSONText(parsing: #"{"commands":[\#(commands)]}"#)).role
+            try Command(kind: "transactions", body: JSONText(parsing: #"{"commands":[\#(commands)]}"#)).role
         }
         #expect(try role(#"{"taps":{"at":{"id":"a"}}},{"edits":{"delete":{"id":"a"}}}"#) == .participant)
-        #expect(try role(#"{"taps":{"at":{"id":"a"}}},{"state":{}}"#) == .controller)
-        #expect(try role(#"{"data-source":{"removeAllSections":{}}}"#) == .controller)
+        #expect(try role(#"{"taps":{"at":{"id":"a"}}},{"patchState":{}}"#) == .controller)
+        #expect(try role(#"{"dataSource":{"removeAllSections":{}}}"#) == .controller)
     }
 }

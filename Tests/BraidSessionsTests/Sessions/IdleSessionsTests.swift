@@ -17,7 +17,7 @@ import Testing
         let again = try await test.sessions.session("s")
         #expect(again !== test.session)
         #expect(String(decoding: again.encodedSnapshot().bytes.plain, as: UTF8.self) == before)
-        #expect(try await test.perform("state", #"{"n":2}"#) == 2)
+        #expect(try await test.perform("patchState", #"{"n":2}"#) == 2)
     }
 
     @Test func aSessionThatIsAskedForStays() async throws {

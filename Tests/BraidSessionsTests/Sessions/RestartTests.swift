@@ -128,8 +128,8 @@ import Testing
             }
         switch number(10) {
         case 0: return #"{"delete":{"section":\#(number(2)),"row":\#(number(2))}}"#
-        case 1: return #"{"displayed-sections":["s\#(1 + number(3))"]}"#
-        default: return #"{"data-source":\#(call)}"#
+        case 1: return #"{"displayedSections":["s\#(1 + number(3))"]}"#
+        default: return #"{"dataSource":\#(call)}"#
         }
     }
 }

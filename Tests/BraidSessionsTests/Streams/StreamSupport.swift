@@ -25,14 +25,14 @@ struct TestSession {
     }
 
     @discardableResult
-    func perform(_ resource: String, _ body: String) async throws -> Int {
+    func perform(_ kind: String, _ body: String) async throws -> Int {
         let body = try JSONText(parsing: body)
-        let command = try Command(resource: resource, body: body)
+        let command = try Command(kind: kind, body: body)
         return try await sessions.perform(CommandRequest(session: "s", .command(command, text: body))).answer.revision
     }
 
     func setState(_ number: Int, padding: Int = 0) async throws {
-        try await perform("state", #"{"n":\#(number),"padding":"\#(String(repeating: "x", count: padding))"}"#)
+        try await perform("patchState", #"{"n":\#(number),"padding":"\#(String(repeating: "x", count: padding))"}"#)
     }
 
     func subscribe(after position: Int? = nil, _ form: StreamForm = StreamForm()) -> TestReader {

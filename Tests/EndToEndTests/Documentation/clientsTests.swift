@@ -30,7 +30,7 @@ import Testing
         let party = client.session("party")
         let shown = try await party.snapshot()
         try await party.perform(.delete(.row(1, in: "attending")))
-        try await party.perform(.move(.id("Yvonne"), toRow: 0, inSection: "attending"))
+        try await party.perform(.move(.id("Yvonne"), to: .row(0, in: "attending")))
         // The row that the user saw: the server finds where it is now.
         let answer = try await party.perform(.delete(.path(1, 2)), base: shown.position)
         print(answer.outcome, answer.revision, answer.at ?? "nowhere")
@@ -48,7 +48,7 @@ import Testing
     }
 
     func invite(_ people: [Person], to party: BraidSession) async throws -> [Person] {
-        try await party.perform(.setModels(["invited": people.map { try JSON(encoding: $0) }]))
+        try await party.perform(.patchModels(["invited": people.map { try JSON(encoding: $0) }]))
         let rows = try await party.snapshot().sections.first { $0.id == "invited" }?.rows ?? []
         return try rows.compactMap { try $0.model?.decoded(as: Person.self) }
     }

@@ -94,10 +94,10 @@ final class ContendingClient: @unchecked Sendable {
         case 5, 6:
             let commands = [
                 #"{"delete":\#(row)}"#, #"{"from":\#(row),"to":{"section":"a","row":0}}"#,
-                #"{"displayed-sections":["c","a","b"]}"#, #"{"displayed-sections":["a","b","c"]}"#,
+                #"{"displayedSections":["c","a","b"]}"#, #"{"displayedSections":["a","b","c"]}"#,
             ]
             command = Command(
-                resource: "transactions", body: #"{"commands":[\#(commands[number(0..<4)]),{"state":{\#(by)}}]}"#,
+                resource: "transactions", body: #"{"commands":[\#(commands[number(0..<4)]),{"patchState":{\#(by)}}]}"#,
                 marker: marker)
         case 7, 8: command = Command(method: "PATCH", resource: "state", body: "{\(by)}", marker: marker)
         case 9:
@@ -105,11 +105,11 @@ final class ContendingClient: @unchecked Sendable {
                 resource: "rows", body: #"{"at":[\#(number(0..<3)),0],"model":{"id":"n\#(marker)",\#(by)}}"#,
                 marker: marker)
             if number(0..<3) == 0 { command.query.append("notify=false") }
-        case 10: command = Command(method: "PUT", resource: "headers", body: #"{"a":"\#(marker)"}"#)
+        case 10: command = Command(method: "PATCH", resource: "headers", body: #"{"a":"\#(marker)"}"#)
         default:
             let models = (0..<number(1..<4)).map { #"{"id":"\#($0)","n":\#(number(0..<3))}"# } + [#"{"id":"m",\#(by)}"#]
             command = Command(
-                method: "PUT", resource: "models",
+                method: "PATCH", resource: "models",
                 body: #"{"\#(["a", "b", "c"][number(0..<3)])":[\#(models.joined(separator: ","))]}"#, marker: marker)
         }
         let revision = seen[session] ?? 0

@@ -73,7 +73,7 @@ struct SessionLedger {
             }
         }
         for (index, record) in records.enumerated() where !told.contains(index + 1) {
-            unknown[record.marker ?? (record.name == "data-source" ? "rows" : record.name), default: 0] -= 1
+            unknown[record.marker ?? (Self.resource(of: record.name)), default: 0] -= 1
         }
         let surplus = unknown.filter { $0.value < 0 }
         if surplus.values.reduce(0, -) > others { wrong.append("nobody sent \(surplus)") }
@@ -83,7 +83,18 @@ struct SessionLedger {
     }
 
     private static func fits(_ record: String, _ resource: String) -> Bool {
-        record == resource || record == "data-source" && resource == "rows"
+        Self.resource(of: record) == resource
+    }
+
+    /// The resource to which the clients of these tests send a command with this name.
+    private static func resource(of command: String) -> String {
+        switch command {
+        case "dataSource": "rows"
+        case "patchState": "state"
+        case "patchModels": "models"
+        case "patchHeaders": "headers"
+        default: command
+        }
     }
 
     /// Everything that shows was told, once and in order, and every cell event.

@@ -84,7 +84,7 @@ final class SimulatedClient: @unchecked Sendable {
         switch pending {
         case .command(let method, let resource, let body, let key):
             answer = try asked(method, "/v1/sessions/\(id)/\(resource)", body, key: key)
-            guard answer.status < 500, !answer.text.contains("/problems/not-found") else {
+            guard answer.status < 500, !answer.text.contains("/problems/session-not-found") else {
                 throw Wrong(description: "\(id): \(resource): \(answer.status) \(answer.text)")
             }
             if answer.status == 200, answer.object["outcome"] as? String == "applied" {
