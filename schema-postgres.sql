@@ -54,6 +54,7 @@ CREATE TABLE session (
 ) WITH (fillfactor = 50);
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
+CREATE INDEX session_by_table ON session (table_name, id);
 
 CREATE TABLE opening (
     session BIGINT PRIMARY KEY,

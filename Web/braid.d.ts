@@ -200,6 +200,8 @@ export interface ClientOptions {
 export interface SessionSummary {
   id: string;
   table?: string;
+  /** Of a registered description. */
+  tableVersion?: number;
   epoch: string;
   revision: number;
   created: string;
@@ -228,15 +230,22 @@ export declare class BraidClient {
   token?: Token;
   readonly tables: {
     list(options?: SendOptions): Promise<{ table: string; version: number; updated: string }[]>;
-    get(name: string, options?: SendOptions): Promise<object>;
-    put(name: string, description: object, options?: SendOptions): Promise<{ table: string; version: number }>;
+    /** The latest version, or an older one. */
+    get(name: string, options?: SendOptions & { version?: number }): Promise<object>;
+    versions(name: string, options?: SendOptions): Promise<{ version: number; updated: string }[]>;
+    /** `ifMatch`: replaces this version only. `ifNoneMatch`: "*" creates the table, and replaces none. Else 412. */
+    put(
+      name: string,
+      description: object,
+      options?: SendOptions & { ifMatch?: string; ifNoneMatch?: "*" },
+    ): Promise<{ table: string; version: number }>;
     delete(name: string, options?: SendOptions): Promise<void>;
     /** Throws a `Problem` whose `errors` name every fault. `warnings`: what is allowed, but surely not meant. */
     validate(description: object, options?: SendOptions): Promise<{ table: string; valid: true; warnings?: Fault[] }>;
   };
   readonly sessions: {
     /** A page; `next` is the `after` of the one behind it. */
-    list(options?: { limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionSummary[]; next?: string }>;
+    list(options?: { table?: string; limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionSummary[]; next?: string }>;
     /** `key`: null for none; then it is not sent again where it may have been done. */
     open(opening: Opening, options?: { key?: string | null; signal?: AbortSignal }): Promise<Session>;
     delete(id: string, options?: SendOptions): Promise<void>;

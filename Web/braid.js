@@ -355,13 +355,19 @@ export class BraidClient {
     const send = (request, options) => this.send(request, options);
     this.tables = {
       list: async (options) => (await send(request("GET", "/v1/tables"), options)).tables,
-      get: (name, options) => send(request("GET", path`/v1/tables/${name}`), options),
-      put: (name, description, options) => send(request("PUT", path`/v1/tables/${name}`, description), options),
+      /** The latest version, or an older one. */
+      get: (name, { version, ...options } = {}) =>
+        send(request("GET", version === undefined ? path`/v1/tables/${name}` : path`/v1/tables/${name}/versions/${version}`), options),
+      versions: async (name, options) => (await send(request("GET", path`/v1/tables/${name}/versions`), options)).versions,
+      put: (name, description, { ifMatch, ifNoneMatch, ...options } = {}) => {
+        const headers = { ...(ifMatch && { "If-Match": ifMatch }), ...(ifNoneMatch && { "If-None-Match": ifNoneMatch }) };
+        return send(request("PUT", path`/v1/tables/${name}`, description, headers), options);
+      },
       delete: (name, options) => remove(this, path`/v1/tables/${name}`, options),
       validate: (description, options) => send(request("POST", "/v1/tables/validate", description), options),
     };
     this.sessions = {
-      list: ({ limit, after, signal } = {}) => send(request("GET", withQuery("/v1/sessions", { limit, after })), { signal }),
+      list: ({ table, limit, after, signal } = {}) => send(request("GET", withQuery("/v1/sessions", { table, limit, after })), { signal }),
       open: async (opening, { key = newKey(), signal } = {}) => {
         const headers = key === null ? {} : { "Idempotency-Key": key };
         const snapshot = await send({ ...request("POST", "/v1/sessions", opening, headers), isRepeatable: key !== null }, { signal });

@@ -73,6 +73,9 @@ public struct SessionSummary: Sendable, Equatable {
     public var number: Int
     /// The name of the session's table description. `nil` for a session that was opened without one.
     public var table: String?
+    /// The version of the registered table description. `nil` if a request contained the description, or if the session
+    /// has none.
+    public var tableVersion: Int?
     /// The session's epoch. If the session is older than the database's last change of epochs, the epoch includes the
     /// database's epoch suffix.
     public var epoch: String
@@ -85,12 +88,13 @@ public struct SessionSummary: Sendable, Equatable {
     public var totalRowCount: Int
 
     public init(
-        id: String, number: Int, table: String?, epoch: String, revision: Int, created: Int, updated: Int,
-        totalRowCount: Int
+        id: String, number: Int, table: String?, tableVersion: Int?, epoch: String, revision: Int, created: Int,
+        updated: Int, totalRowCount: Int
     ) {
         self.id = id
         self.number = number
         self.table = table
+        self.tableVersion = tableVersion
         self.epoch = epoch
         self.revision = revision
         self.created = created
@@ -118,9 +122,6 @@ public struct StoredOpening: Sendable {
 /// The whole stored content of a session at one moment.
 public struct StoredSession: Sendable {
     public var facts: SessionSummary
-    /// The version of the registered table description. `nil` if the request contained the description, or if the
-    /// session has none.
-    public var tableVersion: Int?
     /// The text of the session's table description, in the version with which the session was opened. For a session
     /// without a description, the JSON that the session shows while it has no rows, or `nil`.
     public var description: JSONText?
@@ -140,12 +141,11 @@ public struct StoredSession: Sendable {
     public var published: PublishedTable?
 
     public init(
-        facts: SessionSummary, tableVersion: Int?, description: JSONText?, state: JSONText,
+        facts: SessionSummary, description: JSONText?, state: JSONText,
         displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
         sections: [(facts: StoredSectionSummary, rows: [StoredRow])], published: PublishedTable? = nil
     ) {
         self.facts = facts
-        self.tableVersion = tableVersion
         self.description = description
         self.state = state
         self.displayedSections = displayedSections

@@ -32,7 +32,7 @@ struct Fixtures {
         guard faults.isEmpty else { throw FaultyFile(faults) }
         for (_, description) in files.tables
         where try await app.store.table(description.name)?.description != description.text {
-            _ = try await app.store.putTable(description.name, description: description.text, at: app.clock.instant())
+            try await app.store.putTable(description.name, description: description.text, at: app.clock.instant())
         }
         for (path, id, body) in files.sessions where try await app.store.sessionSummary(id) == nil {
             do {

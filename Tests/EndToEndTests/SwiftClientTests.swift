@@ -98,12 +98,19 @@ import Testing
         description["table"] = "guests"
         #expect(try await client.putTable("guests", .object(description)).version == 1)
         #expect(try await client.tables().contains { $0.table == "guests" })
+        let taken = await #expect(throws: Problem.self) {
+            try await client.putTable("guests", .object(description), onlyIfNew: true)
+        }
+        #expect(taken?.kind == "etag-mismatch")
+        #expect(try await client.versions(ofTable: "guests").map(\.version) == [1])
+        #expect(try await client.table("guests", version: 1) == .object(description))
         #expect(try await client.validate(.object(description)).isEmpty)
         #expect(
             try await client.validate([
                 "table": "x", "cells": ["C": [:]], "bindings": [["on": "table", "cell": "C", "header": "${titel}"]],
             ]).first?.pointer == "/bindings/0/header")
         let (guests, opened) = try await client.openSession(["table": "guests"])
+        #expect(try await client.sessions(of: "guests").sessions.map(\.tableVersion) == [1])
         let page = try await client.sessions(limit: 1)
         let next = try #require(page.next)
         #expect(try await !client.sessions(after: next).sessions.isEmpty)

@@ -78,6 +78,10 @@ test("Tables and sessions are listed, made and ended; templates and snapshots ar
   const description = await client.tables.get("attendees");
   assert.deepEqual(await client.tables.put("guests", { ...description, table: "guests" }), { table: "guests", version: 1 });
   assert.ok((await client.tables.list()).some(({ table }) => table === "guests"));
+  const taken = await client.tables.put("guests", { ...description, table: "guests" }, { ifNoneMatch: "*" }).catch((error) => error);
+  assert.equal(taken.kind, "etag-mismatch");
+  assert.deepEqual((await client.tables.versions("guests")).map(({ version }) => version), [1]);
+  assert.deepEqual(await client.tables.get("guests", { version: 1 }), { ...description, table: "guests" });
   assert.deepEqual(await client.tables.validate(description), { table: "attendees", valid: true });
   const { warnings } = await client.tables.validate({ table: "x", cells: { C: {} }, bindings: [{ on: "table", cell: "C", header: "${titel}" }] });
   assert.equal(warnings[0].pointer, "/bindings/0/header");

@@ -78,7 +78,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .descriptionInvalid: (422, "Invalid table description")
         case .duplicateRowID: (422, "Duplicate row id")
         case .editingNotAllowed: (403, "Editing not allowed")
-        case .etagMismatch: (412, "The session has moved on")
+        case .etagMismatch: (412, "Entity tag mismatch")
         case .eventInvalid: (422, "Invalid event")
         case .eventUndeclared: (422, "Event not declared")
         case .expectationFailed: (417, "Expectation failed")

@@ -141,6 +141,11 @@ package struct ProblemError: Error, Sendable {
                 self.init(
                     .notFound, "The table description was deleted while the request was carried out. Register it again."
                 )
+            case .tableChanged:
+                self.init(
+                    unavailable:
+                        "The table description was registered again at the same time. Try again after the time in `Retry-After`."
+                )
             case .busy:
                 self.init(
                     unavailable: "Another program has locked the database. Try again after the time in `Retry-After`.")

@@ -21,10 +21,11 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             case .replayed(let kept): return try await sessions.response(kept: kept)
             }
         },
-        Route("GET", "/v1/sessions", query: ["limit", "after"]) { context in
+        Route("GET", "/v1/sessions", query: ["limit", "after", "table"]) { context in
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             let after = context.query("after")
-            var page = try await sessions.store.sessions(after: after, limit: limit + 1)
+            var page = try await sessions.store.sessions(
+                of: context.query("table"), after: after, limit: limit + 1)
             let next = page.count > limit ? page[limit - 1].id : nil
             page = Array(page.prefix(limit))
             return .json { writer in
@@ -149,6 +150,10 @@ extension SessionSummary {
         if let table {
             writer.name("table")
             writer.value(table)
+        }
+        if let tableVersion {
+            writer.name("tableVersion")
+            writer.value(tableVersion)
         }
         writer.name("epoch")
         writer.value(epoch)

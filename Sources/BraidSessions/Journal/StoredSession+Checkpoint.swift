@@ -76,9 +76,9 @@ extension StoredSession {
         let at = try integer(checkpoint, "at")
         self.init(
             facts: SessionSummary(
-                id: "", number: 0, table: nil, epoch: "", revision: try integer(checkpoint, "revision"), created: at,
-                updated: at, totalRowCount: 0),
-            tableVersion: nil, description: nil, state: state, displayedSections: checkpoint["displayedSections"],
+                id: "", number: 0, table: nil, tableVersion: nil, epoch: "",
+                revision: try integer(checkpoint, "revision"), created: at, updated: at, totalRowCount: 0),
+            description: nil, state: state, displayedSections: checkpoint["displayedSections"],
             cells: checkpoint["cells"],
             nextKey: try integer(checkpoint, "nextKey"), nextSection: try integer(checkpoint, "nextSection"),
             sections: try sections(checkpoint),

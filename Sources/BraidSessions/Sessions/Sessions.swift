@@ -197,8 +197,8 @@ package final class Sessions: Sendable {
         let snapshot = try binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
         let epoch = ids.epoch()
         var facts = SessionSummary(
-            id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
-            totalRowCount: snapshot.totalRowCount)
+            id: id, number: 0, table: table?.description.name, tableVersion: table?.version, epoch: epoch, revision: 0,
+            created: now, updated: now, totalRowCount: snapshot.totalRowCount)
         model = model.sharingModels(with: snapshot)
         func session() -> Session {
             Session(

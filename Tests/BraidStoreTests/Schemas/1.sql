@@ -8,8 +8,8 @@
 PRAGMA application_id = 1114792297; -- "Brai"
 PRAGMA user_version = 1;
 
--- Registered table descriptions. Sessions keep the version they were opened with; a version that is not the latest
--- and that no session has is dropped.
+-- Registered table descriptions. A version that no session uses is dropped when it is not among the latest ones any
+-- more.
 CREATE TABLE table_description (
     name TEXT NOT NULL,
     version INTEGER NOT NULL, -- 1, 2, 3, …
@@ -46,12 +46,13 @@ CREATE TABLE session (
 ) STRICT;
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
+CREATE INDEX session_by_table ON session (table_name, id);
 
 -- What a session was opened with; never changed.
 CREATE TABLE opening (
     session INTEGER PRIMARY KEY,
     body TEXT NOT NULL,
-    description TEXT -- inline; null: a registered one
+    description TEXT -- inline; null: a registered one. Without a table: what is shown while there are no rows
 ) STRICT;
 
 CREATE TABLE state (

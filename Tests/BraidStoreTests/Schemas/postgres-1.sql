@@ -54,11 +54,12 @@ CREATE TABLE session (
 ) WITH (fillfactor = 50);
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
+CREATE INDEX session_by_table ON session (table_name, id);
 
 CREATE TABLE opening (
     session BIGINT PRIMARY KEY,
     body TEXT NOT NULL,
-    description TEXT -- inline; null: a registered one
+    description TEXT -- inline; null: a registered one. Without a table: what is shown while there are no rows
 );
 
 CREATE TABLE state (
