@@ -318,6 +318,8 @@ interface Commands<Result> {
   /** All or nothing. */
   transaction(commands: object[], options?: CommandOptions): Result;
   reset(options?: CommandOptions): Result;
+  /** Binds the session to another version of its table description. `discard`: sections that may lose what does not fit. */
+  setTable(table: { version: number; discard?: string[] } | { table: object; discard?: string[] }, options?: CommandOptions): Result;
   addRow(at: IndexPath, model: JSONValue, options?: DataSourceOptions): Result;
   updateRow(at: IndexPath, model: JSONValue, options?: DataSourceOptions): Result;
   updateRowsOfSection(section: number, models: JSONValue[], options?: DataSourceOptions): Result;

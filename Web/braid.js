@@ -277,6 +277,8 @@ const COMMANDS = {
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
+  /** `table`: `{version}`, a version of the registered description, or `{table}`, a description; with `discard`, ids of sections. */
+  setTable: (table) => ["PUT", "table", table],
   // DataSourceController's calls. `at`: [section, row].
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],

@@ -26,7 +26,7 @@ extension PostgresConnection {
             [
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                 """
-                SELECT \(raw: SessionSummary.columns), coalesce(o.description, t.description),
+                SELECT \(raw: SessionSummary.columns), coalesce(st.description, t.description, o.description),
                        st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
                 FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
                 LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version

@@ -131,9 +131,17 @@ extension PostgresStore {
 extension PostgresStore {
     public func commit(_ commit: SessionCommit) async throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
+        do {
+            try await write(commit)
+        } catch StoreError.tableMissing {
+            try await write(commit, restoringVersion: true)
+        }
+    }
+
+    private func write(_ commit: SessionCommit, restoringVersion: Bool = false) async throws {
         let statement = commit.statement(
             journalLimit: options.journalLimit, byteLimit: options.journalBytes,
-            hasTurn: peers.hasTurn(of: commit.session))
+            hasTurn: peers.hasTurn(of: commit.session), restoringVersion: restoringVersion)
         try await writer.write(
             [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to),
             value: SessionCommit.outcome)

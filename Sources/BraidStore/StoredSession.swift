@@ -107,7 +107,8 @@ public struct SessionSummary: Sendable, Equatable {
 /// the session.
 public struct StoredOpening: Sendable {
     public var facts: SessionSummary
-    /// The table description of the session, as in `StoredSession.description`.
+    /// The table description with which the session was opened. The session may be bound to another version since then,
+    /// which `StoredSession.description` contains. For a session without a description, the same as there.
     public var description: JSONText?
     /// The body of the request that opened the session.
     public var body: JSONText
@@ -122,8 +123,8 @@ public struct StoredOpening: Sendable {
 /// The whole stored content of a session at one moment.
 public struct StoredSession: Sendable {
     public var facts: SessionSummary
-    /// The text of the session's table description, in the version with which the session was opened. For a session
-    /// without a description, the JSON that the session shows while it has no rows, or `nil`.
+    /// The text of the session's table description, in the version to which the session is bound. For a session without
+    /// a description, the JSON that the session shows while it has no rows, or `nil`.
     public var description: JSONText?
     public var state: JSONText
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
@@ -191,6 +192,8 @@ public struct SessionCommit: Sendable {
     /// The time at which the session committed the command, in milliseconds since 1970.
     public var at: Int
     public var change: TableChange
+    /// The table description to which this commit binds the session. `nil` if the description stays.
+    public var binding: StoredBinding?
     /// Whether this commit publishes the stored table. If not, clients continue to see the previously published table,
     /// also after a restart of the server.
     public var publishes: Bool
@@ -216,8 +219,8 @@ public struct SessionCommit: Sendable {
     public var answer: KeptAnswer?
 
     public init(
-        session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange, publishes: Bool,
-        nextKey: Int, nextSection: Int,
+        session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange,
+        binding: StoredBinding? = nil, publishes: Bool, nextKey: Int, nextSection: Int,
         totalRowCount: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil,
         undo: JSONText,
         answer: KeptAnswer? = nil
@@ -231,6 +234,7 @@ public struct SessionCommit: Sendable {
         self.to = to
         self.at = at
         self.change = change
+        self.binding = binding
         self.publishes = publishes
         self.nextKey = nextKey
         self.nextSection = nextSection

@@ -34,6 +34,24 @@ public struct TableSummary: Sendable, Equatable {
     }
 }
 
+/// The table description to which a stored session is bound.
+public struct StoredBinding: Sendable, Equatable {
+    /// The name of the table description.
+    public var table: String
+    /// The version of the registered table description. `nil` if the description is stored with the session itself.
+    public var version: Int?
+    public var description: JSONText
+
+    public init(table: String, version: Int?, description: JSONText) {
+        self.table = table
+        self.version = version
+        self.description = description
+    }
+
+    /// The table description, if it is stored with the session itself because it is not a registered one.
+    package var inlineDescription: JSONText? { version == nil ? description : nil }
+}
+
 /// The outcome of a request to delete a table description.
 public enum TableDeletion: Sendable, Equatable {
     case deleted

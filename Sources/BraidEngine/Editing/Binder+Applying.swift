@@ -31,6 +31,8 @@ public struct Outcome: Sendable {
     public var rowEvents: [RowEvent] = []
     /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
+    /// The table description to which the table is bound after the command. `nil` if the command did not change it.
+    public var rebinding: Rebinding?
 
     /// Whether ``kind`` is `ignored`.
     public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
@@ -66,6 +68,9 @@ extension Binder {
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
         refreshes: Bool
     ) throws -> Outcome {
+        if case .rebind(let rebinding) = command {
+            return try self.rebinding(rebinding, table, shown: shown, unpublished: unpublished, now: now)
+        }
         var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
         work.isRefresh = refreshes
         var ignored: String?

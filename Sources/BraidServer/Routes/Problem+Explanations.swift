@@ -268,6 +268,22 @@ extension Problem {
                 example: .init(
                     "/v1/sessions/contacts/edits",
                     "An insert into the section \"blocked\" needs a `model`: its binding has no `insert.template`."))
+        case .modelsDoNotFit:
+            .init(
+                "The session has models or titles that do not fit the version of the table to which it would be bound.",
+                cause:
+                    "The version has no such section, its schema refuses a model, or two models of a section get the same id. Binding the session would lose them.",
+                remedy:
+                    "Change or remove the models at the places that `errors` lists, at most the first hundred. Or name the sections in the request's `discard`: the session then loses what does not fit.",
+                example: .init(
+                    "/v1/sessions/contacts/table",
+                    "The session has content that does not fit this version of the table. Change the models, or name their sections in `discard` to lose what does not fit.",
+                    faults: [
+                        (
+                            "/notes", .unknownName,
+                            "the table has no such section any more, and the section has a model"
+                        )
+                    ]))
         case .modelTypeMismatch:
             .init(
                 "A row cannot be moved between sections with models of different types.",

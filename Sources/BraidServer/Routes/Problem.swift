@@ -23,6 +23,7 @@ enum Problem: String, CaseIterable, Sendable {
     case methodNotAllowed = "method-not-allowed"
     case modelInvalid = "model-invalid"
     case modelRequired = "model-required"
+    case modelsDoNotFit = "models-do-not-fit"
     case modelTypeMismatch = "model-type-mismatch"
     case misdirectedRequest = "misdirected-request"
     case moveNotAllowed = "move-not-allowed"
@@ -91,6 +92,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .methodNotAllowed: (405, "Method not allowed")
         case .modelInvalid: (422, "Invalid model")
         case .modelRequired: (422, "A model is required")
+        case .modelsDoNotFit: (409, "Models do not fit the table")
         case .modelTypeMismatch: (409, "Model types differ")
         case .misdirectedRequest: (421, "Misdirected request")
         case .moveNotAllowed: (403, "Move not allowed")

@@ -40,6 +40,7 @@ package struct ProblemError: Error, Sendable {
             case .modelInvalid: .modelInvalid
             case .modelRequired: .modelRequired
             case .modelTypeMismatch: .modelTypeMismatch
+            case .modelsDoNotFit: .modelsDoNotFit
             case .moveNotAllowed: .moveNotAllowed
             case .rejected: .rejected
             case .rowGone: .rowGone

@@ -47,6 +47,20 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             try context.requester.require(sessionNumber: facts.number, id: id)
             return .json { facts.write(to: &$0) }
         },
+        Route("GET", "/v1/sessions/{id}/table") { context in
+            let id = context.parameter("id")
+            guard let binding = try await sessions.current(id).binding else {
+                throw ProblemError(.notFound, "The session \"\(id)\" was opened without a table description.")
+            }
+            var hash = StableHash()
+            hash.combine(binding.description.bytes)
+            let tag = "\"\(String(UInt(bitPattern: hash.value), radix: 36))\""
+            var response =
+                notModified(context.head.headers["if-none-match"], tag)
+                ?? .json(binding.description.bytes, headers: [("ETag", tag)])
+            if let version = binding.version { response.headers.append(("Table-Version", "\(version)")) }
+            return response
+        },
         Route("DELETE", "/v1/sessions/{id}", obeysIfMatch: true) { context in
             let id = context.parameter("id"), condition = context.head.positionCondition
             try await sessions.end(id, if: condition)

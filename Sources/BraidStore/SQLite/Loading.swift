@@ -7,7 +7,7 @@ extension SQLiteConnection {
     func session(_ id: String) throws -> StoredSession? {
         let found = try first(
             """
-            SELECT \(SessionSummary.columns), coalesce(o.description, t.description),
+            SELECT \(SessionSummary.columns), coalesce(st.description, t.description, o.description),
                    st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
             FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
