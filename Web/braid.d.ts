@@ -209,6 +209,14 @@ export interface SessionSummary {
   totalRowCount: number;
 }
 
+export interface WatchedFiles {
+  revision: number;
+  /** Whether the server watches files. */
+  watching: boolean;
+  /** `faults`: `file:line:column: pointer: message`. `behind`: sessions that keep an earlier version. */
+  files: { file: string; table?: string; version?: number; faults: string[]; behind: { session: string; detail: string }[] }[];
+}
+
 /** `table`: a name or a description. Without it, `row`, `rows`, `section` or `sections`. */
 export interface Opening {
   id?: string;
@@ -253,6 +261,8 @@ export declare class BraidClient {
   session(id: string): Session;
   render(template: JSONValue, context?: { [name: string]: JSONValue }, options?: SendOptions): Promise<JSONValue | undefined>;
   diff(from: Snapshot, to: Snapshot, options?: SendOptions): Promise<Update>;
+  /** The description files that the server watches (`--watch`). With `since`, a `revision`, and `wait` in seconds: waits for a change. */
+  fixtures(options?: SendOptions & { since?: number; wait?: number }): Promise<WatchedFiles>;
   /** Throws at once where the server cannot serve. */
   health(options?: SendOptions): Promise<{ status: string }>;
   /** A command for a shell. The token stands in it as the variable BRAID_TOKEN. */
@@ -357,6 +367,8 @@ export declare class Session {
     delete(tokenId: string, options?: SendOptions): Promise<void>;
   };
   facts(options?: SendOptions): Promise<SessionSummary>;
+  /** The table description to which the session is bound. */
+  table(options?: { signal?: AbortSignal }): Promise<object>;
   /** With `section`: rows of that section alone. */
   snapshot(options?: { section?: string; offset?: number; limit?: number; signal?: AbortSignal }): Promise<Snapshot>;
   /** `wait`: seconds to wait for something to happen, 60 at most. */

@@ -392,6 +392,11 @@ export class BraidClient {
     return this.send(request("POST", "/v1/diff", { from, to }), options);
   }
 
+  /** The description files that the server watches. With `since`, the answer's `revision`, and `wait` in seconds: waits for a change. */
+  fixtures({ since, wait, ...options } = {}) {
+    return this.send({ ...request("GET", withQuery("/v1/fixtures", { since, wait })), patience: (wait ?? 0) * 1000 }, options);
+  }
+
   /** Whether the server can serve: resolves to `{status}`, or throws at once. */
   health(options) {
     return this.send(request("GET", "/readyz"), { ...options, retries: 0 });
@@ -641,6 +646,11 @@ export class Session {
 
   facts(options) {
     return this.#get("", {}, options);
+  }
+
+  /** The table description to which the session is bound. */
+  table(options) {
+    return this.#get("/table", {}, options);
   }
 
   /** With `section`, `offset` and `limit`: rows of that section alone. */

@@ -28,6 +28,8 @@ import Testing
         let server = try ServerProcess(ServerProcess.attendees)
         let client = try Self.client(server), party = client.session("party")
         var shown = try await party.snapshot()
+        guard case .object(var description) = try await party.table() else { throw Unexpected() }
+        description["state"] = ["mood": "new"]
         let commands: [SessionCommand] = [
             .delete(.row(1, in: "attending")), .move(.id("Yvonne"), toRow: 0, inSection: "attending"),
             .setModels(["invited": [["name": "Zoe"], ["name": "Ann"]]]),
@@ -35,7 +37,8 @@ import Testing
             .setDisplayedSections(["invited", "attending"]),
             .move(RowPath(section: 1, row: 0), to: RowPath(section: 2, row: 0)),
             .transaction([["edits": ["delete": ["id": "Sara"]]], ["state": ["mood": .null]]]), .tap(.path(0, 0)),
-            .displayed([.idInSection("Zoe", section: "invited")]), .reset,
+            .displayed([.idInSection("Zoe", section: "invited")]), .setTable(.object(description)),
+            .setTable(version: 1, discarding: ["invited"]), .reset,
         ]
         for command in commands {
             let answer = try await party.perform(command)

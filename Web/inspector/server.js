@@ -18,6 +18,7 @@ export const commands = {
   "update row": { method: "PUT", request: (make, { at, model }, options) => make.updateRow(at, model, options) },
   "remove row": { method: "DELETE", request: (make, { at }, options) => make.removeRow(at, options) },
   reset: { method: "POST", request: (make, _, options) => make.reset(options) },
+  table: { method: "PUT", request: (make, body, options) => make.setTable(body, options) },
 };
 
 /** The server that the page came from, as the one whose token it is. It remembers what this page had it do. */

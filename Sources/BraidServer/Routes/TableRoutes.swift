@@ -105,7 +105,9 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         },
         Route("GET", "/v1/tables/{table}/versions/{version}") { context in
             let name = context.parameter("table"), text = context.parameter("version")
-            guard let version = Int(text), version > 0 else {
+            // A number that is too large for `Int` is a version that does not exist.
+            let version = text.utf8.allSatisfy(\.isDigit) ? Int(text) ?? .max : 0
+            guard version > 0 else {
                 throw ProblemError(.badRequest, "A table's version must be an integer from 1, not \"\(text)\".")
             }
             guard let table = try await store.table(name, version: version) else {
@@ -131,6 +133,15 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
             }
         },
     ]
+}
+
+/// Returns the route that shows the description files that the server watches.
+func fixtureRoute(_ files: WatchedFiles) -> Route {
+    Route("GET", "/v1/fixtures", query: ["since", "wait"], endsAtStop: true) { context in
+        let since = try context.integer("since", in: 0...Int.max), wait = try context.integer("wait", in: 0...60)
+        if let since, let wait { try await files.waitForChange(of: since, within: .seconds(wait)) }
+        return .json { files.write(to: &$0) }
+    }
 }
 
 extension SessionStore {

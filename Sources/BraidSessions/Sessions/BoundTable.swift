@@ -60,8 +60,8 @@ extension Sessions {
 
     private func rebinding(_ request: RebindingRequest, _ session: Session) async throws -> Rebinding {
         guard let name = session.table else {
-            throw Refusal(
-                .badRequest,
+            throw SessionError(
+                .noTable,
                 "The session was opened without a table description, so it cannot be bound to another version.")
         }
         switch request.source {
@@ -95,4 +95,51 @@ extension Sessions {
             return Rebinding(to: description, version: nil, discarding: request.discard)
         }
     }
+
+    /// Binds all sessions of a registered table to a version. A session that would lose something keeps its version, and
+    /// so does a session whose request contained the description.
+    ///
+    /// Sessions with subscribers are bound first.
+    ///
+    /// - Returns: the number of sessions that were bound to the version by this call, and the sessions that keep their
+    ///   version, with the errors.
+    package func bindSessions(of table: String, to version: Int) async throws -> (
+        bound: Int, left: [(session: String, error: any Error)]
+    ) {
+        var ids: [String] = [], after: String?
+        repeat {
+            let page = try await store.sessions(of: table, after: after, limit: 1_000)
+            ids += page.filter { $0.tableVersion != nil && $0.tableVersion != version }.map(\.id)
+            after = page.last?.id
+        } while after != nil
+        let isFollowed = { [self] (id: String) in inMemory(id)?.feed.isFollowed == true }
+        ids = ids.filter(isFollowed) + ids.filter { !isFollowed($0) }
+        var bound = 0, left: [(session: String, error: any Error)] = []
+        // Sessions that are bound at the same time share transactions of the store.
+        for start in stride(from: 0, to: ids.count, by: Self.boundAtOnce) {
+            await withTaskGroup(of: (id: String, error: (any Error)?).self) { group in
+                for id in ids[start..<min(start + Self.boundAtOnce, ids.count)] {
+                    group.addTask { [self] in
+                        do {
+                            _ = try await perform(
+                                CommandRequest(session: id, .rebinding(RebindingRequest(version: version))))
+                            return (id, nil)
+                        } catch {
+                            return (id, error)
+                        }
+                    }
+                }
+                for await (id, error) in group {
+                    switch error {
+                    case nil: bound += 1
+                    case let error as SessionError where error.code == .noSession: break  // it was ended meanwhile
+                    case let error?: left.append((id, error))
+                    }
+                }
+            }
+        }
+        return (bound, left.sorted { $0.session < $1.session })
+    }
+
+    private static let boundAtOnce = 16
 }
