@@ -3,24 +3,15 @@
 ARG BUILD_IMAGE=swift:6.3-bookworm
 ARG RUN_IMAGE=debian:bookworm-slim
 
-# The package without its sources. What it makes changes only when a dependency or a target does.
-FROM ${BUILD_IMAGE} AS stubs
-WORKDIR /source
-COPY . .
-RUN Scripts/stub-sources /stubs
-
 FROM ${BUILD_IMAGE} AS build
 ARG TRAITS=
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libmd-dev libsqlite3-dev ${TRAITS:+libpq-dev pkg-config} && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
-# The dependencies, in a layer of their own: a change of the sources does not build them again.
-COPY --from=stubs /stubs .
-RUN swift build -c release ${TRAITS:+--traits $TRAITS} --static-swift-stdlib -Xlinker -s --product braid-server \
- && rm -rf Sources Tests Examples
+# The dependencies have a separate layer: a change of the sources does not fetch them again.
+COPY Package.swift .
+RUN swift package resolve
 COPY . .
-# The binary contains Swift's runtime. It does not contain what only a debugger needs.
-RUN swift build -c release ${TRAITS:+--traits $TRAITS} --static-swift-stdlib -Xlinker -s --product braid-server \
- && cp "$(swift build -c release ${TRAITS:+--traits $TRAITS} --static-swift-stdlib --show-bin-path)/braid-server" /braid-server
+RUN cp "$(Scripts/build-static ${TRAITS:+--traits $TRAITS})" /braid-server
 
 FROM ${RUN_IMAGE}
 ARG TRAITS=
