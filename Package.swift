@@ -36,9 +36,11 @@ let package = Package(
         // The files that the binary contains.
         .target(name: "CAssets"),
         .target(name: "CEpoll"),
-        // SHA-256. Every Debian system has libmd: dpkg needs it.
+        // SHA-256 and compression. Every Debian system has these libraries: dpkg needs them.
         .systemLibrary(name: "CMD"),
-        .target(name: "BraidRuntime", dependencies: ["CEpoll", "CMD"]),
+        .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CZstd"),
+        .target(name: "BraidRuntime", dependencies: ["CEpoll", "CMD", "CZlib", "CZstd"]),
         .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
         .target(
             name: "BraidSessions",
@@ -59,7 +61,7 @@ let package = Package(
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["CZlib", "CZstd"], path: "Tests/TestSupport"),
         .testTarget(
             name: "BraidEngineTests", dependencies: ["BraidEngine", "TestSupport"],
             resources: [.copy("JSONe/Golden"), .copy("JTD/SchemaGolden")]),
@@ -71,7 +73,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient", "TestSupport"],
             exclude: ["Flows", "Golden"]),
-        .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime"]),
+        .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime", "TestSupport"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
         .testTarget(
             name: "BraidSessionsTests",

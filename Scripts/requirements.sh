@@ -3,6 +3,8 @@ command -v swift >/dev/null || { echo "Swift 6.1 or later is needed: https://swi
 missing=
 [ -e /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"
 [ -e /usr/include/sha256.h ] || missing="$missing libmd-dev"
+[ -e /usr/include/zlib.h ] || missing="$missing zlib1g-dev"
+[ -e /usr/include/zstd.h ] || missing="$missing libzstd-dev"
 if [ -n "$missing" ]; then
   echo "installing$missing ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo

@@ -405,6 +405,12 @@ export interface CellEvent extends Tap {
   event: { [name: string]: JSONValue };
 }
 
+/** What a handler of the table description emitted. */
+export interface EmittedEvent {
+  name: string;
+  payload?: JSONValue;
+}
+
 export interface SubscribeOptions {
   /** Goes on from a snapshot that is there already; without one, a snapshot is the first that is told. */
   from?: Snapshot;
@@ -416,6 +422,8 @@ export interface SubscribeOptions {
   onCellEvent?: (event: CellEvent) => void;
   /** For controllers, like `onCellEvent`. */
   onTap?: (tap: Tap) => void;
+  /** For controllers, like `onCellEvent`. */
+  onEmitted?: (event: EmittedEvent) => void;
   /** `failure`: why it waits, or ended. */
   onStatus?: (status: SubscriptionStatus, failure?: Error) => void;
   /** The session was ended; or, with a problem, nothing more is to be had: it is gone, or the token is not valid. */

@@ -872,6 +872,9 @@ export class Subscription {
       case "tap":
         if (id !== undefined) this.#position = id;
         return this.#tell("onTap", JSON.parse(data));
+      case "emitted":
+        if (id !== undefined) this.#position = id;
+        return this.#tell("onEmitted", JSON.parse(data));
       case "caught-up": {
         const { revision } = JSON.parse(data);
         if (revision > previous.revision) this.snapshot = { ...previous, revision };

@@ -17,6 +17,9 @@ public enum SessionEvent: Sendable {
     /// A tap on a row, which only controllers receive. The tap precedes the update that it led to. Like a cell event, a
     /// tap can be repeated.
     case tap(Tap)
+    /// An event that a handler of the table description emitted, which only controllers receive. Like a cell event, an
+    /// emitted event can be repeated.
+    case emitted(EmittedEvent)
     /// The subscriber has received everything that happened before it connected. From now on it receives events as they
     /// happen.
     case live
@@ -48,6 +51,14 @@ public struct CellEvent: Decodable, Sendable, Hashable {
     public var event: JSON
     /// The row's model before the event was handled. `nil` if the row has no model.
     public var model: JSON?
+}
+
+/// An event that a handler of the table description emitted.
+public struct EmittedEvent: Decodable, Sendable, Hashable {
+    /// The event's name, from the table description.
+    public var name: String
+    /// The event's payload. `nil` if the event has none.
+    public var payload: JSON?
 }
 
 extension BraidSession {
@@ -180,6 +191,9 @@ private struct Follower {
         case "tap":
             if let id = event.id { position = id }
             tell(.tap(try decoded(Tap.self)))
+        case "emitted":
+            if let id = event.id { position = id }
+            tell(.emitted(try decoded(EmittedEvent.self)))
         case "caught-up":
             position = event.id
             tell(.live)

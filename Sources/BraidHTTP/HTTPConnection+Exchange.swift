@@ -156,16 +156,14 @@ extension HTTPConnection {
             response.abandon()
             return exchangeEnded()
         }
-        switch response.body {
-        case .none: break
-        case .bytes(let bytes): write([bytes], bytes.count)
-        case .stream(let stream):
+        if case .stream(let stream) = response.body {
             let (loop, id) = (loop, id)
             phase = .streaming(stream)
             stream.attach { loop.post(.resume(connection: id)) }
             if stream.isEndless, loop.isStopping || peerIsDone { stream.endFromServer() }
             return
         }
+        if let bytes = response.body.bytes, !bytes.isEmpty { write([bytes], bytes.count) }
         exchangeEnded()
     }
 
@@ -178,10 +176,10 @@ extension HTTPConnection {
     /// reads the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =
-            switch response.body {
-            case .none: 0
-            case .bytes(let bytes): bytes.count
-            case .stream(let stream): 2 * stream.limit  // the stream's bytes in the queue and in the socket
+            if case .stream(let stream) = response.body {
+                2 * stream.limit  // the stream's bytes in the queue and in the socket
+            } else {
+                response.body.count ?? 0
             }
         guard bytes > 1 << 20 else { return response }
         do {

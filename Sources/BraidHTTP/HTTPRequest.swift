@@ -59,7 +59,7 @@ public struct HTTPFailure: Error, Sendable, Equatable {
 
     /// The failure of a request whose body needs memory, when the quota of body memory is used up, or the account's
     /// share of it.
-    static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
+    public static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
     /// The failure of a request whose answer needs memory, when the quota of answer memory is used up, or the account's
     /// share of it.
     public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }

@@ -23,17 +23,23 @@ public struct HTTPResponse: Sendable {
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
+    /// Bytes that several answers share.
+    case shared(SharedBytes)
     /// A body of unknown length: the server sends the stream's bytes as they are produced.
     case stream(ByteStream)
 
-    /// The size of the response's body in bytes. `nil` for a stream, whose size is unknown.
-    public var count: Int? {
+    /// The body's bytes. `nil` for a stream.
+    public var bytes: [UInt8]? {
         switch self {
-        case .none: 0
-        case .bytes(let bytes): bytes.count
+        case .none: []
+        case .bytes(let bytes): bytes
+        case .shared(let bytes): bytes.plain
         case .stream: nil
         }
     }
+
+    /// The body's size in bytes. `nil` for a stream.
+    public var count: Int? { bytes?.count }
 }
 
 /// What the application returns for a request: a response that is ready, or a task that produces the response.

@@ -64,7 +64,7 @@ extension SessionCommit {
                 DELETE FROM journal j USING fence, oldest WHERE j.session = fence.number AND j.revision = oldest.revision
             ), journalled AS (
                 INSERT INTO journal (session, revision, at, command, changes, cell_events, hidden, undo)
-                SELECT number, \(to), \(at), \(command), \(update), \(rowEvents), \(hidden), \(undo) FROM fence
+                SELECT number, \(to), \(at), \(command), \(update), \(controllerEvents), \(hidden), \(undo) FROM fence
             )
             """
         if publishes {

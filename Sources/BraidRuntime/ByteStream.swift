@@ -4,6 +4,9 @@ import Synchronization
 ///
 /// The producer can be any thread or task. The arrays of bytes are queued without copying, so thousands of streams can
 /// share one event's bytes. An idle stream holds no buffer.
+///
+/// A stream is first created, then possibly encoded (`encode(in:)`), and then attached to the event loop that sends it.
+/// The producer starts to write when the stream is attached (`onAttach`).
 public final class ByteStream: Sendable {
     /// The result of a producer's call of `write`: the queue accepted the bytes or refused them.
     public enum WriteResult: Equatable, Sendable {
@@ -25,6 +28,12 @@ public final class ByteStream: Sendable {
         /// Whether the producer broke the body off. The loop must then close the connection, so that the client sees
         /// that the body is incomplete.
         public var isBroken = false
+
+        fileprivate mutating func append(_ piece: [UInt8]) {
+            guard !piece.isEmpty else { return }
+            pieces.append(piece)
+            bytes += piece.count
+        }
     }
 
     private enum Closer {
@@ -39,6 +48,8 @@ public final class ByteStream: Sendable {
         /// Whether the stream has notified the event loop since the loop's last `take()`.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
+        var frame = BodyFrame(nil)
+        var onAttach: (@Sendable () -> Void)?
         var onClose: (@Sendable () -> Void)?
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
@@ -60,22 +71,41 @@ public final class ByteStream: Sendable {
         self.isEndless = isEndless
     }
 
+    /// Sets the coding of the stream's bytes. Called before the stream is attached.
+    public func encode(in coding: ContentCoding) {
+        state.withLock { $0.frame = BodyFrame(coding) }
+    }
+
     // MARK: Producer
 
-    /// Adds the producer's bytes to the queue without blocking. A single piece over the limit is accepted if the queue
+    /// The coding of the stream's bytes. The producer reads the coding after the stream is attached.
+    public var coding: ContentCoding? { state.withLock { $0.frame.coding } }
+
+    /// Runs `action` once when the stream is attached to an event loop. The action starts the stream's producer.
+    ///
+    /// The action runs on the loop's thread, so it must not block.
+    public func onAttach(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { if $0.closer == nil { $0.onAttach = action } }
+    }
+
+    /// Compresses the bytes if the stream has a coding, and queues them without blocking.
+    @discardableResult
+    public func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
+
+    /// Queues a piece in the stream's coding without blocking. A single piece over the limit is accepted if the queue
     /// is empty.
     ///
-    /// - Parameter lease: the lease of the bytes' memory. The stream holds the lease until the bytes are sent.
+    /// - Parameter lease: the lease of the piece's memory. The stream holds the lease until the piece is sent.
     @discardableResult
-    public func write(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) -> WriteResult {
+    public func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
             if state.closer != nil { return (.closed, nil) }
-            if bytes.isEmpty { return (.accepted, nil) }
-            if state.queue.bytes > 0, state.queue.bytes + bytes.count > limit {
+            if piece.bytes.isEmpty { return (.accepted, nil) }
+            if state.queue.bytes > 0, state.queue.bytes + piece.bytes.count > limit {
                 return (.full(queued: state.queue.bytes), nil)
             }
-            state.queue.pieces.append(bytes)
-            state.queue.bytes += bytes.count
+            state.queue.append(state.frame.opening(piece))
+            state.queue.append(piece.bytes)
             if let lease { state.queue.leases.append(lease) }
             return (.accepted, Self.telling(&state))
         }
@@ -85,7 +115,7 @@ public final class ByteStream: Sendable {
 
     /// Ends the body normally, on behalf of the producer. The queued bytes are still sent.
     public func finish() {
-        end { $0.queue.isLast = true }
+        end { Self.endBody(&$0) }
     }
 
     /// Breaks the body off, on behalf of the producer. The loop closes the connection, and the client sees that the
@@ -124,6 +154,7 @@ public final class ByteStream: Sendable {
             if state.closer != nil { return (nil, []) }
             state.closer = .producer
             state.onClose = nil
+            state.onAttach = nil
             mark(&state)
             return (Self.telling(&state), Self.emptying(&state.waiting))
         }
@@ -137,7 +168,12 @@ public final class ByteStream: Sendable {
     ///
     /// The stream calls `tell` on any thread, and at most once before the loop takes the queue with `take()`.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
-        state.withLock { $0.tellLoop = tell }
+        let start = state.withLock { state in
+            state.tellLoop = tell
+            defer { state.onAttach = nil }
+            return state.onAttach
+        }
+        start?()
     }
 
     /// Removes and returns the content of the stream's queue. The event loop calls this method.
@@ -158,7 +194,7 @@ public final class ByteStream: Sendable {
     /// Any thread can call this method.
     public func endFromServer() {
         close { state in
-            state.queue.isLast = true
+            Self.endBody(&state)
             return Self.telling(&state)
         }
     }
@@ -178,12 +214,19 @@ public final class ByteStream: Sendable {
                 state in
                 if state.closer == nil { state.closer = .server }
                 let tell = change(&state)
+                state.onAttach = nil
                 defer { state.onClose = nil }
                 return (tell, state.onClose, Self.emptying(&state.waiting))
             }
         tell?()
         action?()
         for continuation in waiting { continuation.resume() }
+    }
+
+    private static func endBody(_ state: inout State) {
+        guard !state.queue.isLast else { return }
+        state.queue.append(state.frame.closing)
+        state.queue.isLast = true
     }
 
     private static func telling(_ state: inout State) -> (@Sendable () -> Void)? {

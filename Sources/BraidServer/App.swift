@@ -108,7 +108,7 @@ package final class App: HTTPHandler {
             return .gather(limit: length)
         }
         let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds(), route: route)
-        return .refuse(finish(response(to: error, exchange), exchange))
+        return .refuse(finish(response(to: error, exchange), exchange, isOnLoop: true))
     }
 
     package func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
@@ -170,18 +170,29 @@ package final class App: HTTPHandler {
                 if !isPretty(head), let atOnce = route.atOnce,
                     let response = try atOnce(context(request, route, requester, id: exchange.id))
                 {
-                    return .ready(finish(response, exchange))
+                    return reply(response, exchange)
                 }
                 exchange.lease = try lease(for: route, exchange)
             }
-            let lane = request.body.count > Self.longBytes ? .long : route.lane
+            let lane = request.expectedSize > Self.longBytes ? .long : route.lane
             return .task(on: workers[lane], endsAtStop: route.endsAtStop) { [self, exchange] in
                 await response(to: request, route, claim, exchange)
             }
         } catch {
-            return .ready(finish(response(to: error, exchange), exchange))
+            return reply(response(to: error, exchange), exchange)
         }
     }
+
+    /// Replies with a response that is made. A body that must be compressed is compressed on a worker pool.
+    private func reply(_ response: HTTPResponse, _ exchange: HandledRequest) -> HTTPReply {
+        guard let coding = response.coding(for: exchange.head), response.needsCompression(in: coding) else {
+            return .ready(finish(response, exchange))
+        }
+        return .task(on: workers[isLarge(response) ? .long : .short]) { [self] in finish(response, exchange) }
+    }
+
+    /// Returns whether indenting or compressing a body takes too long for the short pool.
+    private func isLarge(_ response: HTTPResponse) -> Bool { (response.body.count ?? 0) > Self.largeBytes }
 
     /// Returns the route of a request. Throws `notFound` for an unknown path, and `methodNotAllowed` for a known path
     /// with another method.
@@ -213,31 +224,29 @@ package final class App: HTTPHandler {
                 exchange.account.client = requester.token?.id
                 exchange.lease = try lease(for: route, exchange)
             }
-            let context = try context(request, route, requester, id: exchange.id)
-            guard isPretty(exchange.head), !route.endsAtStop else {
-                return finish(try await response(of: route, context), exchange)
+            var context = try context(request, route, requester, id: exchange.id)
+            let bodyLease = try context.request.decompressBody(
+                limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
+            defer { bodyLease?.end() }
+            // Indenting needs several times the answer's memory, so each large session indents one answer at a time.
+            if isPretty(exchange.head), !route.endsAtStop, let session = largeSession(exchange.account) {
+                return try await withTaskExecutorPreference(workers.long) { [context] in
+                    try await session.largeReads.withLock { finish(try await response(of: route, context), exchange) }
+                }
             }
-            return try await indentedResponse(of: route, context, exchange)
+            return await finishInLane(try await response(of: route, context), exchange)
         } catch {
-            return finish(response(to: error, exchange), exchange)
+            return await finishInLane(response(to: error, exchange), exchange)
         }
     }
 
-    /// Returns the response to a request with `?pretty`, with its JSON indented.
-    ///
-    /// Indenting a large answer takes long and needs several times the answer's memory. So large answers are indented
-    /// on the long pool, and one at a time for each large session.
-    private func indentedResponse(
-        of route: Route, _ context: RequestContext, _ exchange: HandledRequest
-    ) async throws -> HTTPResponse {
-        guard let session = largeSession(exchange.account) else {
-            let response = try await response(of: route, context)
-            let isLarge = (response.body.count ?? 0) > Self.largeBytes
-            return await withTaskExecutorPreference(isLarge ? workers.long : nil) { finish(response, exchange) }
-        }
-        return try await withTaskExecutorPreference(workers.long) {
-            try await session.largeReads.withLock { finish(try await response(of: route, context), exchange) }
-        }
+    /// Finishes a response. A large body is indented and compressed on the long pool.
+    private func finishInLane(_ response: HTTPResponse, _ exchange: HandledRequest) async -> HTTPResponse {
+        guard isLarge(response),
+            isPretty(exchange.head)
+                || response.coding(for: exchange.head).map({ response.needsCompression(in: $0) }) ?? false
+        else { return finish(response, exchange) }
+        return await withTaskExecutorPreference(workers.long) { finish(response, exchange) }
     }
 
     /// Returns the response of the route's handler. If a token opened a stream or a long poll, this ends when the token
@@ -330,12 +339,14 @@ package final class App: HTTPHandler {
         let head = request.head
         try access.check(requester, route.admission, session: route.parameter("id", of: head.path))
         try checkAccept(head, route)
+        try checkAcceptEncoding(head)
         if !route.ignoresUnknownQuery { try checkQuery(head, route) }
         let context = RequestContext(
             request: request, requestID: id, route: route, requester: requester, limits: limits)
         _ = try context.flag("pretty")
         if route.takesBody {
             try checkContentType(head, route)
+            _ = try head.hasGzipBody
         } else if !request.body.isEmpty {
             throw ProblemError(
                 .badRequest, "\(head.method) \(head.plainPath) accepts no body. Send the request without one.")
@@ -360,6 +371,17 @@ package final class App: HTTPHandler {
         throw ProblemError(
             .notAcceptable,
             "The resource answers with \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow. Send an `Accept` that allows it, or none."
+        )
+    }
+
+    /// Throws `notAcceptable` if the client accepts no coding of the answer, not even the plain body.
+    private func checkAcceptEncoding(_ head: HTTPRequestHead) throws {
+        guard let field = head.headers["accept-encoding"], field.utf8.contains(UInt8(ascii: ";")) else { return }
+        let encodings = AcceptEncoding(field)
+        guard !encodings.accepts(nil), encodings.preferred == nil else { return }
+        throw ProblemError(
+            .notAcceptable,
+            "The resource answers in gzip, in zstd or plain (`identity`), which `Accept-Encoding: \(field)` does not allow. Send an `Accept-Encoding` that allows one of them, or none."
         )
     }
 
@@ -399,7 +421,12 @@ package final class App: HTTPHandler {
         .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
 
-    private func finish(_ response: HTTPResponse, _ exchange: HandledRequest) -> HTTPResponse {
+    /// Completes a response: header fields, indentation, compression, statistics and log.
+    ///
+    /// - Parameter isOnLoop: whether an event loop's thread calls this method with a response that is not compressed.
+    private func finish(
+        _ response: HTTPResponse, _ exchange: HandledRequest, isOnLoop: Bool = false
+    ) -> HTTPResponse {
         let head = exchange.head
         var response = response
         response.headers.append(("X-Request-Id", exchange.id))
@@ -414,15 +441,33 @@ package final class App: HTTPHandler {
         // This route answers in two media types, so caches must store the answers separately for each `Accept` field
         // (RFC 9110, 12.5.5).
         if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
-        if isPretty(head), case .bytes(let bytes) = response.body,
+        if isPretty(head), let bytes = response.body.bytes, !bytes.isEmpty,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000)
         {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
+        compress(&response, exchange, isOnLoop: isOnLoop)
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         requestLog?.write(.info, "request") { exchange.log(status: response.status, nanoseconds: nanoseconds, to: &$0) }
         return response
+    }
+
+    /// Encodes the response's body in the coding that the client prefers.
+    ///
+    /// The bytes of a large body need a lease of memory while they are compressed. If the quota refuses the lease, the
+    /// body stays plain.
+    private func compress(_ response: inout HTTPResponse, _ exchange: HandledRequest, isOnLoop: Bool) {
+        var coding = isOnLoop ? nil : response.coding(for: exchange.head)
+        var lease: Quota.Lease?
+        if let wanted = coding, let size = response.body.count, size > Self.longBytes,
+            response.needsCompression(in: wanted)
+        {
+            lease = try? sessions.streams.buffers.lease(size, to: exchange.account)
+            if lease == nil { coding = nil }
+        }
+        response.encode(in: coding, for: exchange.head)
+        lease?.end()
     }
 
     private func isPretty(_ head: HTTPRequestHead) -> Bool {

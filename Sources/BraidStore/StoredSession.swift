@@ -209,7 +209,7 @@ public struct SessionCommit: Sendable {
     public var update: JSONText
     /// The command's taps and cell events, as a JSON array, in the form in which controllers receive them. `nil` if the
     /// command has none.
-    public var rowEvents: JSONText?
+    public var controllerEvents: JSONText?
     /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
     /// if there are none. Rebasing needs them.
     public var hidden: JSONText?
@@ -221,7 +221,8 @@ public struct SessionCommit: Sendable {
     public init(
         session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange,
         binding: StoredBinding? = nil, publishes: Bool, nextKey: Int, nextSection: Int,
-        totalRowCount: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil,
+        totalRowCount: Int, command: JSONText, update: JSONText, controllerEvents: JSONText? = nil,
+        hidden: JSONText? = nil,
         undo: JSONText,
         answer: KeptAnswer? = nil
     ) {
@@ -241,7 +242,7 @@ public struct SessionCommit: Sendable {
         self.totalRowCount = totalRowCount
         self.command = command
         self.update = update
-        self.rowEvents = rowEvents
+        self.controllerEvents = controllerEvents
     }
 }
 
@@ -255,7 +256,8 @@ extension SessionCommit {
     package var journalBytes: Int { record.bytes + undo.count }
 
     package var record: JournalRecord {
-        JournalRecord(revision: to, at: at, command: command, update: update, rowEvents: rowEvents, hidden: hidden)
+        JournalRecord(
+            revision: to, at: at, command: command, update: update, controllerEvents: controllerEvents, hidden: hidden)
     }
 }
 
@@ -269,22 +271,23 @@ public struct JournalRecord: Sendable, Equatable {
     /// The update from the previous revision to this one, as JSON.
     public var update: JSONText
     /// The command's taps and cell events, as a JSON array. `nil` if the command has none.
-    public var rowEvents: JSONText?
+    public var controllerEvents: JSONText?
     /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
     /// if there are none. Rebasing needs them.
     public var hidden: JSONText?
 
     public init(
-        revision: Int, at: Int, command: JSONText, update: JSONText, rowEvents: JSONText? = nil, hidden: JSONText? = nil
+        revision: Int, at: Int, command: JSONText, update: JSONText, controllerEvents: JSONText? = nil,
+        hidden: JSONText? = nil
     ) {
         self.hidden = hidden
         self.revision = revision
         self.at = at
         self.command = command
         self.update = update
-        self.rowEvents = rowEvents
+        self.controllerEvents = controllerEvents
     }
 
     /// The size of this record's JSON texts, in bytes.
-    package var bytes: Int { command.count + update.count + (rowEvents?.count ?? 0) + (hidden?.count ?? 0) }
+    package var bytes: Int { command.count + update.count + (controllerEvents?.count ?? 0) + (hidden?.count ?? 0) }
 }

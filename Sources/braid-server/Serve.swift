@@ -44,8 +44,10 @@ struct Serve: ServerCommand {
         let store = database.store
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
+        var limits = options.limits.limits
+        limits.bodies = incoming
         let app = App(
-            store: store, clock: clock, ids: ids, limits: options.limits.limits, token: token,
+            store: store, clock: clock, ids: ids, limits: limits, token: token,
             pages: options.access.pages(for: address, token: token),
             streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
         try await Fixtures(directories: options.fixtures).load(into: app)

@@ -9,7 +9,7 @@ import Testing
     private static let allowed: [String: Set<String>] = [
         "BraidEngine": [],
         "BraidClient": [],
-        "BraidRuntime": ["CEpoll", "CMD"],
+        "BraidRuntime": ["CEpoll", "CMD", "CZlib", "CZstd"],
         "BraidHTTP": ["BraidRuntime", "CEpoll"],
         "BraidStore": ["BraidEngine", "BraidRuntime", "CAssets", "CSQLite"],
         "BraidPostgres": ["BraidEngine", "BraidRuntime", "BraidStore", "CAssets", "CPostgreSQL"],

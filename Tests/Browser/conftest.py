@@ -43,7 +43,7 @@ def browser():
     if executable is None:
         pytest.skip("there is no Chromium here, and it could not be installed")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--host-resolver-rules=MAP tables.test 127.0.0.1"])
         yield browser
         browser.close()
 

@@ -84,3 +84,27 @@ def test_a_page_sends_its_token_with_streams_too(page, make_server):
         }"""
     )
     assert told == ["party", 401, 401]
+
+
+@pytest.mark.parametrize("host, coding", [("127.0.0.1", "zstd"), ("tables.test", "gzip")])
+def test_a_browser_reads_a_compressed_stream_event_by_event(page, make_server, host, coding):
+    # Chromium accepts zstd from localhost and over TLS only. The browser's options lead the other name to the server.
+    server = make_server("--allow-origin", "http://tables.test")
+    codings = {}
+    page.on("response", lambda response: codings.update({response.url.rpartition("/")[2]: response.headers.get("content-encoding")}))
+    page.goto(server.url.replace("127.0.0.1", host) + "/healthz")
+    page.evaluate(
+        """async () => {
+            const { BraidClient } = await import("/braid.js");
+            window.party = new BraidClient().session("party");
+            window.subscription = party.subscribe({});
+        }"""
+    )
+    page.wait_for_function("subscription.status === 'live'")
+    for revision in range(1, 6):
+        # The next command is sent only after this event.
+        assert server.request("PUT", "/v1/sessions/party/models", {"invited": [{"name": str(revision)}]})[0] == 200
+        page.wait_for_function(f"subscription.revision === {revision}")
+    assert page.evaluate("subscription.snapshot") == server.snapshot()
+    page.evaluate("subscription.close()")
+    assert codings["braid.js"] == codings["updates"] == coding

@@ -14,7 +14,7 @@ DESCRIPTION = Document(ROOT / "docs/table-description.md")
 # Each object of the format, with a member that it does not know.
 UNKNOWN = {
     "table": "t", "zz": 1, "sections": ["a", "b"], "cells": {"C": {"zz": 1}}, "modelTypes": {"M": {"zz": 1}},
-    "sectionDisplay": {"behavior": "hidesSectionsWithNoData", "order": {"by": "section.id", "zz": 1}, "zz": 1},
+    "sectionDisplay": {"behavior": "hidesSectionsWithNoData", "order": {"by": "section", "zz": 1}, "zz": 1},
     "bindings": [{
         "zz": 1, "on": {"sections": ["a", "b"], "zz": 1}, "cell": "C", "models": {}, "header": {"view": "V", "zz": 1}, "dimensions": {"zz": 1},
         "editing": "insert", "insert": {"template": {}, "zz": 1}, "moving": {"to": {"passing": "true", "zz": 1}, "zz": 1}, "prefetch": {"cellsFromEnd": 1, "zz": 1},
@@ -102,12 +102,12 @@ def description_with(example, members):
     described = {"table": "t", "sections": ["open", "done"], "cells": CELLS, "modelTypes": {"Item": {}}, "state": STATE}
     if "on" not in example:
         assert set(example) <= members, f"neither a binding nor members of the top level: {set(example) - members}"
-        bound = {"on": "allSections", "cell": {"byModelType": True}, "models": {}}
-        return described | example | {"bindings": [bound]}
+        bound = {"on": "allOtherSections", "cell": {"byModelType": True}, "models": {}}
+        return described | {"bindings": [bound]} | example
     bindings = [example]
     if not {"cell", "cellProvider"} & set(example):
-        bindings.append({"on": "allSections", "cell": "ItemCell", "modelType": "Item", "models": {"open": [{"id": "1"}]}})
-    elif example["on"] != "allSections":
+        bindings.append({"on": "allOtherSections", "cell": "ItemCell", "modelType": "Item", "models": {"open": [{"id": "1"}]}})
+    elif example["on"] != "allOtherSections":
         bindings.append({"on": "allOtherSections", "cell": "ItemCell", "models": {}})
     return described | {"bindings": bindings}
 

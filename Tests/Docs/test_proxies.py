@@ -1,4 +1,5 @@
 """docs/recipes/reverse-proxy.md, for real: its configurations, with other ports and a certificate of our own."""
+import gzip
 import http.client
 import json
 import os
@@ -119,6 +120,13 @@ def test_a_proxy_hands_on_what_positions_and_tokens_need(proxy):
     assert status == 200 and tag.startswith('"')
     assert connection.ask("GET", "/v1/sessions/party/snapshot", **{"If-None-Match": tag})[0] == 304
     assert connection.ask("PATCH", "/v1/sessions/party/state", {}, **{"If-Match": '"other.1"'})[0] == 412
+    # The server compresses, and its strong tags reach the client.
+    plain = connection.ask("GET", "/v1/sessions/party/snapshot?pretty")[2]
+    _, answer, body = connection.ask("GET", "/v1/sessions/party/snapshot?pretty", **{"Accept-Encoding": "gzip"})
+    coded = answer.headers["ETag"]
+    assert answer.headers["Content-Encoding"] == "gzip" and gzip.decompress(body) == plain
+    assert coded == tag.removesuffix('"') + '-gzip"'
+    assert connection.ask("PATCH", "/v1/sessions/party/state", {}, **{"If-Match": coded})[0] == 200
     assert connection.ask("GET", "/v1/sessions/party/snapshot", Authorization="Bearer wrong")[0] == 401
     assert connection.ask("GET", "/healthz")[0] == 200 and connection.ask("GET", "/metrics")[0] == 404
 

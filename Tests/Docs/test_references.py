@@ -74,7 +74,7 @@ def test_the_events_of_a_stream_are_documented(url):
         urllib.request.urlopen(urllib.request.Request(url + path, data, {"Content-Type": "application/json"}, method=method)).close()
 
     table = {"table": "t", "cells": {"C": {"events": {"e": {}}}}, "bindings": [
-        {"on": "table", "cell": "C", "models": [{"id": "1", "n": 0}], "onEvent": {"C": {"e": [{"update": {"merge": {"n": 1}}}]}}}]}
+        {"cell": "C", "models": [{"id": "1", "n": 0}], "onEvent": {"e": [{"update": {"merge": {"n": 1}}}, {"emit": {"name": "changed"}}]}}]}
     send("POST", "/v1/sessions", {"id": "followed", "table": table})
     stream = urllib.request.urlopen(urllib.request.Request(url + "/v1/sessions/followed/updates", headers={"Accept": "text/event-stream"}), timeout=30)
     names = []
@@ -122,7 +122,7 @@ def test_every_option_is_documented_with_its_default():
 
 def test_no_document_tells_of_an_option_that_is_none():
     known = {name for command in ["serve", "check", "diff", "render", "replay", "backup", "health"] for name in options(command)} | {"help", "version"}
-    others = {"clean", "dbname", "file", "filter", "format", "if-exists", "json", "product", "traits", "ulimit"}  # of other programs
+    others = {"clean", "compressed", "dbname", "file", "filter", "format", "if-exists", "json", "product", "traits", "ulimit"}  # of other programs
     for document in documents():
         for number, line in document.prose:
             for code in re.findall(r"`([^`]+)`", line):

@@ -342,7 +342,7 @@ import Testing
     }
 
     @Test("Controllers are told taps and cell events, viewers are not")
-    func rowEventsAreForControllers() throws {
+    func controllerEventsAreForControllers() throws {
         let server = try Self.server()
         let viewer = try EventStreamClient(
             port: server.port, "/v1/sessions/mine/updates",

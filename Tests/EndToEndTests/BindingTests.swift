@@ -15,7 +15,7 @@ import Testing
     @Test func shownHidesRowsWithoutLosingTheirModels() throws {
         let client = try ServerProcess().keptClient()
         let opened = try open(
-            #"{"table":"t","cells":{"C":{}},"state":{"least":2},"bindings":[{"on":"table","cell":"C","shown":"model.n >= state.least","editing":"delete","moving":{"to":"anySection"},"models":[{"id":"a","n":1},{"id":"b","n":2},{"id":"c","n":1},{"id":"d","n":3},{"id":"e","n":4}]}]}"#,
+            #"{"table":"t","cells":{"C":{}},"state":{"least":2},"bindings":[{"cell":"C","shown":"model.n >= state.least","editing":"delete","moving":{"to":"anySection"},"models":[{"id":"a","n":1},{"id":"b","n":2},{"id":"c","n":1},{"id":"d","n":3},{"id":"e","n":4}]}]}"#,
             on: client)
         #expect(opened.status == 201, "\(opened.text)")
         #expect(try rows(client).map { $0["id"] as? String } == ["b", "d", "e"])
@@ -95,7 +95,7 @@ import Testing
         let opened = try open(
             #"""
             {"table":"t","cells":{"Text":{"events":{"textEntered":{"properties":{"text":{"type":"string"}}},"left":{}}}},"bindings":[
-              {"on":"table","cell":"Text","models":[{"id":"name","text":""}],
+              {"cell":"Text","models":[{"id":"name","text":""}],
                "onEvent":{"Text":{"textEntered":[{"if":"len(event.text) > 5","do":[{"reject":"too long"}]},{"update":{"merge":{"text":"${event.text}"}}}]}}}]}
             """#, on: client)
         #expect(opened.status == 201, "\(opened.text)")
@@ -181,7 +181,7 @@ import Testing
             let client = try ServerProcess(database: database).keptClient()
             let opened = try open(
                 #"""
-                {"table":"t","cells":{"C":{}},"state":{"asked":0},"bindings":[{"on":"table","cell":"C","models":[{"id":"a"},{"id":"b"},{"id":"c"},{"id":"d"}],"editing":"insert",
+                {"table":"t","cells":{"C":{}},"state":{"asked":0},"bindings":[{"cell":"C","models":[{"id":"a"},{"id":"b"},{"id":"c"},{"id":"d"}],"editing":"insert",
                   "prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
                 """#, on: client)
             #expect(opened.status == 201, "\(opened.text)")
@@ -213,7 +213,7 @@ import Testing
     @Test func modelsAreCheckedWhereverTheyComeIn() throws {
         let client = try ServerProcess().keptClient()
         let table =
-            #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{"id":"/id","schema":{"properties":{"id":{"type":"string"},"age":{"type":"uint8"}}}}},"bindings":[{"on":"table","cell":"C","modelType":"P","models":[],"editing":"insert","insert":{"template":{"age":1}}}]}"#
+            #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{"id":"/id","schema":{"properties":{"id":{"type":"string"},"age":{"type":"uint8"}}}}},"bindings":[{"cell":"C","modelType":"P","models":[],"editing":"insert","insert":{"template":{"age":1}}}]}"#
         #expect(try open(table, on: client).status == 201)
         let wrong = try client.request(
             "PUT", "/v1/sessions/s/models", #"{"table":[{"id":"a","age":5},{"id":"b","age":300,"x":1}]}"#)

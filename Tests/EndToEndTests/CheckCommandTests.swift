@@ -15,7 +15,7 @@ import Testing
         { "table": "t",
           "cells": { "C": {} },
           "bindings": [
-            { "on": "table", "cell": "D", "models": [] },
+            { "cell": "D", "models": [] },
             { "on": "anySection", "onTap": [ { "setState": { "$eval": "1 +" } } ] }
           ] }
         """.write(toFile: faulty, atomically: true, encoding: .utf8)
@@ -24,7 +24,7 @@ import Testing
         let lines = output.split(separator: "\n").map(String.init)
         #expect(status == 1)
         #expect(lines.count == 4)
-        #expect(lines.first == "\(faulty):4:30: /bindings/0/cell: the cell \"D\" is not declared; add it to `cells`")
+        #expect(lines.first == "\(faulty):4:15: /bindings/0/cell: the cell \"D\" is not declared; add it to `cells`")
         #expect(
             lines.dropFirst().first?.hasPrefix("\(faulty):5:63: /bindings/1/onTap/0/setState/$eval: ") == true,
             "\(output)")
@@ -37,7 +37,7 @@ import Testing
         let file = directory.path("typo.json")
         let description = """
             { "table": "t", "cells": { "C": {} },
-              "bindings": [{ "on": "table", "cell": "C",
+              "bindings": [{ "cell": "C",
                 "viewModel": { "title": "${Model.title}" } }] }
             """
         try description.write(toFile: file, atomically: true, encoding: .utf8)
@@ -50,16 +50,32 @@ import Testing
         #expect(warnings?.map { "\($0["pointer"] ?? ""): \($0["detail"] ?? "")" } == [warning])
     }
 
+    @Test("With `--strict`, a warning changes the exit status")
+    func warningsAreErrorsIfStrict() throws {
+        let directory = try TemporaryDirectory(), warned = directory.path("warned.json"),
+            clean = directory.path("clean.json")
+        for (path, title) in [(warned, "model.title"), (clean, "${model.title}")] {
+            try
+                #"{ "table": "t", "bindings": [{ "cell": "C", "models": [{ "id": "1", "title": "A" }], "viewModel": "\#(title)" }] }"#
+                .write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        let (output, status) = try Self.check([warned])
+        #expect(status == 0 && output.contains(#": warning: /bindings/0/viewModel: the text "model.title" reads like"#))
+        #expect(try Self.check(["--strict", warned]) == (output, 1))
+        #expect(try Self.check(["--strict", clean]) == ("", 0))
+        #expect(try Self.check(["--strict", clean, warned]).status == 1)
+    }
+
     @Test(
         "A description with which no session can be opened is a fault for `check`, and a warning for `validate`",
         arguments: [
             (
                 #"{ "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },"#
-                    + #" "bindings": [{ "on": "table", "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }"#,
+                    + #" "bindings": [{ "cell": "C", "viewModels": [{ "id": 1, "title": 2 }] }] }"#,
                 #"The view model of row 0 of the section "table" is not what its cell "C" declares"#
             ),
             (
-                #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${state.title}" } }] }"#,
+                #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${state.title}" } }] }"#,
                 "title"
             ),
         ])
@@ -87,7 +103,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let file = directory.path("both.json")
         try
-            #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "on": "table", "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${Model.title}" } }] }"#
+            #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${Model.title}" } }] }"#
             .write(toFile: file, atomically: true, encoding: .utf8)
         let (output, status) = try Self.check([file])
         #expect(

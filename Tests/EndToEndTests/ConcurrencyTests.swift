@@ -6,7 +6,7 @@ import Testing
 /// Clients that have not seen the latest revision: `?base=`, and `reset`.
 @Suite(.serialized) struct ConcurrencyTests {
     static let table =
-        #"{"table":"t","sections":["a","b","c"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"taps":{"$eval":"model.taps + 1"}}}}]}]}"#
+        #"{"table":"t","sections":["a","b","c"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"taps":{"$eval":"model.taps + 1"}}}}]}]}"#
 
     static func open(_ client: KeptClient, rows: Int = 6) throws {
         func models(_ section: String) -> String {

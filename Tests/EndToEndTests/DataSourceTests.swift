@@ -261,7 +261,7 @@ import Testing
             try client.request("PUT", "/v1/sessions/s/cells-for-model-types/string", #"{"cell":"TextCell"}"#).object[
                 "outcome"] as? String == "unchanged")
         let table =
-            #"{"table":"t","cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C"},"bindings":[{"on":"table","cell":{"byModelType":true},"models":[{"id":1}]}]}"#
+            #"{"table":"t","cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C"},"bindings":[{"cell":{"byModelType":true},"models":[{"id":1}]}]}"#
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"t","table":\#(table)}"#).status == 201)
         #expect(
             try client.request("PUT", "/v1/sessions/t/cells-for-model-types/object", #"{"cell":"D"}"#).text.contains(

@@ -16,7 +16,7 @@ import Testing
         ("POST", "/v1/sessions", #"{"table":"attendees","id":"mine"}"#),
         (
             "POST", "/v1/sessions",
-            #"{"table":{"table":"clock","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"viewModel":{"at":"${now}"}}]}}"#
+            #"{"table":{"table":"clock","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"viewModel":{"at":"${now}"}}]}}"#
         ),
         ("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#),
         ("POST", "/v1/sessions/party/moves", #"{"from":{"id":"Yvonne"},"to":{"section":"attending","row":0}}"#),

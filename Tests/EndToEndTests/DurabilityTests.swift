@@ -8,7 +8,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         let table =
-            #"{"table":"list","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+            #"{"table":"list","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
         let sessions = (0..<4).map { "s\($0)" }
         var acknowledged = Dictionary(uniqueKeysWithValues: sessions.map { ($0, 0) })
         for round in 0..<10 {

@@ -4,7 +4,7 @@ import Testing
 /// What many heavy sessions leave to the others.
 @Suite(.serialized) struct FairnessTests {
     static let table =
-        #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.id} of ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
+        #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"title":"${model.id} of ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
 
     @Test func aSessionIsOpenedWhileSlowCommandsAreUnderWay() throws {
         let server = try ServerProcess()

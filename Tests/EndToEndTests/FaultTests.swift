@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct FaultTests {
     private static let insert = #"{"insert":{"section":"a","row":0},"model":{"id":"%ID%"%MORE%}}"#
     private static let table =
-        #"{"table":"list","sections":["a"],"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":{"a":[{"id":"first"}]},"editing":"insert"}]}"#
+        #"{"table":"list","sections":["a"],"cells":{"C":{}},"bindings":[{"cell":"C","models":{"a":[{"id":"first"}]},"editing":"insert"}]}"#
 
     private func open(_ client: HTTPClient, _ id: String = "x") throws {
         try #require(

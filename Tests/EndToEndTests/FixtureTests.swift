@@ -5,7 +5,7 @@ import Testing
 @Suite(.serialized) struct FixtureTests {
     private let directory = try! TemporaryDirectory()
     private static let table =
-        #"{"table":"NAME","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete"}]}"#
+        #"{"table":"NAME","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"editing":"delete"}]}"#
 
     private func write(_ name: String, _ text: String) throws -> String {
         let path = directory.path(name)
@@ -23,7 +23,7 @@ import Testing
         _ = try write("a/right.table.json", table("right"))
         let faulty = try write(
             "a/faulty.table.json",
-            "{ \"table\": \"t\", \"cells\": {},\n  \"bindings\": [ { \"on\": \"table\", \"cell\": \"D\", \"models\": [] } ] }"
+            "{ \"table\": \"t\", \"cells\": {},\n  \"bindings\": [ { \"cell\": \"D\", \"models\": [] } ] }"
         )
         let broken = try write("a/deep/broken.session.json", "{\n  oops }")
         let nameless = try write("b/nameless.session.json", #"{"table":"right"}"#)

@@ -16,7 +16,7 @@ import Testing
         let server = try ServerProcess(options, environment: ["BRAID_TOKEN": "secret"])
         try open(
             "light",
-            #"{"table":"light","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"editing":"insert"}]}"#,
+            #"{"table":"light","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"editing":"insert"}]}"#,
             on: server)
         return server
     }
@@ -38,7 +38,7 @@ import Testing
     static func readingTable(_ rows: Int) -> String {
         let models = (0..<rows).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         return
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert"}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert"}]}"#
     }
 
     static func text(_ method: String, _ target: String, _ body: String = "", token: String = "secret") -> String {
@@ -109,7 +109,7 @@ import Testing
     func unfinishedBodies() throws {
         let server = try Self.server(["--max-buffered-bytes", "33554432"])
         let table =
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"editing":"insert"}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"editing":"insert"}]}"#
         try Self.open("other", table, on: server)
         let token = try Self.token("participant", of: "other", on: server)
         let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
@@ -157,7 +157,7 @@ import Testing
         let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 5_000))"}"# }.joined(
             separator: ",")
         try Self.open(
-            "large", #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#,
+            "large", #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)]}]}"#,
             on: server)
         let readers = try (0..<64).map { _ in
             let client = try HTTPClient(port: server.port, receiveBuffer: 16_384)
@@ -180,7 +180,7 @@ import Testing
         let server = try Self.server()
         try Self.open(
             "long",
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"0"}],"editing":"insert"}]}"#,
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"0"}],"editing":"insert"}]}"#,
             on: server)
         for revision in 0..<40 {
             let text = String(repeating: "\(revision % 10)", count: 100_000)

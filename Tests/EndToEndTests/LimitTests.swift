@@ -350,7 +350,7 @@ import Testing
         // More than the kernel takes for a client that has little room.
         let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 6_000))"}"# }.joined(
             separator: ",")
-        let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#
+        let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)]}]}"#
         #expect(try server.client().request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
         let whole = try server.client().get("/v1/sessions/s/snapshot")
         #expect(whole.status == 200 && whole.body.count > 15_000_000)

@@ -321,7 +321,7 @@ import Testing
             name: "description of another name",
             request: sent(
                 "PUT", "/v1/tables/other",
-                #"{"table":"x","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[]}]}"#), status: 422,
+                #"{"table":"x","cells":{"C":{}},"bindings":[{"cell":"C","models":[]}]}"#), status: 422,
             type: "description-invalid"),
         .init(
             name: "table name too long", request: sent("PUT", "/v1/tables/\(String(repeating: "a", count: 65))", "{}"),

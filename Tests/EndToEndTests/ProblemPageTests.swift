@@ -40,7 +40,7 @@ import Testing
         Cause(problem: "bad-request", path: "\(session)/edits", body: #"{"delete": {"id": "ada", "index": 0}}"#),
         Cause(
             problem: "description-invalid", method: "PUT", path: "/v1/tables/contacts",
-            body: #"{"table": "contacts", "bindings": [{"on": "table", "cell": "ContactCel", "models": []}]}"#),
+            body: #"{"table": "contacts", "bindings": [{"cell": "ContactCel", "models": []}]}"#),
         Cause(
             problem: "duplicate-row-id", method: "PUT", path: "\(session)/models",
             body: #"{"friends": [{"id": "ada", "name": "Ada"}, {"id": "ada", "name": "Ada"}]}"#),
@@ -60,7 +60,7 @@ import Testing
         Cause(
             problem: "models-do-not-fit", method: "PUT", path: "\(session)/table",
             body:
-                #"{"table": {"table": "contacts", "sections": ["friends", "blocked"], "cells": {"C": {}}, "bindings": [{"on": "allSections", "cell": "C"}]}}"#
+                #"{"table": {"table": "contacts", "sections": ["friends", "blocked"], "cells": {"C": {}}, "bindings": [{"on": "allOtherSections", "cell": "C"}]}}"#
         ),
         Cause(problem: "method-not-allowed", method: "PUT", path: "\(session)/snapshot", body: "{}"),
         Cause(

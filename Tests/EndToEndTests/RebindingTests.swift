@@ -5,7 +5,7 @@ import Testing
 @Suite struct RebindingTests {
     /// `first` has two sections with models, `second` another view model and state, `narrow` lacks the section `b`.
     static func description(_ binding: String, sections: String = #"["a","b"]"#, state: String = "{}") -> String {
-        #"{"table":"t","sections":\#(sections),"state":\#(state),"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","editing":"delete",\#(binding)}]}"#
+        #"{"table":"t","sections":\#(sections),"state":\#(state),"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","editing":"delete",\#(binding)}]}"#
     }
     static let first = description(
         #""models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},"viewModel":"one ${model.id}""#)

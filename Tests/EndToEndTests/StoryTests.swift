@@ -77,42 +77,42 @@ import Testing
     /// Mistakes that a description kept to itself.
     @Test(arguments: [
         (
-            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[]},{"on":"allSections","cell":"C","models":{"a":[{"id":"y"}]}}]}"#,
+            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[]},{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"y"}]}}]}"#,
             "/bindings/1/models/a"
         ),
         (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"headers":{"zz":"x"}}]}"#,
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"headers":{"zz":"x"}}]}"#,
             "/bindings/0/headers/zz"
         ),
         (
-            #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{},"Q":{}},"sections":["a"],"bindings":[{"on":"allSections","cell":"C","modelType":"P","models":{}},{"on":{"section":"a"},"assumingModelType":"Q","onDelete":[]}]}"#,
+            #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{},"Q":{}},"sections":["a"],"bindings":[{"on":"allOtherSections","cell":"C","modelType":"P","models":{}},{"on":{"section":"a"},"assumingModelType":"Q","onDelete":[]}]}"#,
             "/bindings/1/assumingModelType"
         ),
         (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#,
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#,
             "/bindings/0/models/1"
         ),
         (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{}]}]}"#,
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{}]}]}"#,
             "/bindings/0/models/0/id"
         ),
         (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"onDelete":[{"insert":{"section":"zz","model":{}}}]}]}"#,
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"onDelete":[{"insert":{"section":"zz","model":{}}}]}]}"#,
             "/bindings/0/onDelete/0/insert/section"
         ),
         (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"onDelete":[{"setState":5}]}]}"#,
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"onDelete":[{"setState":5}]}]}"#,
             "/bindings/0/onDelete/0/setState"
         ),
         (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":{"byModelType":true},"models":[],"viewModel":{}}]}"#,
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":{"byModelType":true},"models":[],"viewModel":{}}]}"#,
             "/bindings/0/cell"
         ),
         (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cellProvider":"C","viewModels":[]}]}"#,
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cellProvider":"C","viewModels":[]}]}"#,
             "/bindings/0/viewModels"
         ),
-        (#"{"table":"t","cells":{"C":{}},"empty":null,"bindings":[{"on":"table","cell":"C","models":[]}]}"#, "/empty"),
+        (#"{"table":"t","cells":{"C":{}},"empty":null,"bindings":[{"cell":"C","models":[]}]}"#, "/empty"),
     ]) func aDescriptionsMistakeIsFound(table: String, pointer: String) throws {
         let answer = try ServerProcess().keptClient().request("POST", "/v1/tables/validate", table)
         #expect(answer.status == 422)
@@ -186,7 +186,7 @@ import Testing
     @Test func aDiffTakesEverySnapshotOfTheServer() throws {
         let client = try ServerProcess().keptClient()
         let table =
-            #"{"table":"t","cells":{"C":{}},"empty":[],"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"header":{"view":"V","viewModel":[1]},"footer":"f","dimensions":{"cellHeight":"automatic","estimatedCellHeight":4.5,"headerHeight":"automatic"},"editing":"delete","moving":{"to":"anySection"}}]}"#
+            #"{"table":"t","cells":{"C":{}},"empty":[],"bindings":[{"cell":"C","models":[{"id":"1"}],"header":{"view":"V","viewModel":[1]},"footer":"f","dimensions":{"cellHeight":"automatic","estimatedCellHeight":4.5,"headerHeight":"automatic"},"editing":"delete","moving":{"to":"anySection"}}]}"#
         let old = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).text
         let deleted = try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#).text
         let diff = try client.request(
@@ -200,7 +200,7 @@ import Testing
         let client = try ServerProcess().keptClient()
         let models = (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         let table =
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"$reduce":{"$eval":"range(0,9000)"},"initial":0,"each(sum,x)":{"$eval":"sum + x"}}}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)],"viewModel":{"$reduce":{"$eval":"range(0,9000)"},"initial":0,"each(sum,x)":{"$eval":"sum + x"}}}]}"#
         let answer = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#)
         #expect(answer.object["type"] as? String == "/problems/template-failed", "\(answer.text.prefix(300))")
         #expect(try client.get("/healthz").status == 200)
@@ -214,7 +214,7 @@ import Testing
         do {
             let client = try ServerProcess(database: database).keptClient()
             let table =
-                #"{"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"viewModel":{"t":"${now}"}}]}"#
+                #"{"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"}],"viewModel":{"t":"${now}"}}]}"#
             #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
             usleep(5_000)
             #expect(
@@ -231,7 +231,7 @@ import Testing
         let client = try ServerProcess().keptClient()
         let ids = (0..<300).map { "\"s\($0)\"" }.joined(separator: ",")
         let table =
-            #"{"table":"t","sections":[\#(ids)],"cells":{"C":{}},"bindings":[{"on":{"sections":[\#(ids)]},"cell":"C","models":{"s0":[{"id":"1"}]},"moving":{"to":{"passing":"section.rowCount < 2"}}}]}"#
+            #"{"table":"t","sections":[\#(ids)],"cells":{"C":{}},"bindings":[{"on":{"sections":[\#(ids)]},"cell":"C","models":{"s0":[{"id":"1"}]},"moving":{"to":{"passing":"displayedCount < 2"}}}]}"#
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
         #expect(try client.request("PUT", "/v1/sessions/s/headers", #"{"s1":"x"}"#).status == 200)
     }

@@ -153,7 +153,7 @@ import Testing
 
     @Test func aCellEventComesBeforeTheUpdateThatItLedTo() throws {
         let table =
-            #"{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"onEvent":{"C":{"go":[{"remove":{"section":"table","row":{"$eval":"row"}}}]}}}]}"#
+            #"{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"}],"onEvent":{"C":{"go":[{"remove":{"section":"table","row":{"$eval":"row"}}}]}}}]}"#
         let (client, _) = try Self.start(table: table)
         let stream = try client.stream()
         _ = try stream.events(through: "caught-up")
@@ -186,7 +186,7 @@ import Testing
 
     @Test func prefetchingShowsOverTheStream() throws {
         let table =
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"wantedFrom":{"$eval":"count"}}}]}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"wantedFrom":{"$eval":"count"}}}]}]}"#
         let (client, _) = try Self.start(table: table)
         let stream = try client.stream()
         _ = try stream.events(through: "caught-up")

@@ -14,6 +14,7 @@ import Testing
         var updates: [Update] = []
         var cellEvents: [CellEvent] = []
         var taps: [Tap] = []
+        var emitted: [EmittedEvent] = []
         var interruptions: [any Error] = []
         var isLive = false
         var hasEnded = false
@@ -35,6 +36,7 @@ import Testing
                     shown = after
                 case .cellEvent(let event): cellEvents.append(event)
                 case .tap(let tap): taps.append(tap)
+                case .emitted(let event): emitted.append(event)
                 case .live: isLive = true
                 case .interrupted(let error):
                     isLive = false
@@ -232,7 +234,7 @@ import Testing
         let server = try ServerProcess(), flag = Flag()
         let table: JSON = [
             "table": "t", "cells": ["C": ["events": ["go": [:]]]],
-            "bindings": [["on": "table", "cell": "C", "models": [["id": "1"]]]],
+            "bindings": [["cell": "C", "models": [["id": "1"]]]],
         ]
         let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .lose : .pass }
@@ -248,12 +250,36 @@ import Testing
         #expect(listener.cellEvents.count == 1)
     }
 
+    @Test("An emitted event is told once, with its payload")
+    func emittedEventsAreToldOnce() async throws {
+        let server = try ServerProcess()
+        let table: JSON = [
+            "table": "t",
+            "bindings": [
+                [
+                    "cell": "C", "models": [["id": "1"]],
+                    "onTap": [
+                        ["emit": ["name": "opened", "payload": ["id": "${model.id}"]]], ["emit": ["name": "bare"]],
+                    ],
+                ]
+            ],
+        ]
+        let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
+        var listener = Listener(session)
+        try await listener.live()
+        try await session.perform(.tap(.id("1")))
+        try await session.perform(.patchState(["x": 1]))
+        try await listener.revision(2)
+        #expect(listener.emitted.map(\.name) == ["opened", "bare"])
+        #expect(listener.emitted.map(\.payload) == [["id": "1"], nil])
+    }
+
     @Test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it")
     func tapsAreToldOnce() async throws {
         let server = try ServerProcess(), flag = Flag()
         let table: JSON = [
             "table": "t", "cells": ["C": [:]],
-            "bindings": [["on": "table", "cell": "C", "models": [["id": "1"], ["id": "2"]]]],
+            "bindings": [["cell": "C", "models": [["id": "1"], ["id": "2"]]]],
         ]
         let session = try await SwiftClientTests.client(server).openSession(["table": table]).session
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && !toServer ? .lose : .pass }

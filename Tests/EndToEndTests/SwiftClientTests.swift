@@ -110,7 +110,7 @@ import Testing
         #expect(try await client.validate(.object(description)).isEmpty)
         #expect(
             try await client.validate([
-                "table": "x", "cells": ["C": [:]], "bindings": [["on": "table", "cell": "C", "header": "${titel}"]],
+                "table": "x", "cells": ["C": [:]], "bindings": [["cell": "C", "header": "${titel}"]],
             ]).first?.pointer == "/bindings/0/header")
         let (guests, opened) = try await client.openSession(["table": "guests"])
         #expect(try await client.sessions(of: "guests").sessions.map(\.tableVersion) == [1])

@@ -35,7 +35,7 @@ test("Every command of a session does what it says, and its update leads to the 
   assert.deepEqual(await party.table(), description);
   assert.equal((await party.facts()).tableVersion, 1);
   const { sections } = description;
-  const narrow = { ...description, sections: sections.filter((id) => id !== "invited"), bindings: [{ on: "allSections", cell: "TitleDetailCell" }] };
+  const narrow = { ...description, sections: sections.filter((id) => id !== "invited"), bindings: [{ on: "allOtherSections", cell: "TitleDetailCell" }] };
   const lost = await party.setTable({ table: narrow }, { dryRun: true }).catch((error) => error);
   assert.equal(lost.kind, "models-do-not-fit");
   await check(await party.reset());
@@ -94,7 +94,7 @@ test("Tables and sessions are listed, made and ended; templates and snapshots ar
   assert.deepEqual((await client.tables.versions("guests")).map(({ version }) => version), [1]);
   assert.deepEqual(await client.tables.get("guests", { version: 1 }), { ...description, table: "guests" });
   assert.deepEqual(await client.tables.validate(description), { table: "attendees", valid: true });
-  const { warnings } = await client.tables.validate({ table: "x", cells: { C: {} }, bindings: [{ on: "table", cell: "C", header: "${titel}" }] });
+  const { warnings } = await client.tables.validate({ table: "x", cells: { C: {} }, bindings: [{ cell: "C", header: "${titel}" }] });
   assert.equal(warnings[0].pointer, "/bindings/0/header");
   const opened = await client.sessions.open({ table: "guests", id: "guests-1" });
   assert.deepEqual(await client.session("guests-1").snapshot(), opened.opened);

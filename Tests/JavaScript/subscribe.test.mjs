@@ -39,6 +39,27 @@ test("A subscriber has the snapshot, then each update as it happens, and is sile
   other.subscription.close();
 });
 
+test("A stream arrives compressed, and each event arrives at once", async (t) => {
+  const server = await Server.start(t);
+  const codings = new Map();
+  const noting = async (url, options) => {
+    const response = await fetch(url, options);
+    codings.set(new URL(url).pathname, response.headers.get("content-encoding"));
+    return response;
+  };
+  const party = new BraidClient({ url: server.url, fetch: noting }).session("party");
+  const listener = new Listener(t, party);
+  await listener.status("live");
+  for (let revision = 1; revision <= 10; revision++) {
+    await tell(party, `guest ${revision}`);
+    // The next command is sent only after this event.
+    await listener.revision(revision);
+  }
+  assertGapless(listener, 0, 10);
+  assert.deepEqual(listener.subscription.snapshot, await party.snapshot());
+  assert.equal(codings.get("/v1/sessions/party/updates"), "gzip");
+});
+
 test("An update after revisions that showed nothing applies to the snapshot that is told with it", async (t) => {
   const server = await Server.start(t);
   const list = await new BraidClient({ url: server.url }).sessions.open({ rows: [{ id: "a" }] });
@@ -156,7 +177,7 @@ test("A connection on which nothing comes any more is given up, and made anew", 
 
 test("A cell event that changed nothing is told once, also where the connection is lost behind it", async (t) => {
   const server = await Server.start(t);
-  const table = { table: "t", cells: { C: { events: { go: {} } } }, bindings: [{ on: "table", cell: "C", models: [{ id: "1" }] }] };
+  const table = { table: "t", cells: { C: { events: { go: {} } } }, bindings: [{ cell: "C", models: [{ id: "1" }] }] };
   const session = await new BraidClient({ url: server.url }).sessions.open({ table });
   let isLosing = false;
   const proxy = await Proxy.start(t, server.port, (toServer) => (isLosing && !toServer ? "lose" : "pass"));
@@ -172,9 +193,28 @@ test("A cell event that changed nothing is told once, also where the connection 
   assert.equal(listener.of("cellEvent").length, 1);
 });
 
+test("An emitted event is told once, with its payload, also where the connection is lost behind it", async (t) => {
+  const server = await Server.start(t);
+  const onTap = [{ emit: { name: "opened", payload: { id: "${model.id}" } } }, { emit: { name: "bare" } }];
+  const table = { table: "t", bindings: [{ cell: "C", models: [{ id: "1" }], onTap }] };
+  const session = await new BraidClient({ url: server.url }).sessions.open({ table });
+  let isLosing = false;
+  const proxy = await Proxy.start(t, server.port, (toServer) => (isLosing && !toServer ? "lose" : "pass"));
+  const listener = new Listener(t, new BraidClient({ url: proxy.url, wait: atOnce }).session(session.id));
+  await listener.status("live");
+  await session.tap({ id: "1" });
+  await listener.until(() => listener.of("emitted").length > 1);
+  isLosing = true;
+  await session.patchState({ x: 1 });
+  await listener.until(() => listener.of("status").some(([status]) => status === "waiting"));
+  isLosing = false;
+  await listener.revision(2);
+  assert.deepEqual(listener.of("emitted").map(([event]) => event), [{ name: "opened", payload: { id: "1" } }, { name: "bare" }]);
+});
+
 test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it", async (t) => {
   const server = await Server.start(t);
-  const table = { table: "t", cells: { C: {} }, bindings: [{ on: "table", cell: "C", models: [{ id: "1" }, { id: "2" }] }] };
+  const table = { table: "t", cells: { C: {} }, bindings: [{ cell: "C", models: [{ id: "1" }, { id: "2" }] }] };
   const session = await new BraidClient({ url: server.url }).sessions.open({ table });
   let isLosing = false;
   const proxy = await Proxy.start(t, server.port, (toServer) => (isLosing && !toServer ? "lose" : "pass"));

@@ -2,6 +2,7 @@
 
     jsone_oracle.py cases                 the hand-written cases of jsone_cases.json, with the reference's results
     jsone_oracle.py random SEED COUNT     generated cases, the same for the same seed
+    jsone_oracle.py specification FILE    the cases of JSON-e's specification.yml, with the results that it specifies
 
 Prints a line of JSON per case: {"template", "context", and "result", "absent": true or "error": true}.
 The reference is repaired where the engine differs by choice; `Template`'s documentation lists why.
@@ -86,12 +87,6 @@ class Repaired(interpreter.Interpreter):
                 raise interpreter.InterpreterError("a boolean is no index")
         return super().visit_ValueAccess(node)
 
-    def visit_List(self, node):
-        return no_functions(super().visit_List(node))
-
-    def visit_Object(self, node):
-        return no_functions(super().visit_Object(node))
-
 
 def no_functions(value):
     if reference.containsFunctions(value):
@@ -102,10 +97,6 @@ def no_functions(value):
 def comparable(op, left, right):
     if not (is_number(left) and is_number(right)) and not (isinstance(left, str) and isinstance(right, str)):
         raise interpreter.infixExpectationError(op, "numbers/strings")
-
-
-def evaluate(template, context):
-    return no_functions(original_eval(template, context))
 
 
 def find(template, context):
@@ -188,7 +179,6 @@ def repaired_builtins():
     return built
 
 
-original_eval = reference.operators["$eval"]
 original_find = reference.operators["$find"]
 original_sort = reference.operators["$sort"]
 original_match = reference.operators["$match"]
@@ -198,7 +188,7 @@ jsone.builtins.build = repaired_builtins
 interpreter.test_comparison_operands = comparable
 reference.to_str = text_of
 reference.Interpreter = Repaired
-reference.operators.update({"$eval": evaluate, "$find": find, "$match": match, "$sort": sort})
+reference.operators.update({"$find": find, "$match": match, "$sort": sort})
 
 
 def is_json(value):
@@ -504,7 +494,20 @@ class Generator:
         return (self.template(self.random.randint(0, 3)), context)
 
 
+def specified(path):
+    import yaml
+    with open(path, encoding="utf-8") as file:
+        for case in yaml.safe_load_all(file):
+            if "section" not in case:
+                outcome = {"error": True} if case.get("error") or case.get("panic") else {"result": case["result"]}
+                yield {"title": case["title"], "template": case["template"], "context": case["context"]} | outcome
+
+
 def main():
+    if sys.argv[1] == "specification":
+        for case in specified(sys.argv[2]):
+            print(json.dumps(case, ensure_ascii=False))
+        return
     if sys.argv[1] == "random":
         generator = Generator(int(sys.argv[2]))
         cases = [generator.case() for _ in range(int(sys.argv[3]))]

@@ -8,7 +8,7 @@ const newDescription = {
   sections: ["todo", "done"],
   cells: { TitleDetailCell: {} },
   bindings: [{
-    on: "allSections",
+    on: "allOtherSections",
     cell: "TitleDetailCell",
     models: { todo: [{ id: "milk", title: "Buy milk" }, { id: "bread", title: "Bake bread" }], done: [{ id: "water", title: "Water the plants" }] },
     viewModel: { title: "${model.title}" },

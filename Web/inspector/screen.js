@@ -72,6 +72,7 @@ export class Screen {
       },
       onCellEvent: (event) => this.timeline.note(event),
       onTap: (tap) => this.timeline.note(tap),
+      onEmitted: (event) => this.timeline.note(event),
       onStatus: (status) => this.#setStatus(status),
       onEnd: (problem) => this.#end(problem),
     });

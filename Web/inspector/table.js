@@ -273,5 +273,15 @@ export class Table {
 
 const entryName = (key, event) => JSON.stringify([key, event]);
 
-/** Cell name -> event name -> schema. */
-const cellEvents = (description) => Object.fromEntries(Object.entries(description.cells ?? {}).map(([cell, { events }]) => [cell, events ?? {}]));
+/** Cell name -> event name -> schema. Without declared cells: the events that have a handler, with any parameters. */
+function cellEvents({ cells, bindings = [] }) {
+  if (cells) return Object.fromEntries(Object.entries(cells).map(([cell, { events }]) => [cell, events ?? {}]));
+  const handled = {};
+  for (const { cell, onEvent = {} } of bindings) {
+    for (const [name, value] of Object.entries(onEvent).filter(([name]) => name !== "$comment" && name !== "$schema")) {
+      const isOfCell = typeof value === "object" && !Array.isArray(value);
+      for (const event of isOfCell ? Object.keys(value) : [name]) (handled[isOfCell ? name : cell] ??= {})[event] = {};
+    }
+  }
+  return handled;
+}

@@ -7,7 +7,7 @@ const kept = 500;
 export class Timeline {
   /** `{revision, frame, update?, stages?, reloaded?, at}`, in order; the first one has no update. */
   moments = [];
-  /** Taps and cell events from the stream, for controllers. Each also has its `time`, and `after`, the moment before. */
+  /** Taps, cell events and emitted events from the stream, for controllers. Each also has its `time`, and `after`, the moment before. */
   events = [];
   /** The index of the moment that is shown; null: always the last. */
   position = null;

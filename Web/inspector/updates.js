@@ -94,13 +94,13 @@ export class UpdatesPanel {
 }
 
 /** A tap or a cell event, above the moment after which it came. */
-function eventItem({ event, id, cell, time }) {
-  const [[name, parameters]] = Object.entries(event ?? { tap: {} });
+function eventItem({ name: emitted, payload, event, id, cell, time }) {
+  const [[name, parameters]] = emitted === undefined ? Object.entries(event ?? { tap: undefined }) : [[emitted, payload]];
   return h(
     "li",
     { class: "cell-event" },
-    h("span", { class: "revision" }, "event"),
-    h("span", { class: "chips" }, `${name}${event ? ` ${JSON.stringify(parameters)}` : ""} · ${id ?? cell}`),
+    h("span", { class: "revision" }, emitted === undefined ? "event" : "emitted"),
+    h("span", { class: "chips" }, `${name}${parameters === undefined ? "" : ` ${JSON.stringify(parameters)}`}${emitted === undefined ? ` · ${id ?? cell}` : ""}`),
     h("time", {}, clock(time)),
   );
 }

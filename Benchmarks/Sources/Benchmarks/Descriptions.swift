@@ -25,7 +25,7 @@ func descriptionBenchmark() throws {
     let description = try TableDescription(
         JSONText(
             parsing:
-                #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":\#(template)}]}"#
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":\#(template)}]}"#
         ))
     let models = try (0..<10_000).map {
         try JSONText(parsing: #"{"id":"\#($0)","name":"Name \#($0)","city":"City","country":"Land","age":\#($0 % 90)}"#)

@@ -39,7 +39,7 @@ private func equalIDs() throws {
         let workload = DiffWorkload("", (1, 1), rows, Array(rows.reversed()))
         guard (try? DiffWorkload.snapshot(workload.old)) == nil else { continue }
         let source =
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{}}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{}}]}"#
         let description = try TableDescription(JSONText(parsing: Array(source.utf8)))
         let models = try rows.map { try JSONText(parsing: Array(#"{"id":"\#(DiffWorkload.id($0.id))"}"#.utf8)) }
         var contenders: [() throws -> Void] = [

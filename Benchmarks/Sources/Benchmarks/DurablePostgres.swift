@@ -74,7 +74,7 @@ func durablePostgresBenchmark() throws {
     defer { server.stop() }
     let connection = try Connection(port: server.port)
     let table =
-        #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+        #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
     guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else {
         throw Fault("the table was not registered")
     }

@@ -8,7 +8,7 @@ func engineBenchmark() throws {
     let description = try TableDescription(
         JSONText(
             parsing: Array(
-                #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.name}"},"editing":"delete","moving":{"to":"anySection"}}]}"#
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"title":"${model.name}"},"editing":"delete","moving":{"to":"anySection"}}]}"#
                     .utf8)))
     var first: [Double] = []
     for count in Size.counts([1_000, 10_000, 100_000, 1_000_000]) {
@@ -50,7 +50,7 @@ func sectionBenchmark() throws {
     for count in Size.counts([1, 10, 100, 1_000, 10_000]) {
         let names = (0..<count).map { "s\($0)" }
         let source =
-            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"viewModel":{"title":"${model.name}"},"editing":"delete","moving":{"to":"anySection"}}]}"#
+            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"viewModel":{"title":"${model.name}"},"editing":"delete","moving":{"to":"anySection"}}]}"#
         let description = try TableDescription(JSONText(parsing: Array(source.utf8)))
         let each = 10_000 / count
         let table = try description.openingTable(

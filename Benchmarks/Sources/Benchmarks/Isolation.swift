@@ -126,7 +126,7 @@ private struct Attack: Sendable {
 
 /// Returns a table description with rows that all read the state.
 private func readingTable(_ rows: Int) -> String {
-    #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#((0..<Size.count(rows, small: 1_000)).map { #"{"id":"\#($0)"}"# }.joined(separator: ","))],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert","onTap":[{"setState":{"n":{"$eval":"state.n + 1"}}}]}]}"#
+    #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#((0..<Size.count(rows, small: 1_000)).map { #"{"id":"\#($0)"}"# }.joined(separator: ","))],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert","onTap":[{"setState":{"n":{"$eval":"state.n + 1"}}}]}]}"#
 }
 
 /// The tokens, which `prepare` creates.
@@ -215,7 +215,7 @@ private let attacks: [Attack] = [
             let rows = (0..<20_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 600))"}"# }.joined(
                 separator: ",")
             try server.open(
-                "large", #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(rows)]}]}"#)
+                "large", #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(rows)]}]}"#)
         },
         body: { server, attacker, round in
             if attacker == 64 {
@@ -238,7 +238,7 @@ private let attacks: [Attack] = [
         prepare: { server in
             try server.open(
                 "long",
-                #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"0"}],"editing":"insert"}]}"#
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"0"}],"editing":"insert"}]}"#
             )
             for number in 0..<400 {
                 let text = String(repeating: "\(number % 10)", count: 100_000)

@@ -97,7 +97,7 @@ func openMany(_ count: Int, port: Int) throws {
     let connection = try Connection(port: port)
     let models = (0..<20).map { #"{"id":"\#($0)","name":"Some name of \#($0)"}"# }.joined(separator: ",")
     let table =
-        #"{"table":"many","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"editing":"delete"}]}"#
+        #"{"table":"many","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)],"editing":"delete"}]}"#
     guard try connection.exchange("PUT", "/v1/tables/many", table) == 201 else {
         throw Fault("the table was not registered")
     }

@@ -57,7 +57,7 @@ func neighbourBenchmark() throws {
         ),
     ]
     let table =
-        #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[],"viewModel":{"title":"${model.id} ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
+        #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"title":"${model.id} ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
     for (name, command) in heavy {
         let directory = try scratchDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -206,7 +206,7 @@ func httpBenchmark() throws {
     defer { server.stop() }
     let models = (0..<752).map { #"{"id":"row-\#($0)","name":"\#(String(repeating: "x", count: 24))"}"# }.joined(
         separator: ",")
-    let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)]}]}"#
+    let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)]}]}"#
     let connection = try Connection(port: server.port)
     guard try connection.exchange("POST", "/v1/sessions", #"{"table":\#(table),"id":"s"}"#) == 201 else {
         throw Fault("the session was not opened")
@@ -235,7 +235,7 @@ func commandBenchmark() throws {
     defer { server.stop() }
     let connection = try Connection(port: server.port)
     let table =
-        #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
+        #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"first"}],"editing":"insert"}]}"#
     guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else {
         throw Fault("the table was not registered")
     }

@@ -21,6 +21,7 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("http", httpBenchmark),
     ("commands", commandBenchmark),
     ("streams", streamBenchmark),
+    ("compression", compressionBenchmark),
     ("nginx", nginxBenchmark),
     ("neighbours", neighbourBenchmark),
     ("isolation", isolationBenchmark),

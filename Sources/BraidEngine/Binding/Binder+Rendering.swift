@@ -185,7 +185,7 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// Returns a section's id, displayed row count, header and footer. If a template or filter decides the row count,
+    /// Returns a section's id, row counts, header and footer. If a template or filter decides the row count,
     /// the section's rows are rendered to count them.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
@@ -194,7 +194,7 @@ private struct SnapshotMaking {
         if let binding = binder.binding(of: stored.id) {
             if case .stored = binding.cells.source {} else { count = try rows(at: position, binding).count }
         }
-        let input = try binder.titles(of: stored, rowCount: count, evaluation)
+        let input = try binder.titles(of: stored, displayedCount: count, evaluation)
         inputs[position] = input
         return input
     }
@@ -270,12 +270,11 @@ private struct SnapshotMaking {
 }
 
 extension Binder {
-    /// Returns a section's id, row count, header and footer. A title that a command set wins over the bound title.
-    ///
-    /// - Parameter rowCount: the number of displayed rows.
-    func titles(of section: StoredSection, rowCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
-        var input = SectionInput(id: section.id, rowCount: rowCount, header: .null, footer: .null)
+    /// Returns a section's id, row counts, header and footer. A title that a command set wins over the bound title.
+    func titles(of section: StoredSection, displayedCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
+        var input = SectionInput(id: section.id, count: displayedCount, displayedCount: displayedCount)
         guard let binding = binding(of: section.id) else { return input }
+        if binding.cells.source.isStored { input.count = section.rows.count }
         let header = try section.facts.header ?? binding.header?.value(for: input, evaluation) ?? .null
         let footer = try section.facts.footer ?? binding.footer?.value(for: input, evaluation) ?? .null
         input.header = header

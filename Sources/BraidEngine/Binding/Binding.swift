@@ -94,9 +94,9 @@ struct CellDeclarations: Sendable {
 
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
-    /// The cell declarations of a table that a Swift program binds. The program's cells are types that the compiler
-    /// checks, so every cell name is accepted.
-    static let ofProgram = CellDeclarations(others: CellDeclaration(otherEvents: .any))
+    /// The cell declarations of a table that declares no cells: every cell is accepted, with every event. The cells of
+    /// a Swift program are types that the compiler checks.
+    static let undeclared = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
 /// The rule that decides which sections rows may move to. Source: Braid's `allowMoving`.
@@ -164,14 +164,17 @@ struct HandlerCall {
 struct Handler: Sendable {
     /// Whether the handler receives the row's model. If true, the model must be of the type that the handler expects.
     var takesModel = true
-    let run: @Sendable (HandlerCall, inout TableEditor, HandlerContext) throws -> Void
+    let run: @Sendable (HandlerCall, inout TableEditor, inout HandlerContext) throws -> Void
 }
 
-/// What a row's handler may use in addition to the table: the binder, the command's time and the command's meter.
+/// What a row's handler may use in addition to the table: the binder, and the command's time, meter and ids.
 struct HandlerContext: Sendable {
     let binder: Binder
     let now: String
     let meter: CommandMeter
+    let ids: IDSource
+    /// The events that the handler has emitted, in order.
+    var emitted: [EmittedEvent] = []
 }
 
 /// Where the rows of a section come from.

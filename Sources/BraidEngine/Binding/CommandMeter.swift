@@ -31,6 +31,18 @@ final class CommandMeter: Sendable {
         templates.add(steps: 200 * more, output: 1_000 * more)
     }
 
+    /// Charges the command's template budget for work that is not the rendering of a template.
+    func charge(_ work: (inout JSONeBudget) throws(JSONeError) -> Void) throws(Refusal) {
+        let whole = templates.budget
+        var budget = whole
+        defer { templates.charge(budget, of: whole) }
+        do throws(JSONeError) {
+            try work(&budget)
+        } catch {
+            throw Refusal(.templateFailed, "The handlers of this command failed: \(error.message).")
+        }
+    }
+
     /// Throws `commandTimeout` if the command has taken longer than the limit on a command's time.
     ///
     /// Every loop whose length a request can choose calls `checkTime()`: loops over a transaction's commands,

@@ -1,12 +1,13 @@
 import Synchronization
 
 /// The facts of one section that expressions in `order` and `passing`, titles, and header and footer heights can read.
-/// `rowCount` counts displayed rows.
 struct SectionInput: Sendable {
     var id: SectionID
-    var rowCount: Int
-    var header: JSONText
-    var footer: JSONText
+    /// The number of the section's rows, hidden rows included.
+    var count: Int
+    var displayedCount: Int
+    var header: JSONText = .null
+    var footer: JSONText = .null
 }
 
 /// The facts of one row that expressions for its cell, policies and heights can read. `row` is the row's index among
@@ -25,11 +26,11 @@ struct Reads: OptionSet, Sendable {
     let rawValue: Int
     init(rawValue: Int) { self.rawValue = rawValue }
 
-    static let everything = Reads(rawValue: 255)
+    static let everything = Reads(rawValue: 2047)
 
     /// The expression reads the row's index, which changes for all later rows after an insert or a delete.
     static let row = Reads(rawValue: 1)
-    /// The expression reads the section's row count.
+    /// The expression reads the number of the section's rows, hidden rows included.
     static let count = Reads(rawValue: 2)
     static let state = Reads(rawValue: 4)
     /// The expression reads the stored models of all sections.
@@ -40,6 +41,10 @@ struct Reads: OptionSet, Sendable {
     static let section = Reads(rawValue: 64)
     /// The rule reads which cells the session has registered for model types.
     static let cells = Reads(rawValue: 128)
+    /// The expression reads the number of the section's displayed rows.
+    static let displayedCount = Reads(rawValue: 256)
+    static let header = Reads(rawValue: 512)
+    static let footer = Reads(rawValue: 1024)
 
     init(names: Set<String>) {
         self = []
@@ -50,6 +55,9 @@ struct Reads: OptionSet, Sendable {
         if names.contains("now") { insert(.now) }
         if names.contains("model") { insert(.model) }
         if names.contains("section") { insert(.section) }
+        if names.contains("displayedCount") { insert(.displayedCount) }
+        if names.contains("header") { insert(.header) }
+        if names.contains("footer") { insert(.footer) }
     }
 }
 
@@ -61,12 +69,15 @@ final class Evaluation: Sendable {
     let table: TableModel
     /// The command's meter, which all evaluations of the command share.
     let meter: CommandMeter
+    /// The source of the ids that the command makes. `nil` outside of commands.
+    let ids: IDSource?
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
-    init(table: TableModel, now: String, meter: CommandMeter) {
+    init(table: TableModel, now: String, meter: CommandMeter, ids: IDSource? = nil) {
         self.table = table
         self.now = now
         self.meter = meter
+        self.ids = ids
     }
 
     var state: JSONValue {
@@ -108,25 +119,28 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// Returns the template context for headers, footers and their heights. In this context `section` is the section's
-    /// id.
-    func context(forTitleOf input: SectionInput, reading reads: Reads) -> JSONeContext {
+    /// Returns the template context for the rows of a derived section, which are not counted yet.
+    func context(forRowsOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
-        context["section"] = .string(input.id.text)
-        context["count"] = .number(JSONNumber(input.rowCount))
+        if reads.contains(.section) { context["section"] = .string(input.id.text) }
         return context
     }
 
-    /// Returns the template context for `order` and `passing`. In this context `section` is the object `{id, rowCount,
-    /// header, footer}`.
+    /// Returns the template context for headers, footers and their heights.
+    func context(forTitleOf input: SectionInput, reading reads: Reads) -> JSONeContext {
+        var context = context(forRowsOf: input, reading: reads)
+        if reads.contains(.count) { context["count"] = .number(JSONNumber(input.count)) }
+        if reads.contains(.displayedCount) {
+            context["displayedCount"] = .number(JSONNumber(input.displayedCount))
+        }
+        return context
+    }
+
+    /// Returns the template context for `order` and `passing`, which may also read the section's header and footer.
     func context(for input: SectionInput, reading reads: Reads) -> JSONeContext {
-        var context = context(reading: reads)
-        context["section"] = .object(
-            JSONObject([
-                ("id", .string(input.id.text)), ("rowCount", .number(JSONNumber(input.rowCount))),
-                ("header", input.header.value()), ("footer", input.footer.value()),
-            ]))
-        context["count"] = .number(JSONNumber(input.rowCount))
+        var context = context(forTitleOf: input, reading: reads)
+        if reads.contains(.header) { context["header"] = input.header.value() }
+        if reads.contains(.footer) { context["footer"] = input.footer.value() }
         return context
     }
 }

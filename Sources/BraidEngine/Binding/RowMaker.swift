@@ -121,7 +121,7 @@ struct RowMaker {
         return rows
     }
 
-    private var input: SectionInput { SectionInput(id: section, rowCount: count, header: .null, footer: .null) }
+    private var input: SectionInput { SectionInput(id: section, count: count, displayedCount: count) }
 
     /// Returns the models that the `modelsFrom` template gives for this section. The template renders an array, or an
     /// object of arrays by section id.

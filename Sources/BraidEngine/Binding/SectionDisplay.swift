@@ -18,7 +18,7 @@ public struct SectionDisplay: Sendable {
 
         /// Returns whether one of the two automatic behaviors, which hide empty sections, displays a section.
         func shows(_ section: SectionInput) -> Bool {
-            section.rowCount > 0
+            section.displayedCount > 0
                 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)
         }
     }

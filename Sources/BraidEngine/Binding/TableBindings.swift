@@ -149,7 +149,7 @@ final class TableBindings<Section: TableSection> {
 
     func binder(
         display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText? = nil,
-        cells: CellDeclarations = .ofProgram
+        cells: CellDeclarations = .undeclared
     ) -> Binder {
         Binder(
             sections: declared, display: display(), empty: empty, cells: cells, bindings: bindings, providers: providers

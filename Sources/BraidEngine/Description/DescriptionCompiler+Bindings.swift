@@ -30,7 +30,7 @@ extension DescriptionCompiler {
             chain.onInsert(reader.handler(steps, at: pointer.appending("onInsert"), over: "reason"))
         }
         if let steps = object["onTap"] { chain.onTapped(reader.handler(steps, at: pointer.appending("onTap"))) }
-        bindEvents(object["onEvent"], chain, &reader)
+        bindEvents(object, chain, &reader)
         bindPrefetch(object, chain, &reader)
         if let assumed = reader.string(
             object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`")
@@ -58,21 +58,19 @@ extension DescriptionCompiler {
         }
     }
 
+    private static let scopes =
+        "{\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
+
     func scope(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Scope? {
         let on = pointer.appending("on")
         switch value {
         case nil:
-            reader.fault(
-                pointer, .missingMember,
-                "a binding needs a scope, `on`: \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
-            )
-        case .string("table")?:
             if let sections, sections.count == 1 { return .table }
             reader.fault(
-                on, .conflict,
-                "\"table\" is the scope of an unsectioned table; this one has \(sections.map { "\($0.count) sections" } ?? "dynamic sections")"
+                pointer, .missingMember,
+                "a binding needs a scope, `on`, because this table has \(sections.map { "\($0.count) sections" } ?? "dynamic sections"): \(Self.scopes)"
             )
-        case .string("allSections")?, .string("allOtherSections")?: return .allOtherSections
+        case .string("allOtherSections")?: return .allOtherSections
         case .string("anySection")?: return .anySection
         case .object(let object)?:
             guard reader.object(.object(object), at: on, members: ["section", "sections"], what: "a scope") != nil
@@ -103,33 +101,47 @@ extension DescriptionCompiler {
         default:
             reader.fault(
                 on, .rejecting(value, accepting: .string, .object),
-                "a scope is \"table\", {\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
-            )
+                "a scope is \(Self.scopes). In a table with one section, a binding needs no `on`")
         }
         return nil
     }
 
-    private func bindEvents(_ value: JSONValue?, _ chain: Chain, _ reader: inout DescriptionReader) {
+    /// Reads `onEvent`: `{cell: {event: handler}}`, or `{event: handler}` in a binding with one cell.
+    private func bindEvents(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let root = chain.binding.pointer.appending("onEvent")
-        for (cell, events) in reader.map(value, at: root, what: "`onEvent`") {
-            let pointer = root.appending(cell)
-            requireCell(cell, at: pointer, &reader)
-            for (event, steps) in reader.map(events, at: pointer, what: "the events of a cell") {
-                let place = pointer.appending(event)
-                if let declaration = cells[UTF8Key(cell)], declaration.events[UTF8Key(event)] == nil {
-                    // The message lists at most 16 events of the cell, because each fault on the cell repeats the list.
-                    let declared =
-                        declaration.events.count > 16
-                        ? "\(declaration.events.count) others"
-                        : declaration.events.keys.map(\.string).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
-                    reader.fault(
-                        place, .unknownName,
-                        "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")"
-                    )
+        for (name, value) in reader.map(object["onEvent"], at: root, what: "`onEvent`") {
+            let pointer = root.appending(name)
+            if case .object = value {
+                requireCell(name, at: pointer, &reader)
+                for (event, handler) in reader.map(value, at: pointer, what: "the events of a cell") {
+                    bindEvent(event, of: name, handler, at: pointer.appending(event), chain, &reader)
                 }
-                chain.onEvent(event, from: cell, reader.handler(steps, at: place, over: "event"))
+            } else if let cell = object["cell"]?.stringValue {
+                bindEvent(name, of: cell, value, at: pointer, chain, &reader)
+            } else {
+                reader.fault(
+                    pointer, .conflict,
+                    "only a binding with a `cell` may leave out the cell's name: write {cell: {event: handler}}")
             }
         }
+    }
+
+    private func bindEvent(
+        _ event: String, of cell: String, _ handler: JSONValue, at place: JSONPointer, _ chain: Chain,
+        _ reader: inout DescriptionReader
+    ) {
+        if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
+            // The message lists at most 16 events of the cell, because each fault on the cell repeats the list.
+            let declared =
+                declaration.events.count > 16
+                ? "\(declaration.events.count) others"
+                : declaration.events.keys.map(\.string).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+            reader.fault(
+                place, .unknownName,
+                "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")"
+            )
+        }
+        chain.onEvent(event, from: cell, reader.handler(handler, at: place, over: "event"))
     }
 
     private func bindPrefetch(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {

@@ -120,7 +120,7 @@ extension DescriptionCompiler {
             let template = reader.template(models, at: pointer.appending("modelsFrom"))
         {
             checkDerived(models, template, binding, &reader)
-            source = .derived(Computed(rendering: template) { $1.context(forTitleOf: $0, reading: $2) })
+            source = .derived(Computed(rendering: template) { $1.context(forRowsOf: $0, reading: $2) })
         }
         if let number = object["numberOfCells"] {
             source = numberOfCells(number, at: pointer.appending("numberOfCells"), &reader)
@@ -180,7 +180,7 @@ extension DescriptionCompiler {
             let reads = Reads(names: expression.freeNames)
             return .counted(
                 Computed(reads: reads) { input, evaluation in
-                    JSONText(try expression.evaluated(evaluation.context(forTitleOf: input, reading: reads)))
+                    JSONText(try expression.evaluated(evaluation.context(forRowsOf: input, reading: reads)))
                 })
         }
         guard let count = value.intValue, (0...RowMaker.mostCountedRows).contains(count) else {

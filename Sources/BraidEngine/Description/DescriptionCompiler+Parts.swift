@@ -45,7 +45,9 @@ extension DescriptionCompiler {
         }
         func forSections(_ name: String) -> Computed<SectionInput>? {
             object[name].flatMap {
-                reader.dimension($0, at: pointer.appending(name)) { $1.context(forTitleOf: $0, reading: $2) }
+                reader.dimension($0, at: pointer.appending(name), over: DescriptionReader.titleNames) {
+                    $1.context(forTitleOf: $0, reading: $2)
+                }
             }
         }
         if let height = forRows("cellHeight") { chain.cellHeight(height) }
@@ -76,12 +78,15 @@ extension DescriptionCompiler {
         guard let source = insert["template"] else {
             return reader.fault(pointer.appending("insert"), .missingMember, "`insert` needs a `template`")
         }
-        if let template = reader.template(source, at: pointer.appending("insert").appending("template")) {
+        if let template = reader.template(
+            source, at: pointer.appending("insert").appending("template"), over: ["count", "uuid"])
+        {
             chain.insertTemplate { section, evaluation in
                 let count = evaluation.table[section]?.rows.count ?? 0
-                let input = SectionInput(id: section, rowCount: count, header: .null, footer: .null)
-                return try template.rendered(evaluation.context(forTitleOf: input, reading: .everything)).map(
-                    JSONText.init)
+                let input = SectionInput(id: section, count: count, displayedCount: count)
+                var context = evaluation.context(forTitleOf: input, reading: .everything)
+                context.ids = evaluation.ids
+                return try template.rendered(context).map(JSONText.init)
             }
         }
     }
@@ -102,7 +107,10 @@ extension DescriptionCompiler {
                 break
             }
             if passing["passing"] == nil { reader.fault(to, .missingMember, "`to` needs an expression `passing`") }
-            if let expression = reader.expression(passing["passing"], at: to.appending("passing"), what: "`passing`") {
+            if let expression = reader.expression(
+                passing["passing"], at: to.appending("passing"), over: DescriptionReader.sectionNames,
+                what: "`passing`")
+            {
                 let reads = Reads(names: expression.freeNames)
                 policy = .passing(reads: reads) { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy

@@ -13,7 +13,7 @@ struct DescriptionCompiler {
     /// The ids of the table's sections, in declared order. `nil` if sections are dynamic.
     var sections: [SectionID]?
     var modelTypes: [UTF8Key: ModelType] = [:]
-    var cells: [UTF8Key: CellDeclaration] = [:]
+    var cells = CellDeclarations()
     var cellsForModelTypes = RegisteredCells()
     var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)] = []
 
@@ -29,7 +29,7 @@ struct DescriptionCompiler {
                 reader.text.value(), at: root,
                 members: [
                     "table", "sections", "sectionDisplay", "modelTypes", "cells", "cellsForModelTypes", "state",
-                    "empty", "bindings",
+                    "empty", "templates", "handlers", "bindings",
                 ], what: "a table description")
         else { return nil }
 
@@ -48,6 +48,8 @@ struct DescriptionCompiler {
         reader.declared = sections.map { Set($0) }
         readModelTypes(object["modelTypes"], &reader)
         readCells(object["cells"], &reader)
+        reader.readTemplates(object["templates"])
+        reader.readHandlers(object["handlers"])
         for (type, cell) in reader.map(
             object["cellsForModelTypes"], at: root.appending("cellsForModelTypes"), what: "`cellsForModelTypes`")
         {
@@ -91,7 +93,7 @@ struct DescriptionCompiler {
         }
         let binder = bindings.binder(
             display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
-            cells: CellDeclarations(named: cells))
+            cells: cells)
         checkAssumedTypes(bindings, binder, &reader)
         checkMoves(bindings, binder, &reader)
         checkPolicies(bindings, binder, &reader)
@@ -169,9 +171,10 @@ extension DescriptionCompiler {
 
     mutating func readCells(_ value: JSONValue?, _ reader: inout DescriptionReader) {
         let root = JSONPointer.root.appending("cells")
+        if value == nil { cells = .undeclared }
         for (name, cell) in reader.map(value, at: root, what: "`cells`") {
             var declaration = CellDeclaration()
-            defer { cells[UTF8Key(name)] = declaration }
+            defer { cells.named[UTF8Key(name)] = declaration }
             let pointer = root.appending(name)
             guard let object = reader.object(cell, at: pointer, members: ["events", "viewModel"], what: "a cell") else {
                 continue
@@ -187,7 +190,7 @@ extension DescriptionCompiler {
     }
 
     func requireCell(_ name: String, at pointer: JSONPointer, _ reader: inout DescriptionReader) {
-        if cells[UTF8Key(name)] == nil {
+        if cells[name] == nil {
             reader.fault(pointer, .unknownName, "the cell \"\(name)\" is not declared; add it to `cells`")
         }
     }
@@ -230,7 +233,9 @@ extension DescriptionCompiler {
             guard let order = reader.object(object["order"] ?? .null, at: pointer, members: ["by"], what: "`order`")
             else { break }
             if order["by"] == nil { reader.fault(pointer, .missingMember, "`order` needs an expression `by`") }
-            if let expression = reader.expression(order["by"], at: pointer.appending("by"), what: "`by`") {
+            if let expression = reader.expression(
+                order["by"], at: pointer.appending("by"), over: DescriptionReader.sectionNames, what: "`by`")
+            {
                 let reads = Reads(names: expression.freeNames)
                 display.order = .by(reads: reads) { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads))

@@ -8,7 +8,12 @@ extension DescriptionReader {
     }
 
     /// Reads a header or footer: a template that renders a string or null, or `{"view": name, "viewModel": template}`.
-    mutating func title(_ value: JSONValue, at pointer: JSONPointer) -> Computed<SectionInput>? {
+    ///
+    /// - Parameter names: the names that the title's template may read in addition to the names that all templates may
+    ///   read.
+    mutating func title(
+        _ value: JSONValue, at pointer: JSONPointer, over names: [String] = DescriptionReader.titleNames
+    ) -> Computed<SectionInput>? {
         let rule = "a title must be a string, null, a template, or {\"view\": name, \"viewModel\": template}"
         var value = value, isView = false
         switch value {
@@ -27,7 +32,7 @@ extension DescriptionReader {
             fault(pointer, .wrongType, rule)
             return nil
         }
-        guard let template = template(value, at: pointer) else { return nil }
+        guard let template = template(value, at: pointer, over: names) else { return nil }
         guard isView || template.canGive(.string, .null) else {
             fault(pointer, .wrongType, rule)
             return nil
@@ -79,22 +84,29 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a handler of a table description: an array of steps.
+    /// Reads a handler of a table description: an array of steps, or the name of a handler.
     ///
     /// - Parameter name: a name that the handler's steps may read in addition to the names of a row, such as `event`.
     mutating func handler(_ value: JSONValue, at pointer: JSONPointer, over name: String? = nil) -> Handler {
-        handlerNames = Self.rowNames + (name.map { [$0] } ?? [])
+        handlerNames = Self.handlerNames + (name.map { [$0] } ?? [])
         defer { handlerNames = [] }
-        let steps = steps(value, at: pointer)
-        return Handler { call, editor, context in
+        var steps: [HandlerStep] = []
+        switch value {
+        case .string(let name): steps = self.steps(ofHandler: name, at: pointer)
+        case .array: steps = self.steps(value, at: pointer)
+        default:
+            fault(pointer, .wrongType, "a handler must be an array of steps, or the name of a handler in `handlers`")
+        }
+        return Handler { [steps] call, editor, context in
             var runner = StepRunner(call: call, table: editor.table, context: context)
             try runner.run(steps, on: &editor)
+            context = runner.context
         }
     }
 
-    private mutating func steps(_ value: JSONValue, at pointer: JSONPointer) -> [HandlerStep] {
+    mutating func steps(_ value: JSONValue, at pointer: JSONPointer) -> [HandlerStep] {
         guard case .array(let elements) = value else {
-            fault(pointer, .wrongType, "a handler must be an array of steps")
+            fault(pointer, .wrongType, "must be an array of steps")
             return []
         }
         var steps: [HandlerStep] = []
@@ -106,7 +118,7 @@ extension DescriptionReader {
 
     private static let actions = [
         "insert", "remove", "update", "replace", "move", "setModels", "setState", "setHeaders", "setFooters", "display",
-        "reject",
+        "emit", "reject", "run",
     ]
 
     private mutating func step(_ value: JSONValue, at pointer: JSONPointer) -> HandlerStep? {
@@ -135,7 +147,9 @@ extension DescriptionReader {
             )
             return nil
         }
-        return action(name, argument, at: pointer.appending(name)).map { .action($0) }
+        let place = pointer.appending(name)
+        guard name == "run" else { return action(name, argument, at: place).map { .action($0) } }
+        return string(argument, at: place, what: "the name of a handler").map { .run(steps(ofHandler: $0, at: place)) }
     }
 
     private mutating func action(_ name: String, _ argument: JSONValue, at pointer: JSONPointer) -> HandlerAction? {
@@ -143,8 +157,10 @@ extension DescriptionReader {
         case "setModels":
             return bySection(argument, at: pointer) { $0.template($1, at: $2, giving: .array) }.map { .setModels($0) }
         case "setState": return template(argument, at: pointer, giving: .object).map { .setState($0) }
-        case "setHeaders": return bySection(argument, at: pointer) { $0.title($1, at: $2) }.map { .setHeaders($0) }
-        case "setFooters": return bySection(argument, at: pointer) { $0.title($1, at: $2) }.map { .setFooters($0) }
+        case "setHeaders":
+            return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setHeaders($0) }
+        case "setFooters":
+            return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setFooters($0) }
         case "display": return displayed(argument, at: pointer).map { .display($0) }
         case "reject": return template(argument, at: pointer, giving: .string).map { .reject($0) }
         default: break
@@ -152,7 +168,8 @@ extension DescriptionReader {
         let known: [String: [String]] = [
             "insert": ["section", "row", "model"], "remove": ["section", "row", "id"],
             "update": ["section", "row", "id", "merge"],
-            "replace": ["section", "row", "id", "model"], "move": ["id", "to"],
+            "replace": ["section", "row", "id", "model"], "move": ["section", "row", "id", "to"],
+            "emit": ["name", "payload"],
         ]
         guard let object = object(argument, at: pointer, members: known[name] ?? [], what: "`\(name)`") else {
             return nil
@@ -164,17 +181,16 @@ extension DescriptionReader {
             else { return nil }
             return .insert(
                 section: section, row: object["row"] == nil ? nil : field("row", of: object, at: pointer), model: model)
-        case "remove":
-            if object["id"] == nil, object["section"] == nil, object["row"] == nil {
-                fault(pointer, .missingMember, "`remove` needs `id`, or `section` and `row`")
+        case "emit":
+            return field("name", of: object, at: pointer).map {
+                .emit(name: $0, payload: object["payload"] == nil ? nil : field("payload", of: object, at: pointer))
             }
-            return target(object, at: pointer).map { .remove($0) }
+        case "remove": return .remove(target(object, at: pointer))
         case "update":
             return field("merge", of: object, at: pointer).map { .update(target(object, at: pointer), merge: $0) }
         case "replace":
             return field("model", of: object, at: pointer).map { .replace(target(object, at: pointer), model: $0) }
         default:
-            guard let id = field("id", of: object, at: pointer) else { return nil }
             guard let to = object["to"] else {
                 fault(pointer, .missingMember, "`move` needs `to`: {\"section\", \"row\"}")
                 return nil
@@ -184,7 +200,8 @@ extension DescriptionReader {
                 let section = field("section", of: place, at: toPointer)
             else { return nil }
             return .move(
-                id: id, section: section, row: place["row"] == nil ? nil : field("row", of: place, at: toPointer))
+                target(object, at: pointer), section: section,
+                row: place["row"] == nil ? nil : field("row", of: place, at: toPointer))
         }
     }
 
@@ -237,7 +254,7 @@ extension DescriptionReader {
             return nil
         }
         let place = pointer.appending(name)
-        guard let template = template(value, at: place) else { return nil }
+        guard let template = template(value, at: place, isName: name == "name" || name == "section") else { return nil }
         let constant = template.constant
         switch name {
         case "section":
@@ -260,6 +277,10 @@ extension DescriptionReader {
                 fault(
                     place, constant.map { .rejecting($0, accepting: .number) } ?? .wrongType,
                     "`id` must be a row's id, a string or an integer, or a template that gives one")
+            }
+        case "name":
+            if !template.canGive(.string) || constant?.stringValue == "" {
+                fault(place, .wrongType, "`name` must be the name of an event, or a template that gives one")
             }
         case "merge":
             if !template.canGive(.object) {

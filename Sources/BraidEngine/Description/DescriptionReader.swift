@@ -16,6 +16,11 @@ struct DescriptionReader {
     var handlerNames: [String] = []
     /// The pointers of handlers' actions that name no row and so change the row of their handler.
     var actionsOnOwnRow: [JSONPointer] = []
+    /// The names that the templates of the handler being read do read.
+    var readNames: Set<String> = []
+    var templates = NamedParts<NamedTemplate>(
+        place: "templates", what: "template", reference: JSONeCompiler.reference)
+    var handlers = NamedParts<NamedHandler>(place: "handlers", what: "handler", reference: "run")
 
     /// The text of each binding in the description. Without these texts, finding a binding would scan the document from
     /// its start each time.
@@ -109,12 +114,18 @@ struct DescriptionReader {
 
     /// Reads a JSON-e template of the description.
     ///
-    /// - Parameter names: the names that the template may read in addition to the names that all templates may read.
-    mutating func template(_ value: JSONValue, at pointer: JSONPointer, over names: [String] = []) -> JSONeTemplate? {
+    /// - Parameters:
+    ///   - names: the names that the template may read in addition to the names that all templates may read.
+    ///   - isName: whether the template gives a name that the author chooses, which can look like an expression.
+    mutating func template(
+        _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [], isName: Bool = false
+    ) -> JSONeTemplate? {
+        guard requireTemplates(in: value, at: pointer) else { return nil }
         do throws(JSONeError) {
-            var template = try JSONeTemplate(value)
+            var template = try JSONeTemplate(value, named: templates.made)
             template.place = pointer
             checkNames(template.names, names, at: pointer)
+            if !isName { checkLiterals(template.node, names, at: pointer) }
             return template
         } catch {
             fault(error.pointer.reduce(pointer) { $0.appending($1) }, .invalidValue, error.message)
@@ -138,14 +149,21 @@ struct DescriptionReader {
     }
 
     /// The names of values that every template may read.
-    private static let commonNames = ["state", "models", "section", "count", "now"]
+    private static let commonNames = ["state", "models", "section", "now"]
     /// The names of values that templates for a row may read in addition to the common names.
-    static let rowNames = ["model", "row"]
+    static let rowNames = ["model", "row", "count"]
+    /// The names of values that every handler may read in addition to the common names.
+    static let handlerNames = rowNames + ["uuid"]
+    /// The names of values that titles and their heights may read in addition to the common names.
+    static let titleNames = ["count", "displayedCount"]
+    /// The names of values that expressions over a whole section may read in addition to the common names.
+    static let sectionNames = titleNames + ["header", "footer"]
 
     /// Warns about names that a template reads but that have no value. An unknown name is not a fault, because
     /// rendering fails only if it reaches the name.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let known = Self.commonNames + names + handlerNames
+        readNames.formUnion(read.all.subtracting(read.tolerated))
         for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
             warn(
                 pointer, .unknownName,
@@ -153,7 +171,28 @@ struct DescriptionReader {
         }
     }
 
-    private func suggestion(for name: String, among known: [String], else list: String) -> String {
+    /// Warns about each literal string of a template that is exactly an expression over names that exist there: a name,
+    /// or accesses to members such as `event.text`. The id of a declared section is no such string, nor is a name that
+    /// the template itself defines.
+    mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
+        let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }
+        var found: [(text: String, place: [String])] = []
+        node.forEachLiteral { text, place, locals in
+            let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            guard parts.allSatisfy({ String($0)?.isTemplateIdentifier ?? false }), let first = parts.first,
+                let name = String(first), known.contains(name) || parts.count > 1 && locals.contains(name)
+            else { return }
+            found.append((text, place))
+        }
+        for (text, place) in found where !(declared?.contains(SectionID(text)) ?? false) {
+            warn(
+                place.reduce(pointer) { $0.appending($1) }, .invalidValue,
+                "the text \"\(text)\" reads like an expression: for its value write {\"$eval\": \"\(text)\"}, or \"${\(text)}\" inside a text; for the text itself write \"${'\(text)'}\""
+            )
+        }
+    }
+
+    func suggestion(for name: String, among known: [String], else list: String) -> String {
         let near = known.first { $0.lowercased() == name.lowercased() || isNear($0, name) }
         return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }

@@ -1,25 +1,29 @@
-/// One step of a description's handler: an action, or a choice between two lists of steps.
+/// One step of a description's handler: an action, a choice between two lists of steps, or a named handler.
 indirect enum HandlerStep: Sendable {
     case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
     case action(HandlerAction)
+    /// The steps of a named handler. All uses of the handler share the steps.
+    case run([HandlerStep])
 }
 
 /// An action in a description's handler. The action's fields are templates over the names that the handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
-    case remove(ActionTarget)
+    case remove(ActionTarget?)
     case update(ActionTarget?, merge: JSONeTemplate)
     case replace(ActionTarget?, model: JSONeTemplate)
-    case move(id: JSONeTemplate, section: JSONeTemplate, row: JSONeTemplate?)
+    case move(ActionTarget?, section: JSONeTemplate, row: JSONeTemplate?)
     case setModels(JSONeTemplate)
     case setState(JSONeTemplate)
     case setHeaders(JSONeTemplate)
     case setFooters(JSONeTemplate)
     case display(JSONeTemplate)
+    case emit(name: JSONeTemplate, payload: JSONeTemplate?)
     case reject(JSONeTemplate)
 }
 
-/// The stored row that a handler's action changes: named by its id, or by its section and index.
+/// The stored row that a handler's action changes: named by its id, or by its section and index. An action without a
+/// target changes the handler's own row.
 enum ActionTarget: Sendable {
     case id(JSONeTemplate, section: JSONeTemplate?)
     case place(section: JSONeTemplate, row: JSONeTemplate)
@@ -28,7 +32,7 @@ enum ActionTarget: Sendable {
 /// Runs the steps of a description's handler on a table.
 struct StepRunner {
     let call: HandlerCall
-    let context: HandlerContext
+    private(set) var context: HandlerContext
     /// The values that the handler's expressions read. They are replaced after each action, so that expressions read
     /// the current table.
     private var evaluation: Evaluation
@@ -54,6 +58,11 @@ struct StepRunner {
                     throw refused(refusal)
                 }
                 evaluation = Evaluation(table: editor.table, now: context.now, meter: context.meter)
+            case .run(let steps):
+                // Named handlers can multiply steps, so each use costs something.
+                try context.meter.charge { (budget) throws(JSONeError) in try budget.spend() }
+                try context.meter.checkTime()
+                try run(steps, on: &editor)
             }
         }
     }
@@ -61,6 +70,7 @@ struct StepRunner {
     private func names(_ editor: TableEditor) -> JSONeContext {
         var context = evaluation.context(reading: .everything)
         let model = current(editor)?.model ?? call.model
+        context.ids = self.context.ids
         context.lazy("model") { model.value() }
         context["section"] = .string(call.section.text)
         context["row"] = .number(JSONNumber(call.row))
@@ -113,8 +123,8 @@ struct StepRunner {
                 on: &editor)
         case .replace(let target, let model):
             try replace(try locate(target, names, editor), with: try json(model, names, "model"), on: &editor)
-        case .move(let id, let section, let row):
-            let place = try locate(.id(id, section: nil), names, editor)
+        case .move(let row, let section, let index):
+            let place = try locate(row, names, editor)
             let target = try sectionID(section, names)
             let from = try context.binder.requiredBinding(of: place.section),
                 to = try context.binder.requiredBinding(of: target)
@@ -125,9 +135,9 @@ struct StepRunner {
                 )
             }
             let isOwn = current(editor).map { $0.section == place.section && $0.row == place.row } ?? false
-            let index = try editor.move(
-                at: place.row, in: place.section, to: (target, try row.map { try self.index($0, names) }))
-            if isOwn { movedTo = (target, index) }
+            let newIndex = try editor.move(
+                at: place.row, in: place.section, to: (target, try index.map { try self.index($0, names) }))
+            if isOwn { movedTo = (target, newIndex) }
         case .setModels(let models):
             for (section, list) in try members(models, names, "setModels") {
                 guard case .array(let elements) = list else {
@@ -164,6 +174,12 @@ struct StepRunner {
                 ids.append(SectionID(id))
             }
             editor.setDisplayedSections(ids)
+        case .emit(let name, let payload):
+            guard case .string(let name) = try value(name, names, "name"), !name.isEmpty else {
+                throw fault("`name` must give the name of an event, a string that is not empty")
+            }
+            let value = try payload.flatMap { try rendered($0, names) }
+            context.emitted.append(EmittedEvent(name: name, payload: try value.map { try bounded(JSONText($0)) }))
         case .reject(let reason):
             let reason = try value(reason, names, "reject")
             throw Refusal(.rejected, reason.stringValue ?? JSONText(reason).text)
@@ -240,7 +256,16 @@ extension StepRunner {
     }
 
     private func value(_ template: JSONeTemplate, _ names: JSONeContext, _ what: String) throws -> JSONValue {
-        guard let value = try template.rendered(names) else { throw fault("`\(what)` has no value") }
+        guard let value = try rendered(template, names) else { throw fault("`\(what)` has no value") }
+        return value
+    }
+
+    private func rendered(_ template: JSONeTemplate, _ names: JSONeContext) throws -> JSONValue? {
+        guard let value = try template.rendered(names) else { return nil }
+        // Rendering a constant costs nothing, but actions can copy a constant many times.
+        if template.constant != nil {
+            try context.meter.charge { (budget) throws(JSONeError) in try budget.admit(value, counting: true) }
+        }
         return value
     }
 

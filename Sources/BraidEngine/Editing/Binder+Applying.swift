@@ -27,8 +27,8 @@ public struct Outcome: Sendable {
     /// The update from the snapshot that clients saw before the command to ``snapshot``. The update has no stages if
     /// nothing displayed changed.
     public var update: BatchUpdate
-    /// The taps and cell events in the command, in order, which the session's controllers receive.
-    public var rowEvents: [RowEvent] = []
+    /// The taps, cell events and emitted events of the command, in order, which the session's controllers receive.
+    public var controllerEvents: [ControllerEvent] = []
     /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
     /// The table description to which the table is bound after the command. `nil` if the command did not change it.
@@ -51,13 +51,16 @@ extension Binder {
     ///     last published one.
     ///   - unpublished: the stored changes that clients do not see yet, if any.
     ///   - now: the time in RFC 3339, which templates and handlers read.
+    ///   - ids: the source of the ids that `uuid()` makes. To execute the command again with the same result, use an
+    ///     equal source.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
     /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
     ///   also pays for the unpublished change.
     public func applying(
-        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
+        _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
+        ids: IDSource = .random
     ) throws -> Outcome {
-        try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, refreshes: false)
+        try applying(command, to: table, shown: shown, unpublished: unpublished, now: now, ids: ids, refreshes: false)
     }
 
     /// Executes a command of a server's session or of a Swift program.
@@ -66,12 +69,13 @@ extension Binder {
     ///   program's closures can do this.
     func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
-        refreshes: Bool
+        ids: IDSource = .random, refreshes: Bool
     ) throws -> Outcome {
         if case .rebind(let rebinding) = command {
             return try self.rebinding(rebinding, table, shown: shown, unpublished: unpublished, now: now)
         }
-        var work = CommandInProgress(binder: self, table: table, shown: shown, unpublished: unpublished, now: now)
+        var work = CommandInProgress(
+            binder: self, table: table, shown: shown, unpublished: unpublished, now: now, ids: ids)
         work.isRefresh = refreshes
         var ignored: String?
         switch command {

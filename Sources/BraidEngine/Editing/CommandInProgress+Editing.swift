@@ -100,7 +100,11 @@ extension CommandInProgress {
     mutating func call(_ handler: Handler?, _ call: HandlerCall) throws {
         guard let handler else { return }
         try meter.checkTime()
-        try handler.run(call, &editor, HandlerContext(binder: binder, now: now, meter: meter))
+        var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids)
+        try handler.run(call, &editor, &context)
+        // Controllers must not miss an event, so the command makes a new revision even if no row changes.
+        if !context.emitted.isEmpty { isRevision = true }
+        controllerEvents += context.emitted.map { .emitted($0) }
     }
 
     /// Checks that a section has the expected number of models after a handler ran, for example one model fewer after a
@@ -195,7 +199,7 @@ extension CommandInProgress {
                 throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
             }
             isAllowed = try policy.passes(
-                try binder.titles(of: target, rowCount: destination.rows.count, evaluation), evaluation)
+                try binder.titles(of: target, displayedCount: destination.rows.count, evaluation), evaluation)
         }
         guard isAllowed, target.cells.source.isStored else {
             throw Refusal(

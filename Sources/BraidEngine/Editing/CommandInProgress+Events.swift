@@ -29,8 +29,10 @@ extension CommandInProgress {
     private mutating func note(_ kind: RowEvent.Kind, at place: Place) {
         isRevision = true
         let section = displayedPlace(of: place.section.id) ?? 0
-        rowEvents.append(
-            RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
+        controllerEvents.append(
+            .row(
+                RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
+        )
     }
 
     /// Runs the `onPrefetch` handler of each section in which one of the reported rows is near the section's end. The

@@ -3,6 +3,7 @@ struct CommandInProgress {
     let binder: Binder
     let now: String
     let meter: CommandMeter
+    let ids: IDSource
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
@@ -17,7 +18,7 @@ struct CommandInProgress {
     var isRefresh = false
     /// Whether the models that a Swift program keeps were read again after the last handler ran.
     private var hasReadProvided = false
-    var rowEvents: [RowEvent] = []
+    var controllerEvents: [ControllerEvent] = []
     /// The stored changes that were not published before this command.
     let unpublished: Unpublished?
     /// The published table, which clients see. `nil` if clients see the stored table.
@@ -33,9 +34,13 @@ struct CommandInProgress {
 
     /// Starts the execution of a command. `shown` is the published snapshot, which shows `table` unless a change is
     /// unpublished.
-    init(binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String) {
+    init(
+        binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String,
+        ids: IDSource = .random
+    ) {
         self.binder = binder
         self.now = now
+        self.ids = ids
         self.unpublished = unpublished
         seen = unpublished.map {
             SeenTable(CommandInProgress(binder: binder, table: $0.published, shown: shown, now: now))
@@ -48,7 +53,7 @@ struct CommandInProgress {
         self.shown = unpublished?.snapshot ?? shown
     }
 
-    var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter) }
+    var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter, ids: ids) }
 
     /// Executes one command and renders the changed parts of the snapshot again. Returns the reason why the command was
     /// ignored, or `nil`.
@@ -152,7 +157,7 @@ struct CommandInProgress {
                 return Outcome(
                     kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
                     undo: editor.undo, update: update,
-                    rowEvents: rowEvents, notification: notification)
+                    controllerEvents: controllerEvents, notification: notification)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)

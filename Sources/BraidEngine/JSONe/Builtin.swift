@@ -2,7 +2,11 @@
 enum Builtin: String, Sendable, CaseIterable {
     case min, max, sqrt, ceil, floor, abs, range
     case lowercase, uppercase, strip, lstrip, rstrip, split, join
-    case len, str, number, typeof, defined, fromNow
+    case len, str, number, typeof, defined, fromNow, uuid
+
+    /// Whether the function exists in every context. `uuid`, which is not a part of JSON-e, exists only in a context with
+    /// a source of ids.
+    var isEverywhere: Bool { self != .uuid }
 
     fileprivate var argumentCount: ClosedRange<Int> {
         switch self {
@@ -10,6 +14,7 @@ enum Builtin: String, Sendable, CaseIterable {
         case .range: 2...3
         case .split, .join: 2...2
         case .fromNow: 1...2
+        case .uuid: 0...0
         default: 1...1
         }
     }
@@ -36,7 +41,7 @@ enum Builtin: String, Sendable, CaseIterable {
 extension JSONeEvaluator {
     mutating func call(_ builtin: Builtin, _ arguments: [Operand]) throws(JSONeError) -> Operand {
         guard builtin.argumentCount.contains(arguments.count) else { throw builtin.badArguments }
-        let first = arguments[0]
+        guard let first = arguments.first else { return try uuid() }
         switch builtin {
         case .min, .max, .sqrt, .ceil, .floor, .abs: return try callOnNumbers(builtin, arguments)
         case .lowercase, .uppercase, .strip, .lstrip, .rstrip, .number: return try callOnString(builtin, first)
@@ -53,7 +58,16 @@ extension JSONeEvaluator {
         case .fromNow:
             let reference = arguments.count > 1 ? try builtin.string(arguments[1]) : ""
             return .string(try fromNow(try builtin.string(first), reference.isEmpty ? nil : .string(reference)))
+        case .uuid: return try uuid()
         }
+    }
+
+    private mutating func uuid() throws(JSONeError) -> Operand {
+        guard let ids = context.ids else { throw .interpreter("unknown context value uuid") }
+        // An id costs about as much as 16 steps.
+        try budget.spend(steps: 16)
+        try budget.spend(output: 36)
+        return .string(ids.next())
     }
 
     private mutating func callOnNumbers(

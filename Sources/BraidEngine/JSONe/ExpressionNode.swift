@@ -55,7 +55,7 @@ extension ExpressionNode {
         switch self {
         case .constant: return
         case .name(let name):
-            if Builtin(rawValue: name) == nil { names.insert(name) }
+            if Builtin(rawValue: name)?.isEverywhere != true { names.insert(name) }
         case .list(let nodes), .or(let nodes), .and(let nodes):
             for node in nodes { node.collectNames(into: &names) }
         case .object(let members):

@@ -21,12 +21,42 @@ struct ExpressionParser {
         (token, tokenStart) = try lexer.next()
     }
 
-    /// Parses a source text that must consist of exactly one expression.
+    /// Parses a source text that must consist of exactly one expression: bare, such as `a + b`, or written as in a
+    /// string template, such as `${a + b}`.
     static func parse(_ source: String) throws(JSONeError) -> ExpressionNode {
-        var parser = try ExpressionParser(Array(source.utf8), from: 0)
+        let bytes = Array(source.utf8)
+        guard source.utf8.contains(UInt8(ascii: "$")) else { return try parse(bytes) }
+        if bytes.starts(with: "${".utf8) {
+            let (node, end) = try parseInterpolated(bytes, from: 2)
+            if end == bytes.count - 1 { return node }
+        } else {
+            // The dollar sign may be in a string of the expression.
+            do { return try parse(bytes) } catch { guard source.contains(bytesOf: "${") else { throw error } }
+        }
+        let hint = expression(for: source).map { "; write \"\($0)\"" } ?? ""
+        throw .syntax("an expression must be given, not a text that contains \"${…}\"\(hint)")
+    }
+
+    private static func parse(_ bytes: [UInt8]) throws(JSONeError) -> ExpressionNode {
+        var parser = try ExpressionParser(bytes, from: 0)
         let node = try parser.expression()
         guard parser.token == .end else { throw parser.unexpected() }
         return node
+    }
+
+    /// Returns the expression that the author of a text with interpolations probably means: the text without `${` and
+    /// `}`, or else the sum of its parts.
+    private static func expression(for text: String) -> String? {
+        guard let parts = try? InterpolatedText(text).parts else { return nil }
+        func joined(_ separator: String, quote: String) -> String {
+            parts.map { part in
+                switch part {
+                case .text(let text): quote + text + quote
+                case .expression(_, let source): source
+                }
+            }.joined(separator: separator)
+        }
+        return [joined("", quote: ""), joined(" + ", quote: "'")].first { (try? parse(Array($0.utf8))) != nil }
     }
 
     /// Parses the expression of `${…}` that starts at a byte offset. `end` is the offset of the closing `}`.

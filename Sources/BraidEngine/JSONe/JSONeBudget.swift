@@ -69,31 +69,33 @@ extension JSONeBudget {
     /// Values are shared, so `[a, a]` costs little to build. If `a` is itself `[b, b]` and so on, each level doubles
     /// the cost for a reader of the value. `admit` therefore checks the expanded size and the depth of the value.
     ///
-    /// - Parameter counting: whether to charge the value's bytes to the output, as for the result of a rendering.
+    /// - Parameter counting: whether the value is a result: its bytes are charged to the output, and it must not
+    ///   contain functions.
     /// - Complexity: O(expanded size), but never more than the remaining budget.
     mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
         var bytes = 0, values = 0
-        try measure(value, 0, &bytes, &values)
+        try measure(value, 0, &bytes, &values, isResult: counting)
         try spend(reading: values)
         if counting { try spend(output: bytes) }
     }
 
     private mutating func measure(
-        _ value: JSONValue, _ depth: Int, _ bytes: inout Int, _ values: inout Int
+        _ value: JSONValue, _ depth: Int, _ bytes: inout Int, _ values: inout Int, isResult: Bool
     ) throws(JSONeError) {
         values += 1
         bytes += Self.bytesPerValue
         switch value {
-        case .null, .bool, .number: return
+        case .number(let number): if isResult, number.function != nil { throw .function(number.lexeme) }
+        case .null, .bool: return
         case .string(let string): bytes += string.utf8.count
         case .array(let elements):
             try checkNesting(depth, bytes, values)
-            for element in elements { try measure(element, depth + 1, &bytes, &values) }
+            for element in elements { try measure(element, depth + 1, &bytes, &values, isResult: isResult) }
         case .object(let object):
             try checkNesting(depth, bytes, values)
             for (name, member) in object.members {
                 bytes += name.utf8.count
-                try measure(member, depth + 1, &bytes, &values)
+                try measure(member, depth + 1, &bytes, &values, isResult: isResult)
             }
         }
     }

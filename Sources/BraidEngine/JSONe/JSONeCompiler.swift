@@ -1,6 +1,9 @@
 /// Compiles a JSON value into a template and rejects values that can never be rendered (json-e.js.org/operators.html).
-enum JSONeCompiler {
-    static func compile(_ value: JSONValue, depth: Int = 0) throws(JSONeError) -> JSONeNode {
+struct JSONeCompiler {
+    /// The templates to which `{"$template": name}` refers. `nil` if the operator does not exist, as in plain JSON-e.
+    let named: [UTF8Key: NamedTemplate]?
+
+    func compile(_ value: JSONValue, depth: Int = 0) throws(JSONeError) -> JSONeNode {
         guard depth <= JSONeBudget.maximumDepth else {
             throw .syntax("the template is nested deeper than \(JSONeBudget.maximumDepth)")
         }
@@ -11,12 +14,14 @@ enum JSONeCompiler {
             return text.constant.map { .literal(.string($0)) } ?? .text(text)
         case .array(let elements): return try compile(elements, depth)
         case .object(let object):
-            let operators = object.members.filter { operatorNames.contains($0.name) }
+            let operators = object.members.filter {
+                Self.operatorNames.contains($0.name) || named != nil && $0.name == Self.reference
+            }
             guard let first = operators.first else { return try compile(object, depth) }
             guard operators.count == 1 else {
                 throw .syntax("only one operator allowed: " + operators.map(\.name).joined(separator: " "))
             }
-            return try OperatorCompiler(object, named: first.name, depth: depth).compile()
+            return try OperatorCompiler(self, object, named: first.name, depth: depth).compile()
         }
     }
 
@@ -25,7 +30,26 @@ enum JSONeCompiler {
         "$switch", "$merge", "$mergeDeep", "$sort", "$reverse",
     ]
 
-    private static func compile(_ elements: [JSONValue], _ depth: Int) throws(JSONeError) -> JSONeNode {
+    /// The operator that stands for a named template of the table description.
+    static let reference = "$template"
+
+    /// Returns the names of the templates to which a template refers, each with the place of the reference.
+    static func references(in value: JSONValue) -> [(name: String, place: [String])] {
+        switch value {
+        case .array(let elements):
+            elements.enumerated().flatMap { index, element in
+                references(in: element).map { ($0.name, [String(index)] + $0.place) }
+            }
+        case .object(let object):
+            object.members.flatMap { member, value -> [(name: String, place: [String])] in
+                if member == reference, case .string(let name) = value { return [(name, [member])] }
+                return references(in: value).map { ($0.name, [member] + $0.place) }
+            }
+        default: []
+        }
+    }
+
+    private func compile(_ elements: [JSONValue], _ depth: Int) throws(JSONeError) -> JSONeNode {
         var nodes: [JSONeNode] = []
         for (position, element) in elements.enumerated() {
             nodes.append(try compile(element, at: String(position), depth))
@@ -34,7 +58,7 @@ enum JSONeCompiler {
         return literals.count == nodes.count ? .literal(.array(literals)) : .array(nodes)
     }
 
-    private static func compile(_ object: JSONObject, _ depth: Int) throws(JSONeError) -> JSONeNode {
+    private func compile(_ object: JSONObject, _ depth: Int) throws(JSONeError) -> JSONeNode {
         var members: [JSONeMember] = []
         var literal: JSONObject? = JSONObject()
         for (name, value) in object.members {
@@ -53,7 +77,7 @@ enum JSONeCompiler {
         return literal.map { .literal(.object($0)) } ?? .object(members)
     }
 
-    fileprivate static func compile(
+    fileprivate func compile(
         _ value: JSONValue, at token: String, _ depth: Int
     ) throws(JSONeError) -> JSONeNode {
         do { return try compile(value, depth: depth + 1) } catch { throw error.inside(token) }
@@ -68,12 +92,14 @@ extension JSONeNode {
 
 /// Checks and compiles one operator of a template, such as `$map`, and its properties.
 private struct OperatorCompiler {
+    let compiler: JSONeCompiler
     let object: JSONObject
     let name: String
     let operand: JSONValue
     let depth: Int
 
-    init(_ object: JSONObject, named name: String, depth: Int) {
+    init(_ compiler: JSONeCompiler, _ object: JSONObject, named name: String, depth: Int) {
+        self.compiler = compiler
         self.object = object
         self.name = name
         self.depth = depth
@@ -120,6 +146,15 @@ private struct OperatorCompiler {
             let by = try clause("by", names: 1...1)
             let key = try expression(by.key, or: "by must be given a string expression")
             return .sort(try template(name), by: (by.names[0], key))
+        case JSONeCompiler.reference:
+            try allow([])
+            guard case .string(let name) = operand, let template = compiler.named?[UTF8Key(name)] else {
+                throw fails("$template must be given the name of a template").inside(self.name)
+            }
+            guard depth + template.height <= JSONeBudget.maximumDepth else {
+                throw fails("the template is nested deeper than \(JSONeBudget.maximumDepth)")
+            }
+            return template.node.literal.map { .literal($0) } ?? .named(template)
         case "$match":
             try allow([])
             // `$match` returns its results in the order of the conditions' texts, whatever the order of the members.
@@ -143,7 +178,7 @@ private struct OperatorCompiler {
     }
 
     private func template(_ property: String) throws(JSONeError) -> JSONeNode {
-        try JSONeCompiler.compile(object[property] ?? .null, at: property, depth)
+        try compiler.compile(object[property] ?? .null, at: property, depth)
     }
 
     private func optional(_ property: String) throws(JSONeError) -> JSONeNode? {
@@ -197,7 +232,7 @@ private struct OperatorCompiler {
                 compiled.append(
                     JSONeCase(
                         source: source, condition: try ExpressionParser.parse(source),
-                        value: try JSONeCompiler.compile(value, depth: depth + 2)))
+                        value: try compiler.compile(value, depth: depth + 2)))
             } catch { throw error.inside(source).inside(name) }
         }
         return compiled
@@ -209,7 +244,7 @@ private struct OperatorCompiler {
             return .choice(cases, default: nil)
         }
         do {
-            return .choice(cases, default: try JSONeCompiler.compile(value, at: "$default", depth + 1))
+            return .choice(cases, default: try compiler.compile(value, at: "$default", depth + 1))
         } catch { throw error.inside(name) }
     }
 }

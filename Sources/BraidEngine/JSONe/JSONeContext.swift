@@ -19,6 +19,8 @@ public struct JSONeContext: Sendable {
     public let now: String
     /// The limit on the cost of all renderings with this context together. `nil` for no such limit.
     var sharedBudget: SharedJSONeBudget?
+    /// The source of the ids that `uuid()` makes. `nil` if the function does not exist in this context.
+    var ids: IDSource?
 
     /// Creates a context.
     ///
@@ -28,6 +30,16 @@ public struct JSONeContext: Sendable {
     public init(now: String, _ names: [(String, JSONValue)] = []) {
         self.now = now
         for (name, value) in names { self[name] = value }
+    }
+
+    /// Creates a context from a JSON object.
+    ///
+    /// - Throws: ``JSONeError`` with the name as its pointer, if a name of the object is not an identifier.
+    public init(now: String, _ object: JSONObject) throws(JSONeError) {
+        if let name = object.members.first(where: { !$0.name.isTemplateIdentifier })?.name {
+            throw .interpreter("a name of the context must follow /[a-zA-Z_][a-zA-Z0-9_]*/").inside(name)
+        }
+        self.init(now: now, object.members.map { ($0.name, $0.value) })
     }
 
     /// The value of a name, or `nil` if the context does not contain the name.

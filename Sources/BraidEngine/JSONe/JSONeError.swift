@@ -35,5 +35,6 @@ public struct JSONeError: Error, Sendable, Equatable {
 
     static func syntax(_ message: String) -> JSONeError { JSONeError(.syntax, message) }
     static func interpreter(_ message: String) -> JSONeError { JSONeError(.interpreter, message) }
+    static func function(_ name: String) -> JSONeError { .template("\(name) is a function, which is not JSON") }
     static func template(_ message: String) -> JSONeError { JSONeError(.template, message) }
 }

@@ -18,7 +18,7 @@ extension JSONeEvaluator {
     private func member(_ name: String, of value: Operand) throws(JSONeError) -> Operand {
         guard case .json(.object(let object)) = value else { throw .interpreter("infix: . expects objects") }
         guard let member = object[name] else { throw .interpreter("object has no property \"\(name)\"") }
-        return .json(member)
+        return Operand(member)
     }
 
     private mutating func call(_ value: Operand, _ nodes: [ExpressionNode]) throws(JSONeError) -> Operand {
@@ -38,9 +38,9 @@ extension JSONeEvaluator {
         case .json(.object(let object)):
             guard let name = index.string else { throw .interpreter("object keys must be strings") }
             try budget.spend(scanning: name.utf8.count)
-            return .json(object[name] ?? .null)
+            return Operand(object[name] ?? .null)
         case .json(.array(let elements)):
-            return .json(elements[try position(index, in: elements.count)])
+            return Operand(elements[try position(index, in: elements.count)])
         case .json(.string(let string)):
             try budget.spend(scanning: string.utf8.count)
             let scalars = string.unicodeScalars

@@ -16,7 +16,11 @@ struct JSONeEvaluator {
     }
 
     func isDefined(_ name: String) -> Bool {
-        locals.contains { $0.name == name } || context.contains(name) || Builtin(rawValue: name) != nil
+        locals.contains { $0.name == name } || context.contains(name) || builtin(name) != nil
+    }
+
+    private func builtin(_ name: String) -> Builtin? {
+        Builtin(rawValue: name).flatMap { $0.isEverywhere || context.ids != nil ? $0 : nil }
     }
 
     mutating func evaluate(_ node: ExpressionNode) throws(JSONeError) -> Operand {
@@ -56,8 +60,8 @@ struct JSONeEvaluator {
 
     private mutating func lookUp(_ name: String) throws(JSONeError) -> Operand {
         try budget.spend(reading: locals.count)
-        if let value = value(of: name) { return .json(value) }
-        if let builtin = Builtin(rawValue: name) { return .function(builtin) }
+        if let value = value(of: name) { return Operand(value) }
+        if let builtin = builtin(name) { return .function(builtin) }
         throw .interpreter("unknown context value \(name)")
     }
 
@@ -159,7 +163,7 @@ struct JSONeEvaluator {
         switch right {
         case .json(.array(let elements)):
             try budget.spend(reading: elements.count)
-            for element in elements where try areEqual(left, .json(element)) { return true }
+            for element in elements where try areEqual(left, Operand(element)) { return true }
             return false
         case .json(.object(let object)):
             guard let name = left.string else {
@@ -198,6 +202,7 @@ struct JSONeEvaluator {
         case (.bool(let left), .bool(let right)): return left == right
         case (.number(let left), .number(let right)):
             if left.lexeme.hasSameBytes(as: right.lexeme) { return true }
+            if left.function != nil || right.function != nil { return false }
             try budget.spend(steps: (left.lexeme.utf8.count + right.lexeme.utf8.count) / 16)
             guard let left = JSONeNumber(left), let right = JSONeNumber(right) else { return false }
             return left == right

@@ -18,6 +18,7 @@ indirect enum JSONeNode: Sendable {
     case match([JSONeCase])
     case choice([JSONeCase], default: JSONeNode?)
     case sort(JSONeNode, by: (name: String, key: ExpressionNode)?)
+    case named(NamedTemplate)
 }
 
 /// A member `key: value` of an object in a template. `name` is the key as written, for pointers in errors.
@@ -109,8 +110,31 @@ extension JSONeNode {
         case .text: .string
         case .array: .array
         case .object: .object
+        case .named(let template): template.node.kind
         default: nil
         }
+    }
+}
+
+/// A template that other templates use by its name. The template is compiled once. A use of the template reads the
+/// names that exist at the place of the use.
+final class NamedTemplate: Sendable {
+    let node: JSONeNode
+    let names: NamesRead
+    let mayBeAbsent: Bool
+    /// The nesting depth of the template, with the templates that it uses.
+    let height: Int
+
+    /// Compiles a template.
+    ///
+    /// - Parameters:
+    ///   - named: the templates that this template uses.
+    ///   - height: the nesting depth of the template, with the templates that it uses.
+    init(_ value: JSONValue, named: [UTF8Key: NamedTemplate], height: Int) throws(JSONeError) {
+        node = try JSONeCompiler(named: named).compile(value)
+        names = node.names
+        mayBeAbsent = node.mayBeAbsent
+        self.height = height
     }
 }
 
@@ -125,6 +149,7 @@ extension JSONeNode {
         case .choice(let cases, let otherwise):
             (otherwise?.mayBeAbsent ?? true) || cases.contains { $0.value.mayBeAbsent }
         case .binding(_, let body): body.mayBeAbsent
+        case .named(let template): template.mayBeAbsent
         default: false
         }
     }
@@ -180,6 +205,7 @@ extension JSONeNode {
                 names.formUnion(branch.value.names)
             }
             if case .choice(_, let otherwise?) = self { names.formUnion(otherwise.names) }
+        case .named(let template): names = template.names
         case .sort(let value, let by):
             by?.key.collectNames(into: &names)
             if let by { names.subtract([by.name]) }
@@ -190,7 +216,7 @@ extension JSONeNode {
 
     /// The members of the object that this node renders to: the names that are always present, and the names that are
     /// possible. `possible` is `nil` if any name is possible.
-    private var memberNames: (sure: [String], possible: [String]?) {
+    var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])
         case .object(let members):

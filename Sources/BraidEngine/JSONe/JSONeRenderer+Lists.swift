@@ -161,7 +161,7 @@ extension JSONeEvaluator {
         let elements = try array(node, of: "$sort", or: mismatch)
         var numbers: [(key: JSONeNumber, position: Int)] = [], strings: [(key: String, position: Int)] = []
         for (position, element) in elements.enumerated() {
-            var key = Operand.json(element)
+            var key = Operand(element)
             if let by {
                 key = try with([(by.name, element)]) { (it) throws(JSONeError) in
                     try it.at("by(\(by.name))") { (it) throws(JSONeError) in try it.evaluate(by.key) }

@@ -23,6 +23,7 @@ extension JSONeEvaluator {
         case .match(let cases): return .array(try matches(cases, atMost: nil).values)
         case .choice(let cases, let otherwise): return try renderSwitch(cases, otherwise)
         case .sort(let value, let by): return try sort(value, by)
+        case .named(let template): return try render(template.node)
         }
     }
 

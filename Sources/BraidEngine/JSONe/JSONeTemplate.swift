@@ -5,7 +5,6 @@
 ///   properties must match in full (the reference accepts `thenX` as `then`), and `a[1 2]` is not an index.
 /// - Data is not code: `$find` returns the element as it is. The reference renders it once more.
 /// - Numbers compare and sort with numbers by value, whole or not. Booleans are not numbers (`true == 1` is false).
-/// - Functions are not values: they can be called, tested for truth, compared and given to `typeof`.
 /// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects. `min` and
 ///   `max` accept a single number.
 /// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error. A number
@@ -13,7 +12,7 @@
 /// - `lowercase` writes every `Σ` as `σ`, also at the end of a word.
 /// - The engine reads no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
 public struct JSONeTemplate: Sendable {
-    private let node: JSONeNode
+    let node: JSONeNode
 
     /// The context names that rendering the template may read, without the built-in functions. The set can contain
     /// names that are never read.
@@ -27,8 +26,11 @@ public struct JSONeTemplate: Sendable {
     ///
     /// - Throws: ``JSONeError`` for every fault that shows without a context: syntax errors, unknown operators,
     ///   undefined properties. The error's pointer leads into the value.
-    public init(_ value: JSONValue) throws(JSONeError) {
-        node = try JSONeCompiler.compile(value)
+    public init(_ value: JSONValue) throws(JSONeError) { try self.init(value, named: nil) }
+
+    /// Checks and compiles a template that may use named templates of a table description.
+    init(_ value: JSONValue, named: [UTF8Key: NamedTemplate]?) throws(JSONeError) {
+        node = try JSONeCompiler(named: named).compile(value)
         names = node.names
     }
 
@@ -94,7 +96,8 @@ public struct Expression: Sendable {
         _ context: JSONeContext, budget: inout JSONeBudget
     ) throws(JSONeError) -> JSONValue {
         try JSONeEvaluator.run(context, &budget) { (evaluator) throws(JSONeError) in
-            let value = try evaluator.json(node)
+            let operand = try evaluator.evaluate(node), value = operand.json()
+            if case .function(let builtin) = operand { throw .function(builtin.rawValue) }
             if !node.isPath { try evaluator.budget.admit(value, counting: true) }
             return value
         }

@@ -1,6 +1,7 @@
 /// A value in the evaluation of an expression: JSON, a computed number or a built-in function.
 ///
-/// A function is not a JSON value. A function can only be called, tested for truth, compared and passed to `typeof`.
+/// A template's result cannot be or contain a function. Inside a template, functions can have names and be elements of
+/// lists and objects, like JSON values.
 enum Operand: Sendable {
     case json(JSONValue)
     case number(JSONeNumber)
@@ -23,13 +24,22 @@ enum Operand: Sendable {
         }
     }
 
-    /// Returns the operand as a JSON value, for a list, an object or a result. Throws if the value is a function.
-    func json() throws(JSONeError) -> JSONValue {
+    /// Creates an operand from a value of the context, or from a part of such a value.
+    init(_ value: JSONValue) {
+        if case .number(let number) = value, let function = number.function {
+            self = .function(function)
+        } else {
+            self = .json(value)
+        }
+    }
+
+    /// Returns the value as JSON, for a list, an object or a result. A function becomes a number whose lexeme is the
+    /// function's name. JSON text contains no such number, and each result is checked for one.
+    func json() -> JSONValue {
         switch self {
         case .json(let value): return value
         case .number(let number): return .number(number.json)
-        case .function(let builtin):
-            throw .template("\(builtin.rawValue) is a function: it can be called, but it is not a value")
+        case .function(let builtin): return .number(JSONNumber(validLexeme: builtin.rawValue))
         }
     }
 
@@ -96,6 +106,7 @@ extension JSONValue {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
         case .string(let string): string
+        case .number(let number) where number.function != nil: nil
         case .number(let number):
             number.isWholeLexeme && number.lexeme != "-0"
                 ? number.lexeme : JSONeNumber(number)?.text ?? number.lexeme
@@ -105,6 +116,12 @@ extension JSONValue {
 }
 
 extension JSONNumber {
+    /// The function that the number represents inside a template: see ``Operand/json()``.
+    var function: Builtin? {
+        guard let first = lexeme.utf8.first, first >= UInt8(ascii: "a") else { return nil }
+        return Builtin(rawValue: lexeme)
+    }
+
     /// Whether the number is written without a fraction and without an exponent. JSON-e's reference implementation
     /// calls such a number an int.
     var isWholeLexeme: Bool {

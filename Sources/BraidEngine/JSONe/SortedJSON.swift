@@ -4,6 +4,7 @@ extension JSONValue {
     func writeSorted(to writer: inout JSONWriter, _ budget: inout JSONeBudget) throws(JSONeError) {
         try budget.spend(steps: 1)
         switch self {
+        case .number(let number) where number.function != nil: throw .function(number.lexeme)
         case .null, .bool, .number, .string:
             let text = JSONText(self)
             try budget.spend(output: text.count)

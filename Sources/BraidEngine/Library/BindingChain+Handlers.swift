@@ -12,7 +12,8 @@ extension BindingChain {
 
     /// Binds the closure that runs when a row is tapped. The closure gets the section and the row's index in it.
     ///
-    /// A chain that begins with `onAnySection()` runs its handler in addition to the section's own chain.
+    /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
+    /// This holds only for taps.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
         onTapped(handler { try run($0, $1.row) })
@@ -21,7 +22,8 @@ extension BindingChain {
     /// Binds the closure that runs when a row is tapped. The closure gets the section, the row's index in it and its
     /// model.
     ///
-    /// A chain that begins with `onAnySection()` runs its handler in addition to the section's own chain.
+    /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
+    /// This holds only for taps.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values

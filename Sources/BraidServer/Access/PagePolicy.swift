@@ -102,7 +102,7 @@ package struct PagePolicy: Sendable {
                 ("Access-Control-Allow-Methods", "DELETE, GET, HEAD, PATCH, POST, PUT"),
                 (
                     "Access-Control-Allow-Headers",
-                    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
+                    "Authorization, Content-Encoding, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
                 ),
                 ("Access-Control-Max-Age", "7200"),
             ])
@@ -110,7 +110,7 @@ package struct PagePolicy: Sendable {
 
     private static let exposed = (
         "Access-Control-Expose-Headers",
-        "Accept-Patch, Allow, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, Table-Version, WWW-Authenticate, X-Request-Id"
+        "Accept-Encoding, Accept-Patch, Allow, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, Table-Version, WWW-Authenticate, X-Request-Id"
     )
 
     // MARK: Parts of origins

@@ -1,35 +1,23 @@
 import BraidHTTP
 
-/// The media types that a client accepts, each with its weight (RFC 9110, 12.4.2 and 12.5.1).
-struct Accept: Sendable {
-    /// The media ranges that the client accepts, such as `text/*`, in lower case, with weights in thousandths.
-    /// Parameters other than `q` are ignored.
-    private let ranges: [(range: String, weight: Int)]
+/// A list of names with weights, as in `Accept` and `Accept-Encoding` (RFC 9110, 12.4.2).
+struct WeightedNames: Sendable {
+    /// The names in lower case, with weights in thousandths. Parameters other than `q` are ignored.
+    private let elements: [(name: String, weight: Int)]
 
     init(_ field: String) {
-        ranges = field.split(separator: ",").compactMap { element in
+        elements = field.split(separator: ",").compactMap { element in
             let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            guard let range = parts.first else { return nil }
+            guard let name = parts.first else { return nil }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Self.thousandths($0.dropFirst(2)) }
-            return (range, weight ?? 1_000)
+            return (name, weight ?? 1_000)
         }
     }
 
-    /// Returns the weight of a media type, 0...1000: the weight of the most specific range that contains the type. A
-    /// type of weight 0 is not acceptable.
-    func weight(of type: String) -> Int {
-        for range in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
-            if let weight = weight(ofRange: range) { return weight }
-        }
-        return 0
-    }
+    /// Returns the weight of a name, 0...1000. Returns `nil` if the list does not contain the name.
+    subscript(name: String) -> Int? { elements.lazy.filter { $0.name == name }.map(\.weight).max() }
 
-    /// Returns whether the `Accept` field names a media type itself, not only by a wildcard.
-    func names(_ type: String) -> Bool { weight(ofRange: type) != nil }
-
-    private func weight(ofRange range: String) -> Int? { ranges.lazy.filter { $0.range == range }.map(\.weight).max() }
-
-    /// Reads the weight of a media type: `0.25` is 250. Returns `nil` if the text is not a weight.
+    /// Reads a weight: `0.25` is 250. Returns `nil` if the text is not a weight.
     private static func thousandths(_ text: Substring) -> Int? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let decimals = parts.count == 2 ? parts[1] : ""
@@ -39,6 +27,26 @@ struct Accept: Sendable {
         else { return nil }
         return min(1_000, (whole == "1" ? 1_000 : 0) + rest)
     }
+}
+
+/// The media types that a client accepts, each with its weight (RFC 9110, 12.5.1).
+struct Accept: Sendable {
+    /// The media ranges that the client accepts, such as `text/*`.
+    private let ranges: WeightedNames
+
+    init(_ field: String) { ranges = WeightedNames(field) }
+
+    /// Returns the weight of a media type, 0...1000: the weight of the most specific range that contains the type. A
+    /// type of weight 0 is not acceptable.
+    func weight(of type: String) -> Int {
+        for range in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
+            if let weight = ranges[range] { return weight }
+        }
+        return 0
+    }
+
+    /// Returns whether the `Accept` field names a media type itself, not only by a wildcard.
+    func names(_ type: String) -> Bool { ranges[type] != nil }
 }
 
 extension HTTPRequestHead {

@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
 import CAssets
 
 /// A file that is compiled into the server's binary and that every client may read without a token.
@@ -8,14 +9,14 @@ struct Asset: Sendable {
     let path: String
     /// The media type of the file, without parameters such as `charset`.
     let mediaType: String
-    let bytes: [UInt8]
+    let bytes: SharedBytes
     /// The file's strong ETag, quotes included. The ETag changes when the file's content changes.
     let etag: String
 
     init(_ path: String, _ mediaType: String, _ bytes: [UInt8]) {
         self.path = path
         self.mediaType = mediaType
-        self.bytes = bytes
+        self.bytes = SharedBytes(bytes)
         var hash = StableHash()
         hash.combine(bytes)
         etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
@@ -88,9 +89,10 @@ func assetRoutes() -> [Route] {
 
 extension Asset {
     func answer(to head: HTTPRequestHead) -> HTTPResponse {
-        if let match = head.headers["if-none-match"], etags(in: match, include: etag, weakly: true) {
-            return HTTPResponse(status: 304, headers: headers.filter { $0.0 != "Content-Type" })
+        if let tag = head.knownTag(etag) {
+            let kept = headers.filter { $0.0 != "Content-Type" && $0.0 != "ETag" }
+            return HTTPResponse(status: 304, headers: [("ETag", tag)] + kept)
         }
-        return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
+        return HTTPResponse(status: 200, headers: headers, body: .shared(bytes))
     }
 }

@@ -1,8 +1,11 @@
 import BraidHTTP
+import BraidRuntime
 
 /// The lines of a request's body, one at a time as they arrive. Blank lines are skipped but counted.
 struct BodyLines {
     private let body: HTTPBodyReader
+    /// Decompresses the body. `nil` for a plain body.
+    private let gunzip: Gunzip?
     /// The length of the longest line that is accepted in the request's body, in bytes.
     private let limit: Int
     private var bytes: [UInt8] = []
@@ -12,9 +15,10 @@ struct BodyLines {
     /// count.
     private(set) var number = 0
 
-    init(_ body: HTTPBodyReader, limit: Int) {
+    init(_ body: HTTPBodyReader, limit: Int, isGzip: Bool = false) {
         self.body = body
         self.limit = limit
+        gunzip = isGzip ? Gunzip() : nil
     }
 
     /// Returns the body's next line without its line feed, or `nil` at the end of the body. Bytes after the last line
@@ -36,12 +40,29 @@ struct BodyLines {
             bytes.removeFirst(start)
             start = 0
             searched = bytes.count
-            guard let piece = try await body.next() else {
+            guard let piece = try await nextPiece() else {
                 defer { bytes = [] }
                 return try taking(bytes[...])
             }
             try body.hold(bytes.count + piece.count)
             bytes += piece
+        }
+    }
+
+    /// Returns the next plain bytes of the body. Returns `nil` at the end of the body.
+    private func nextPiece() async throws -> [UInt8]? {
+        guard let gunzip else { return try await body.next() }
+        do {
+            while true {
+                if let piece = try gunzip.next() { return piece }
+                guard let compressed = try await body.next() else {
+                    try gunzip.finish()
+                    return nil
+                }
+                gunzip.add(compressed)
+            }
+        } catch let failure as Gunzip.Failure {
+            throw ProblemError(failure).at(line: number + 1)
         }
     }
 

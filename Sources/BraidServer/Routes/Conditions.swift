@@ -1,4 +1,5 @@
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
 import BraidStore
 
@@ -32,8 +33,28 @@ extension HTTPRequestHead {
     /// without the field.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
-            PositionCondition(list) { etags(in: list, include: $0.entityTag, weakly: false) }
+            PositionCondition(list) { position in
+                entityTags(position.entityTag).contains { etags(in: list, include: $0, weakly: false) }
+            }
         }
+    }
+
+    /// Returns the entity tag of a 304 answer: the tag in the request's `If-None-Match` that names the resource's
+    /// current content, in a coding that the client accepts. Returns `nil` if no tag does.
+    ///
+    /// A cache answers its client with the stored body of this tag. So the tag of a coding that the client excludes
+    /// does not count.
+    func knownTag(_ etag: String) -> String? {
+        guard let list = headers["if-none-match"] else { return nil }
+        let encodings = acceptEncoding
+        return zip(entityTags(etag), [nil] + ContentCoding.allCases).first { tag, coding in
+            etags(in: list, include: tag, weakly: true) && encodings?.accepts(coding) ?? true
+        }?.0
+    }
+
+    /// Returns a 304 answer if `If-None-Match` names the entity tag, otherwise `nil`.
+    func notModified(_ etag: String) -> HTTPResponse? {
+        knownTag(etag).map { HTTPResponse(status: 304, headers: [("ETag", $0)]) }
     }
 }
 
@@ -46,13 +67,17 @@ extension HTTPRequestHead {
         func failure(_ detail: String) -> ProblemError {
             ProblemError(.etagMismatch, detail, headers: table.map { [("ETag", $0.entityTag)] } ?? [])
         }
+        /// Returns whether a list names a tag, in any coding.
+        func names(_ list: String, _ tag: String, weakly: Bool) -> Bool {
+            entityTags(tag).contains { etags(in: list, include: $0, weakly: weakly) }
+        }
         let tag = table?.entityTag
-        if let list = headers["if-match"], !(tag.map { etags(in: list, include: $0, weakly: false) } ?? false) {
+        if let list = headers["if-match"], !(tag.map { names(list, $0, weakly: false) } ?? false) {
             throw failure(
                 tag.map { "The table \"\(name)\" is at \($0), not at \(list). Get the table, then decide again." }
                     ?? "The table \"\(name)\" is not registered, so it is not at \(list).")
         }
-        if let list = headers["if-none-match"], let table, isKnown(table.entityTag, by: list) {
+        if let list = headers["if-none-match"], let table, names(list, table.entityTag, weakly: true) {
             throw failure(
                 "The table \"\(name)\" is registered already, in version \(table.version). Nothing was replaced (If-None-Match)."
             )
@@ -66,16 +91,8 @@ extension StoredTable {
     var entityTag: String { "\"\(version).\(updated)\"" }
 }
 
-/// Returns a 304 answer if the client's `If-None-Match` names the entity tag, that is, if the client has the content
-/// already. Otherwise returns `nil`.
-func notModified(_ ifNoneMatch: String?, _ etag: String) -> HTTPResponse? {
-    isKnown(etag, by: ifNoneMatch) ? HTTPResponse(status: 304, headers: [("ETag", etag)]) : nil
-}
-
-/// Returns whether the request's `If-None-Match` names the entity tag, so that the client already has this content.
-func isKnown(_ etag: String, by ifNoneMatch: String?) -> Bool {
-    ifNoneMatch.map { etags(in: $0, include: etag, weakly: true) } ?? false
-}
+/// Returns an entity tag, and the tags of the same content in each coding.
+private func entityTags(_ etag: String) -> [String] { [etag] + ContentCoding.allCases.map { entityTag(etag, in: $0) } }
 
 extension Position {
     /// The entity tag (ETag) of a session at this position: the position's text, in quotes.

@@ -18,7 +18,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
             var options = CommandRequest.Options()
             options.condition = context.head.positionCondition
             try options.condition?.check(start)
-            var lines = BodyLines(body, limit: limits.bodyBytes)
+            var lines = BodyLines(body, limit: limits.bodyBytes, isGzip: try context.head.hasGzipBody)
             var applied = 0, unchanged = 0
             do {
                 // The next line is read only after the models of this line are on disk, so a fast sender is slowed

@@ -28,7 +28,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
             guard let source = object["template"] else {
                 throw Refusal.missing("template", "must be a JSON-e template")
             }
-            guard case .object(let names) = object["context"]?.value() ?? .object(JSONObject()) else {
+            guard case .object(let given) = object["context"]?.value() ?? .object(JSONObject()) else {
                 throw Refusal(
                     .badRequest, "The body's member `context` must be an object.",
                     faults: [
@@ -37,11 +37,19 @@ func statelessRoutes(clock: Clock) -> [Route] {
                             detail: "must be an object")
                     ])
             }
+            let names: JSONeContext
+            do throws(JSONeError) {
+                names = try JSONeContext(now: now, given)
+            } catch {
+                let pointer = error.pointer.reduce(JSONPointer.root.appending("context")) { $0.appending($1) }
+                throw Refusal(
+                    .badRequest, "The body's member `context` is not valid: \(error.message).",
+                    faults: [.init(pointer: pointer, code: .invalidValue, detail: error.message)])
+            }
             do throws(JSONeError) {
                 let template = try JSONeTemplate(source.value())
                 var budget = JSONeBudget()
-                let result = try template.render(
-                    JSONeContext(now: now, names.members.map { ($0.name, $0.value) }), budget: &budget)
+                let result = try template.render(names, budget: &budget)
                 return .json { writer in
                     writer.beginObject()
                     // A template can evaluate to no value. The answer to such a template has no member `result`.

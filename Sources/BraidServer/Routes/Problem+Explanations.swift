@@ -306,9 +306,11 @@ extension Problem {
                 ))
         case .notAcceptable:
             .init(
-                "The resource has no representation that the `Accept` field allows.",
-                cause: "`Accept` excludes every media type with which the resource answers.",
-                remedy: "Allow one of the media types that `detail` names, or send no `Accept`.",
+                "The resource has no representation that the `Accept` and `Accept-Encoding` fields allow.",
+                cause:
+                    "`Accept` excludes every media type with which the resource answers. Or `Accept-Encoding` excludes gzip, zstd and plain bodies.",
+                remedy:
+                    "Allow one of the media types or codings that `detail` names, or send no `Accept` and no `Accept-Encoding`.",
                 example: .init(
                     "/v1/tables",
                     "The resource answers with application/json, which `Accept: text/html` does not allow. Send an `Accept` that allows it, or none."
@@ -456,7 +458,8 @@ extension Problem {
         case .tooLarge:
             .init(
                 "The request's body, or a line of it, has too many bytes.",
-                cause: "The body, or a line of an `observe` stream, exceeds --max-body-bytes.",
+                cause:
+                    "The body, or a line of an `observe` stream, exceeds --max-body-bytes. For a body in gzip, both the compressed and the decompressed bytes count.",
                 remedy: "Send the data in smaller parts, or raise the limit.",
                 example: .init(
                     "/v1/sessions/contacts/models",
@@ -513,10 +516,11 @@ extension Problem {
                     "The server has 2048 requests, as many as it accepts. Try again after the time in `Retry-After`."))
         case .unsupportedMediaType:
             .init(
-                "The resource does not accept a body of this media type.",
-                cause: "The `Content-Type` field is missing, or it names another media type.",
+                "The resource does not accept a body of this media type or coding.",
+                cause:
+                    "The `Content-Type` field is missing, or it names another media type. Or `Content-Encoding` names another coding than gzip.",
                 remedy:
-                    "Send one of the media types that the answer names: in `Accept`, or in `Accept-Patch` if the request was a PATCH.",
+                    "Send one of the media types that the answer names: in `Accept`, or in `Accept-Patch` if the request was a PATCH. If the answer has `Accept-Encoding`, send the body in a coding that this field names.",
                 example: .init(
                     "/v1/render",
                     "The body must be application/json, not text/plain. (With curl: -H 'Content-Type: application/json'.)"

@@ -4,7 +4,7 @@ import BraidSessions
 
 /// A request, together with the values that its route's handler needs, such as the requester and the limits.
 struct RequestContext: Sendable {
-    let request: HTTPRequest
+    var request: HTTPRequest
     let requestID: String
     let route: Route
     let requester: Requester

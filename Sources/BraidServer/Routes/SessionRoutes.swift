@@ -56,7 +56,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             hash.combine(binding.description.bytes)
             let tag = "\"\(String(UInt(bitPattern: hash.value), radix: 36))\""
             var response =
-                notModified(context.head.headers["if-none-match"], tag)
+                context.head.notModified(tag)
                 ?? .json(binding.description.bytes, headers: [("ETag", tag)])
             if let version = binding.version { response.headers.append(("Table-Version", "\(version)")) }
             return response
@@ -88,13 +88,11 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
 private struct SnapshotRequest {
     let context: RequestContext
     let window: SnapshotWindow?
-    let ifNoneMatch: String?
     let isPretty: Bool
 
     init(_ context: RequestContext) throws {
         self.context = context
         window = try SnapshotWindow(context)
-        ifNoneMatch = context.head.headers["if-none-match"]
         isPretty = try context.flag("pretty")
     }
 }
@@ -132,14 +130,17 @@ extension Session {
 
     fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {
         try request.context.require(self)
-        if let unchanged = notModified(request.ifNoneMatch, position.entityTag) { return unchanged }
+        if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
         if let window = request.window { return try snapshotResponse(window: window) }
-        return isLarge && !request.isPretty ? streamedSnapshotResponse() : snapshotResponse()
+        return isTooLargeToCache && !request.isPretty ? streamedSnapshotResponse() : snapshotResponse()
     }
 
     func snapshotResponse() -> HTTPResponse {
         let (revision, bytes) = encodedSnapshot()
-        return .json(bytes, headers: [("ETag", position(at: revision).entityTag)])
+        return HTTPResponse(
+            status: 200,
+            headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)],
+            body: .shared(bytes))
     }
 
     func streamedSnapshotResponse() -> HTTPResponse {

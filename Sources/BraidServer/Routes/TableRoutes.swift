@@ -168,7 +168,7 @@ extension StoredTable {
     /// Returns the answer to a GET of this version: the description, with the version in the header.
     fileprivate func response(to head: HTTPRequestHead) -> HTTPResponse {
         var response =
-            notModified(head.headers["if-none-match"], entityTag)
+            head.notModified(entityTag)
             ?? .json(description.bytes, headers: [("ETag", entityTag)])
         response.headers.append(("Table-Version", "\(version)"))
         return response

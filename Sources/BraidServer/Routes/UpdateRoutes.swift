@@ -22,7 +22,8 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 // A browser that reconnects sends the ID of its last event in `Last-Event-ID`. This ID takes precedence
                 // over the `since` of the original URL (WHATWG HTML, 9.2.4).
                 let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
-                let form = StreamForm(isSequential: isSequential, hasRowEvents: context.requester.role == .controller)
+                let form = StreamForm(
+                    isSequential: isSequential, hasControllerEvents: context.requester.role == .controller)
                 let account = context.account
                 let lease = try sessions.subscribers.required("subscribers", for: account, retryAfter: 5)
                 return try await sessions.withCurrent(id) { session in
@@ -37,17 +38,18 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
             }
             let wait = try context.integer("wait", in: 0...60) ?? 0
             let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
-            let match = context.head.headers["if-none-match"]
+            let head = context.head
             let lease =
                 wait == 0 ? nil : try sessions.subscribers.required("subscribers", for: context.account, retryAfter: 5)
             defer { lease?.end() }
             return try await sessions.withCurrent(id) { session in
                 try context.require(session)
                 let list = try await session.updates(
-                    since: since, waiting: .seconds(wait), unless: { isKnown($0.entityTag, by: match) }, form,
+                    since: since, waiting: .seconds(wait), unless: { head.knownTag($0.entityTag) != nil }, form,
                     for: context.account)
-                let etag = ("ETag", list.position.entityTag)
-                return list.json.map { .json($0, headers: [etag]) } ?? HTTPResponse(status: 304, headers: [etag])
+                let etag = list.position.entityTag
+                if let json = list.json { return .json(json, headers: [("ETag", etag)]) }
+                return HTTPResponse(status: 304, headers: [("ETag", head.knownTag(etag) ?? etag)])
             }
         }
     ]

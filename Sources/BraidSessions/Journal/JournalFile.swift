@@ -5,7 +5,7 @@ import BraidStore
 ///
 /// - The first line describes how the session was opened: `{"session", "epoch", "created", "opening", "description"?,
 ///   "checkpoint"?}`.
-/// - Each further line is the record of one revision: `{"revision", "at", "command", "update"}`.
+/// - Each further line is the record of one revision: `{"revision", "at", "command", "update", "emitted"?}`.
 ///
 /// `description` is the table description with which the session was opened. If the journal does not reach back to the
 /// opening, the first line contains a checkpoint. A checkpoint is the stored table at the revision before the first
@@ -52,7 +52,8 @@ package struct JournalFile {
     /// Applies the commands of a session's journal file again, and returns the session's snapshot after the last
     /// command, as JSON.
     ///
-    /// Commands are deterministic: templates read the record's time, and the models contain the ids.
+    /// Commands are deterministic: templates read the record's time, and new ids are derived from the session, the
+    /// revision and the record's time.
     /// - Throws: `JournalFault` with the number of the faulty line.
     package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
@@ -81,6 +82,7 @@ package struct JournalFile {
         var model: TableModel
         var snapshot: Snapshot
         var unpublished: Unpublished?
+        let ids: CommandIDs
 
         init(opening line: JSONText) throws {
             guard let session = line["session"]?.stringValue, let epoch = line["epoch"]?.stringValue,
@@ -93,6 +95,7 @@ package struct JournalFile {
             }
             self.session = session
             self.epoch = epoch
+            ids = CommandIDs(session: session, epoch: epoch, created: created)
             request = try SessionOpening(body)
             let checkpoint = line["checkpoint"]
             if let text = checkpoint?["description"] ?? line["description"] {
@@ -125,10 +128,17 @@ package struct JournalFile {
                 Command.isReset(journalText: text)
                 ? .reset(to: try bound.resetContent(of: request)) : try Command(journalText: text)
             let outcome = try bound.binder.applying(
-                command, to: model, shown: snapshot, unpublished: unpublished, now: at)
+                command, to: model, shown: snapshot, unpublished: unpublished, now: at,
+                ids: ids.source(revision: revision, at: at))
             guard outcome.kind == .applied else { throw JournalFault("the command no longer changes anything") }
             if let update = record["update"], update != outcome.update.json {
                 throw JournalFault("the command leads to another update than the record's")
+            }
+            let emitted = outcome.controllerEvents.compactMap { event in
+                if case .emitted(let event) = event { event.json } else { nil }
+            }
+            if record["update"] != nil, (record["emitted"]?.elements() ?? []) != emitted {
+                throw JournalFault("the command emits other events than the record's")
             }
             (model, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
             bound = bound.rebound(by: outcome.rebinding)

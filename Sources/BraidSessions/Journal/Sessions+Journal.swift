@@ -14,7 +14,19 @@ extension JournalRecord {
         writer.value(command)
         writer.name("update")
         writer.value(update)
+        let emitted = emittedEvents
+        if !emitted.isEmpty {
+            writer.name("emitted")
+            writer.value(JSONText(parts: emitted))
+        }
         writer.endObject()
+    }
+}
+
+extension JournalRecord {
+    /// The events that handlers emitted in the record's command, in order.
+    fileprivate var emittedEvents: [JSONText] {
+        (controllerEvents?.elements() ?? []).filter { $0["name"] != nil }
     }
 }
 
@@ -44,29 +56,32 @@ extension Sessions {
         } catch {
             throw SessionError(noRoomForAnswer: error)
         }
-        Task(executorPreference: Workers.shared.long) { [store, streams] in
-            defer { withExtendedLifetime(lease) {} }
-            do {
-                var lines = start, revision = through
-                while await body.writeWhole(lines.bytes, try lines.lease(streams, for: account)) {
-                    // One page of the journal has about half the size of the stream's queue, unless its last record is
-                    // larger.
-                    let records = try await store.journal(
-                        of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
-                    guard let first = records.first, let last = records.last else {
-                        // The store returns no records if the session was ended after the first page was read.
-                        return revision < facts.revision ? body.fail() : body.finish()
+        body.onAttach { [store, streams] in
+            Task(executorPreference: Workers.shared.long) {
+                defer { withExtendedLifetime(lease) {} }
+                do {
+                    var lines = start, revision = through
+                    while await body.writeWhole(
+                        lines.piece(in: body.coding), try lines.lease(streams, for: account))
+                    {
+                        // A page of the journal fills the stream's queue, or contains one record that is larger than
+                        // the queue.
+                        let records = try await store.journal(
+                            of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
+                        guard let first = records.first, let last = records.last else {
+                            // The store returns no records if the session has ended since the first page was read.
+                            return revision < facts.revision ? body.fail() : body.finish()
+                        }
+                        // Commits have trimmed the next records since the last page was read.
+                        guard first.revision == revision + 1 else { return body.fail() }
+                        revision = last.revision
+                        lines = EventBytes(JournalFile.lines(of: records))
                     }
-                    // If records are missing here, commits have trimmed the journal after the last page was read, so
-                    // break the file off.
-                    guard first.revision == revision + 1 else { return body.fail() }
-                    revision = last.revision
-                    lines = EventBytes(JournalFile.lines(of: records))
+                } catch {
+                    // The store failed, or there is no memory for a large record. `fail` shows the client that the
+                    // body is incomplete.
+                    body.fail()
                 }
-            } catch {
-                // The store failed, or there is no memory for a large record. `fail` closes the connection, so that the
-                // client sees that the file is incomplete.
-                body.fail()
             }
         }
         return body

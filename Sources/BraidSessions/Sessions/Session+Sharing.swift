@@ -97,14 +97,17 @@ extension Session {
             } else {
                 try Command(journalText: record.command, compiled: descriptions.compiled)
             }
+        let now = Instant(millisecondsSince1970: record.at).text
         let outcome = try before.bound.binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
-            now: Instant(millisecondsSince1970: record.at).text)
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
+            ids: ids.source(revision: record.revision, at: now))
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision,
             outcome.update.json == record.update
         else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
-        publish(outcome, updateText: record.update, rowEvents: record.rowEvents?.elements() ?? [], at: record.at)
+        publish(
+            outcome, updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [],
+            at: record.at)
     }
 
     /// Returns the request that opened the session, for a reset.

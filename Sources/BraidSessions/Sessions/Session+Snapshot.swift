@@ -15,13 +15,13 @@ package struct SnapshotWindow: Sendable {
 }
 
 extension Session {
-    /// Returns the session's snapshot as JSON, with its revision. A snapshot of at most `cachedBytes` is cached until
-    /// the next commit.
-    package func encodedSnapshot() -> (revision: Int, bytes: [UInt8]) {
+    /// Returns the session's encoded snapshot and its revision. A snapshot of at most `cachedBytes` is cached until the
+    /// next commit, with its compressed forms.
+    package func encodedSnapshot() -> (revision: Int, bytes: SharedBytes) {
         let state = current
         if let encoded = state.encoded { return (state.snapshot.revision, encoded) }
-        let bytes = state.snapshot.encoded(session: id, table: table, epoch: epoch)
-        if bytes.count <= Self.cachedBytes { cache(bytes, of: state.snapshot.revision) }
+        let bytes = SharedBytes(state.snapshot.encoded(session: id, table: table, epoch: epoch))
+        if bytes.plain.count <= Self.cachedBytes { cache(bytes, of: state.snapshot.revision) }
         return (state.snapshot.revision, bytes)
     }
 
@@ -35,17 +35,28 @@ extension Session {
     }
     static let largeRowCount = 2_000
 
+    /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is encoded while it is sent.
+    package var isTooLargeToCache: Bool {
+        let state = current
+        return state.encoded == nil && state.snapshot.isLarger(than: Self.cachedBytes)
+    }
+
+    /// Whether compressing the session's snapshot is too much work for the short pool.
+    var isLongToCompress: Bool { current.snapshot.isLarger(than: 64 * 1024) }
+
     /// Returns the session's snapshot as a stream that is encoded while it is sent. Each reader costs the server a few
     /// megabytes of memory, however large the snapshot is.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
         let stream = ByteStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
-        Task(executorPreference: Workers.shared.long) {
-            for piece in pieces {
-                guard await stream.writeWhole(piece) else { return }
+        stream.onAttach {
+            Task(executorPreference: Workers.shared.long) {
+                for piece in pieces {
+                    guard await stream.writeWhole(BodyPiece(piece, in: stream.coding)) else { return }
+                }
+                stream.finish()
             }
-            stream.finish()
         }
         return (snapshot.revision, stream)
     }
@@ -77,11 +88,10 @@ extension Session {
 }
 
 extension ByteStream {
-    /// Writes the bytes as one piece, as soon as the stream's queue has room for all of them. Returns `false` if the
-    /// stream is closed.
-    func writeWhole(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) async -> Bool {
+    /// Writes a piece as soon as the stream has room for the whole piece. Returns `false` if the stream is closed.
+    func writeWhole(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) async -> Bool {
         while true {
-            switch write(bytes, lease) {
+            switch write(piece, lease) {
             case .accepted: return true
             case .closed: return false
             case .full: await drained()

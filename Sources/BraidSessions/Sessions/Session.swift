@@ -17,6 +17,7 @@ package final class Session: Sendable {
     /// The session's epoch. The store assigns a new epoch when it may have lost revisions.
     package let epoch: String
     let created: Int
+    let ids: CommandIDs
     private let limits: SessionLimits
     let store: any SessionStore
     private let clock: Clock
@@ -52,7 +53,7 @@ package final class Session: Sendable {
         /// The time at which this revision was committed, in milliseconds since 1970.
         var updated: Int
         /// The snapshot of this revision as JSON, if the session caches it.
-        var encoded: [UInt8]?
+        var encoded: SharedBytes?
         /// Whether this object is outdated, because the session was ended or dropped from memory. Users of a stale
         /// session must look the session up again.
         var isStale = false
@@ -71,6 +72,8 @@ package final class Session: Sendable {
         table = facts.table
         epoch = facts.epoch
         created = facts.created
+        ids = CommandIDs(
+            session: facts.id, epoch: facts.epoch, created: Instant(millisecondsSince1970: facts.created).text)
         self.limits = limits
         self.store = store
         self.clock = clock
@@ -134,7 +137,7 @@ package final class Session: Sendable {
     package var position: Position { position(at: current.snapshot.revision) }
 
     /// Caches a snapshot as JSON until the next commit, if `revision` is still the session's current revision.
-    func cache(_ encoded: [UInt8], of revision: Int) {
+    func cache(_ encoded: SharedBytes, of revision: Int) {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
     }
 
@@ -262,17 +265,18 @@ package final class Session: Sendable {
         binder.limits = limits.table(for: options.role)
         let (given, givenText) = try work.command(for: before.bound)
         let (command, text, place) = try await rebased(given, givenText, base: options.base, before, binder.limits)
-        let at = clock.instant(), start = monotonicNanoseconds()
+        let at = clock.instant(), start = monotonicNanoseconds(), now = Instant(millisecondsSince1970: at).text
+        let revision = before.snapshot.revision + 1
         defer { engineTimes.withLock { $0[command.kind.name] = monotonicNanoseconds() - start } }
         var outcome = try binder.applying(
-            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished,
-            now: Instant(millisecondsSince1970: at).text)
+            command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
+            ids: ids.source(revision: revision, at: now))
         // Only controllers may see unpublished changes. So a dry run of another requester applies the command to the
         // published table.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
-                command, to: published, shown: before.snapshot, unpublished: nil,
-                now: Instant(millisecondsSince1970: at).text)
+                command, to: published, shown: before.snapshot, unpublished: nil, now: now,
+                ids: ids.source(revision: revision, at: now))
         }
         let updateText = outcome.update.json
         let answer = Answer(
@@ -286,7 +290,8 @@ package final class Session: Sendable {
     /// Stores the result of a command, and then publishes it to clients. Returns `false` if another server has
     /// committed this revision first.
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
-        let outcome = trial.outcome, rowEvents = outcome.rowEvents.map(\.json), kept = keep?(self, trial.answer)
+        let outcome = trial.outcome, controllerEvents = outcome.controllerEvents.map(\.json),
+            kept = keep?(self, trial.answer)
         // The idempotency key was looked up for another session: since then, that session was ended and this one opened
         // with its ID.
         if let kept, kept.session != number { throw StaleSession() }
@@ -300,7 +305,7 @@ package final class Session: Sendable {
                     publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                     nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                     command: trial.text, update: trial.answer.updateText,
-                    rowEvents: rowEvents.isEmpty ? nil : JSONText(parts: rowEvents),
+                    controllerEvents: controllerEvents.isEmpty ? nil : JSONText(parts: controllerEvents),
                     hidden: outcome.update.hidden(in: trial.before.snapshot), undo: trial.undo.json, answer: kept))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
@@ -319,13 +324,13 @@ package final class Session: Sendable {
             throw error
         }
         if trial.text.count > Memory.largeWork { Memory.trimSoon() }
-        publish(outcome, updateText: trial.answer.updateText, rowEvents: rowEvents, at: trial.at)
+        publish(outcome, updateText: trial.answer.updateText, controllerEvents: controllerEvents, at: trial.at)
         return true
     }
 
     /// Makes a stored revision of the session visible to clients. The caller holds the lock `commands`, so that
     /// revisions are published in order.
-    func publish(_ outcome: Outcome, updateText: JSONText, rowEvents: [JSONText], at: Int) {
+    func publish(_ outcome: Outcome, updateText: JSONText, controllerEvents: [JSONText], at: Int) {
         let model =
             outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
@@ -340,7 +345,7 @@ package final class Session: Sendable {
         feed.publish(revision: outcome.snapshot.revision) {
             Change(
                 epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText,
-                rowEvents: rowEvents)
+                controllerEvents: controllerEvents)
         }
     }
 }

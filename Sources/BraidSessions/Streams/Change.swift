@@ -8,11 +8,11 @@ package struct StreamForm: Sendable, Hashable {
     /// Whether updates contain `operations`, one after the other, instead of `stages`.
     package var isSequential: Bool
     /// Whether the stream also contains the session's taps and cell events. Only controllers receive them.
-    package var hasRowEvents: Bool
+    package var hasControllerEvents: Bool
 
-    package init(isSequential: Bool = false, hasRowEvents: Bool = true) {
+    package init(isSequential: Bool = false, hasControllerEvents: Bool = true) {
         self.isSequential = isSequential
-        self.hasRowEvents = hasRowEvents
+        self.hasControllerEvents = hasControllerEvents
     }
 }
 
@@ -23,7 +23,7 @@ final class Change: Sendable {
     let revision: Int
     let update: BatchUpdate
     let updateText: JSONText
-    let rowEvents: [JSONText]
+    let controllerEvents: [JSONText]
     private let encoded = Mutex(Encoded())
 
     private struct Encoded {
@@ -31,16 +31,16 @@ final class Change: Sendable {
         var events: [StreamForm: EventBytes] = [:]
     }
 
-    init(epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, rowEvents: [JSONText]) {
+    init(epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, controllerEvents: [JSONText]) {
         self.epoch = epoch
         self.revision = revision
         self.update = update
         self.updateText = updateText
-        self.rowEvents = rowEvents
+        self.controllerEvents = controllerEvents
     }
 
     /// The approximate memory that this change occupies, in bytes.
-    var size: Int { rowEvents.reduce(256 + updateText.count) { $0 + $1.count } }
+    var size: Int { controllerEvents.reduce(256 + updateText.count) { $0 + $1.count } }
 
     /// Returns the events of this revision, encoded for an event stream. The bytes are empty if the revision has no
     /// events in this form.
@@ -50,7 +50,8 @@ final class Change: Sendable {
             let text = update.isEmpty ? nil : updateText(form.isSequential, &encoded)
             let events = EventBytes(
                 Self.events(
-                    epoch: epoch, revision: revision, update: text, rowEvents: form.hasRowEvents ? rowEvents : []))
+                    epoch: epoch, revision: revision, update: text,
+                    controllerEvents: form.hasControllerEvents ? controllerEvents : []))
             encoded.events[form] = events
             return events
         }
@@ -69,16 +70,19 @@ final class Change: Sendable {
 
     /// Returns the events of one revision, encoded for an event stream.
     ///
-    /// Taps and cell events precede the update that they caused, because their index paths refer to the table before
-    /// the update. Only the last event of a revision carries the position. So a reader that loses the connection
+    /// Taps, cell events and emitted events precede the update of their command, because the index paths of taps and
+    /// cell events refer to the table before the update. Only the last event of a revision carries the position. So a reader that loses the connection
     /// between two events receives the whole revision again.
-    fileprivate static func events(epoch: String, revision: Int, update: JSONText?, rowEvents: [JSONText]) -> [UInt8] {
+    fileprivate static func events(epoch: String, revision: Int, update: JSONText?, controllerEvents: [JSONText])
+        -> [UInt8]
+    {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(rowEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
+        bytes.reserveCapacity(controllerEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
         let position = "\(epoch).\(revision)"
-        for (index, event) in rowEvents.enumerated() {
-            let isLast = update == nil && index == rowEvents.count - 1
-            let name: StaticString = event["event"] == nil ? "tap" : "cellEvent"
+        for (index, event) in controllerEvents.enumerated() {
+            let isLast = update == nil && index == controllerEvents.count - 1
+            let name: StaticString =
+                event["name"] != nil ? "emitted" : event["event"] != nil ? "cellEvent" : "tap"
             event.withBytes { ServerSentEvent.append(name, id: isLast ? position : nil, data: $0, to: &bytes) }
         }
         update?.withBytes { ServerSentEvent.append("update", id: position, data: $0, to: &bytes) }
@@ -86,26 +90,34 @@ final class Change: Sendable {
     }
 }
 
-/// Encoded events of an event stream. All streams that send these events share the bytes.
+/// Encoded events, shared by all streams that send them. The events are compressed once for each coding.
 final class EventBytes: Sendable {
-    let bytes: [UInt8]
+    private let plain: BodyPiece
+    private let compressed = PerCoding<BodyPiece>()
     private let known = Mutex(WeakLease())
 
     private struct WeakLease {
         weak var lease: Quota.Lease?
     }
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8]) { plain = BodyPiece(bytes) }
+
+    /// Returns the events in the coding of a stream.
+    func piece(in coding: ContentCoding?) -> BodyPiece {
+        guard let coding else { return plain }
+        return compressed.value(for: coding) { BodyPiece(plain.bytes, in: coding) }
+    }
 
     /// Returns a lease of memory for these bytes, from the quota for answers. All streams in whose queues the bytes
     /// wait share the lease. Returns `nil` for small events, which need no such lease.
     ///
-    /// The lease counts against the account of the first stream that needs it. Throws if the quota refuses the lease.
+    /// The lease covers the plain events, which exist as long as their compressed forms. The lease counts against the
+    /// account of the first stream that needs it. Throws if the quota refuses the lease.
     func lease(_ limits: StreamLimits, for account: Quota.Account) throws(Quota.Refusal) -> Quota.Lease? {
-        guard bytes.count > limits.largeBytes else { return nil }
+        guard plain.bytes.count > limits.largeBytes else { return nil }
         return try known.withLock { weak throws(Quota.Refusal) in
             if let lease = weak.lease { return lease }
-            let lease = try limits.buffers.lease(bytes.count, to: account)
+            let lease = try limits.buffers.lease(plain.bytes.count, to: account)
             weak.lease = lease
             return lease
         }
@@ -121,7 +133,7 @@ extension JournalRecord {
             Change.events(
                 epoch: epoch, revision: revision,
                 update: changedTheTable ? try updateText(sequential: form.isSequential) : nil,
-                rowEvents: form.hasRowEvents ? rowEvents?.elements() ?? [] : []))
+                controllerEvents: form.hasControllerEvents ? controllerEvents?.elements() ?? [] : []))
     }
 
     /// Returns the update in this journal record as JSON, with `operations` if `sequential` is true and with `stages`

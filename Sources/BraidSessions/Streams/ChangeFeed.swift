@@ -160,8 +160,8 @@ final class ChangeFeed: Sendable {
         snapshotEvent(at: session.current.snapshot.revision, for: subscriber) {
             let (revision, snapshot) = session.encodedSnapshot()
             var bytes: [UInt8] = []
-            bytes.reserveCapacity(snapshot.count + 64)
-            ServerSentEvent.append("snapshot", id: "\(session.epoch).\(revision)", data: snapshot, to: &bytes)
+            bytes.reserveCapacity(snapshot.plain.count + 64)
+            ServerSentEvent.append("snapshot", id: "\(session.epoch).\(revision)", data: snapshot.plain, to: &bytes)
             return (revision, EventBytes(bytes))
         }
     }
@@ -241,7 +241,7 @@ final class ChangeFeed: Sendable {
                 return state.subscribers
             }
             if subscribers.isEmpty { return }
-            for subscriber in subscribers.values { subscriber.stream.write(ServerSentEvent.comment) }
+            for subscriber in subscribers.values { subscriber.comment() }
         }
     }
 }

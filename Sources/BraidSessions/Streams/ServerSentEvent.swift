@@ -24,5 +24,5 @@ enum ServerSentEvent {
 
     /// A comment line for an event stream, which its readers ignore. Comments keep proxies from closing an idle
     /// connection (section 9.2.7, "Authoring notes").
-    static let comment = Array(":\n\n".utf8)
+    static let comment = EventBytes(Array(":\n\n".utf8))
 }

@@ -117,7 +117,7 @@ extension Session {
             writer.name("reset")
             writer.value(true)
             writer.name("snapshot")
-            writer.raw(bytes)
+            writer.raw(bytes.plain)
             writer.endObject()
         }
     }

@@ -39,18 +39,17 @@ final class Subscriber: Sendable {
         self.account = account
         stream = ByteStream(limit: session.feed.limits.queueBytes)
         progress = Mutex(Progress(position: position))
-        stream.write(ServerSentEvent.retry(after: session.feed.limits.retryTime))
     }
 
-    /// Starts to send the session's changes on this event stream. Returns `false` if the session was ended or dropped
-    /// from memory.
+    /// Adds the subscriber to its session's feed. The subscriber writes its first event when an event loop sends the
+    /// stream. Returns `false` if the session was ended or dropped from memory.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
         stream.onClose { [self] in
             session.feed.remove(self)
             lease?.end()
         }
-        startCatchingUp(readsHistory: true)
+        stream.onAttach { [self] in startCatchingUp(readsHistory: true, isStart: true) }
         return true
     }
 
@@ -66,13 +65,23 @@ final class Subscriber: Sendable {
         startCatchingUp(readsHistory: false)
     }
 
+    /// Queues a comment. A subscriber that catches up needs no comment.
+    func comment() {
+        guard progress.withLock({ $0.isLive }) else { return }
+        stream.write(ServerSentEvent.comment.piece(in: stream.coding))
+    }
+
     // MARK: Catching up
 
-    private func startCatchingUp(readsHistory: Bool) {
-        // Choose the long pool for work that takes long: encoding a large snapshot, or reading the journal.
+    private func startCatchingUp(readsHistory: Bool, isStart: Bool = false) {
+        // Encoding or compressing a large snapshot and reading history take long, so they run on the long pool.
         let lane: Workers.Lane =
-            readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge ? .long : .short
-        Task(executorPreference: Workers.shared[lane]) { await self.catchUp(readsHistory: readsHistory) }
+            readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge
+                || stream.coding != nil && session.isLongToCompress ? .long : .short
+        Task(executorPreference: Workers.shared[lane]) {
+            if isStart { self.stream.write(ServerSentEvent.retry(after: self.session.feed.limits.retryTime)) }
+            await self.catchUp(readsHistory: readsHistory)
+        }
     }
 
     private func catchUp(readsHistory: Bool) async {
@@ -169,7 +178,7 @@ final class Subscriber: Sendable {
     }
 
     private func deliver(_ events: EventBytes, _ lease: Quota.Lease?, revision: Int) -> ByteStream.WriteResult {
-        let result = stream.write(events.bytes, lease)
+        let result = stream.write(events.piece(in: stream.coding), lease)
         if result == .accepted { progress.withLock { $0.position = revision } }
         return result
     }

@@ -60,7 +60,7 @@ extension SQLiteConnection {
         try write(commit.change, of: commit.session)
         try run(
             "INSERT INTO journal (key, at, command, changes, cell_events, hidden, undo) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.rowEvents,
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.controllerEvents,
             commit.hidden, commit.undo)
         if let answer = commit.answer { try keep(answer) }
         let bytes = try trimJournal(

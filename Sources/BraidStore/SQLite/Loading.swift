@@ -125,7 +125,7 @@ extension SQLiteConnection {
             while: {
                 let record = JournalRecord(
                     revision: Key.number(in: $0.int(0)), at: $0.int(1), command: try $0.json(2), update: try $0.json(3),
-                    rowEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5))
+                    controllerEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5))
                 records.append(record)
                 size += record.bytes
                 return size < bytes

@@ -2,20 +2,24 @@ import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// The command that validates table descriptions.
+/// The command `check`, which validates files with table descriptions.
 struct Check: ServerCommand {
     static let name = "check"
     static let abstract = "Validate table descriptions."
     static let discussion = """
         Prints every fault as file:line:column: pointer: message, and exits with status 1 if it finds one. A description \
         is also faulty if no session can be opened with its own models and state. A warning points at something that is \
-        allowed but probably a mistake. Warnings do not change the exit status.
+        allowed but probably a mistake. Warnings do not change the exit status, unless you pass --strict.
         """
     static let arguments: [CommandArgument<Check>] = [
         .repeated("files", \.files, help: "Table descriptions, JSON files.")
     ]
+    static let options: [CommandOption<Check>] = [
+        .flag("strict", \.strict, help: "Exit with status 1 also if there is a warning.")
+    ]
 
     var files: [String] = []
+    var strict = false
 
     func run() throws {
         var isFaulty = false
@@ -23,7 +27,9 @@ struct Check: ServerCommand {
             do throws(FaultyFile) {
                 let file = JSONFile(path)
                 let description = try file.read { try TableDescription($0) }
-                for warning in try file.warnings({ _ in description.warnings }) { print(warning) }
+                let warnings = try file.warnings { _ in description.warnings }
+                for warning in warnings { print(warning) }
+                if strict, !warnings.isEmpty { isFaulty = true }
                 try file.read { _ in try Self.checkOpening(description) }
             } catch {
                 isFaulty = true

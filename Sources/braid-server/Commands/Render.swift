@@ -23,30 +23,37 @@ struct Render: ServerCommand {
     var context: String?
 
     func run() throws {
-        let names = try context.map { path in
+        let now = Instant(millisecondsSince1970: Clock().now()).text
+        let given = try context.map { path in
             try JSONFile(path).read { text in
                 guard case .object(let object) = text.value() else {
                     throw Refusal(.badRequest, "the context must be an object")
                 }
-                return object.members.map { ($0.name, $0.value) }
+                do throws(JSONeError) {
+                    return try JSONeContext(now: now, object)
+                } catch {
+                    throw Refusal(.badRequest, error.message, faults: [error.fault(.invalidValue)])
+                }
             }
         }
-        let context = JSONeContext(now: Instant(millisecondsSince1970: Clock().now()).text, names ?? [])
+        let context = given ?? JSONeContext(now: now)
         let result = try JSONFile(template).read { text in
             do throws(JSONeError) {
                 var budget = JSONeBudget()
                 return try JSONeTemplate(text.value()).render(context, budget: &budget)
             } catch {
-                throw Refusal(
-                    .templateFailed, error.message,
-                    faults: [
-                        .init(pointer: JSONPointer(tokens: error.pointer), code: .templateFailed, detail: error.message)
-                    ])
+                throw Refusal(.templateFailed, error.message, faults: [error.fault(.templateFailed)])
             }
         }
         guard let result else { return }
         var writer = JSONWriter()
         writer.value(result)
         try StandardOutput.print(writer.bytes)
+    }
+}
+
+extension JSONeError {
+    fileprivate func fault(_ code: FaultCode) -> Refusal.Fault {
+        .init(pointer: JSONPointer(tokens: pointer), code: code, detail: message)
     }
 }

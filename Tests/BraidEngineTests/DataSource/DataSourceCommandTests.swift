@@ -148,7 +148,7 @@ import Testing
     @Test("A row that its new model hides is not reported as changed")
     func aRowThatIsHiddenByItsNewModelIsNotToldOfAsAChangedOne() throws {
         var session = try Played(
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":1,"on":true},{"id":2,"on":true},{"id":3,"on":true}],"shown":"model.on"}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":1,"on":true},{"id":2,"on":true},{"id":3,"on":true}],"shown":"model.on"}]}"#
         )
         func update(_ row: Int, _ model: JSONText) throws -> DataSourceNotification? {
             try session.perform(.dataSource(.updateRow(model, at: .init(section: 0, row: row)), notify: true))
@@ -173,7 +173,7 @@ import Testing
     @Test("New dynamic sections enter the list of displayed sections, and removed ones leave it")
     func dynamicSectionsComeIntoTheListOfDisplayedOnesAndGoFromIt() throws {
         var session = try Played(
-            #"{"table":"t","sections":"dynamic","sectionDisplay":{"displayed":["b","a"]},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[]}}]}"#
+            #"{"table":"t","sections":"dynamic","sectionDisplay":{"displayed":["b","a"]},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[]}}]}"#
         )
         for (call, ids) in [
             (.addSection(SectionContent(id: "b"), at: 0), ["b", "a"]),
@@ -190,7 +190,7 @@ import Testing
     func whatIsReadIsWhatWasGiven() throws {
         let session = try Played(
             """
-            {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","viewModels":[{"id":"1"}],
+            {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","viewModels":[{"id":"1"}],
              "header":"H","footer":{"view":"V","viewModel":1},"dimensions":{"headerHeight":1,"footerHeight":2,"estimatedFooterHeight":3}}]}
             """)
         #expect(try session.snapshot.modelObject(at: path(0, 0)).text == #"{"id":"1"}"#)

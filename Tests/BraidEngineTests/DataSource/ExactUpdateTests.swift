@@ -33,7 +33,7 @@ import Testing
                 """
                 {"table":"t","sections":["a","b","c"],"sectionDisplay":{"behavior":"\(behavior)"},"cells":{"C":{}},
                  "modelTypes":{"M":{"id":\(hasIDs ? "\"/id\"" : "null")}},
-                 "bindings":[{"on":"allSections","cell":"C","modelType":"M",\(shown)"models":{\(lists.joined(separator: ","))}}]}
+                 "bindings":[{"on":"allOtherSections","cell":"C","modelType":"M",\(shown)"models":{\(lists.joined(separator: ","))}}]}
                 """)
         }
 
@@ -152,7 +152,7 @@ import Testing
     func edits() throws {
         func operations(_ command: Command) throws -> Shadow.Operations {
             var session = try Played(
-                #"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":"allSections","cell":"C","modelType":"N","models":{"a":[{},{},{},{"v":2}]},"editing":{"$if":"'v' in model","then":"insert","else":"delete"},"moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"v":5}}}]}]}"#
+                #"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":"allOtherSections","cell":"C","modelType":"N","models":{"a":[{},{},{},{"v":2}]},"editing":{"$if":"'v' in model","then":"insert","else":"delete"},"moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"v":5}}}]}]}"#
             )
             return Shadow.Operations(try session.perform(command).update)
         }

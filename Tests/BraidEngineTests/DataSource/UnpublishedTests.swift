@@ -7,7 +7,7 @@ import Testing
 /// none.
 @Suite struct UnpublishedTests {
     private static let letters =
-        #"{"table":"t","sections":"dynamic","cells":{"C":{}},"modelTypes":{"M":{"id":"/id"},"N":{"id":null}},"bindings":[{"on":"allSections","cell":"C","modelType":"TYPE","models":{"a":[{"id":"a"},{"id":"b"},{"id":"c"}],"b":[{"id":"x"}]},"editing":"EDITING","moving":{"to":"anySection"}}]}"#
+        #"{"table":"t","sections":"dynamic","cells":{"C":{}},"modelTypes":{"M":{"id":"/id"},"N":{"id":null}},"bindings":[{"on":"allOtherSections","cell":"C","modelType":"TYPE","models":{"a":[{"id":"a"},{"id":"b"},{"id":"c"}],"b":[{"id":"x"}]},"editing":"EDITING","moving":{"to":"anySection"}}]}"#
 
     private static func session(identified: Bool = true, editing: String = "delete") throws -> Played {
         try Played(letters.replacing("TYPE", with: identified ? "M" : "N").replacing("EDITING", with: editing))
@@ -209,13 +209,15 @@ import Testing
     func eventsAndDisplayedRowsAreThoseOfTheRowsThatAreSeen() throws {
         var session = try Played(
             """
-            {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
+            {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
              "onEvent":{"C":{"e":[{"setState":{"said":{"$eval":"model.id"}}}]}},"prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"model.id"}}}]}]}
             """)
         let add = silently(.addRow(row("0"), at: .init(section: 0, row: 0)))
         try session.perform(add)
         let outcome = try session.perform(.event(at(0, 0), name: "e", parameters: .null))
-        #expect(outcome.rowEvents.map { $0.row.id?.text } == ["1"] && session.table.state.text == #"{"said":"1"}"#)
+        #expect(
+            outcome.controllerEvents.map { $0.json["id"]?.stringValue } == ["1"]
+                && session.table.state.text == #"{"said":"1"}"#)
         try session.perform(silently(.removeRow(at: .init(section: 0, row: 0))))
         try session.perform(.displayedRows([at(0, 2)]))
         #expect(session.table.state.text == #"{"said":"1","asked":"2"}"#)
@@ -225,7 +227,7 @@ import Testing
     @Test("A move out of bounds is refused while a change is unpublished")
     func aMoveToNoRowIsRefusedHereToo() throws {
         var session = try Played(
-            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}]},"moving":{"to":"anySection"}}]}"#
+            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}]},"moving":{"to":"anySection"}}]}"#
         )
         try session.perform(silently(.addRow(#"{"id":"0"}"#, at: .init(section: 0, row: 0))))
         for (section, row) in [(0, 2), (0, 3), (0, 99), (0, Int.max), (0, -1), (1, 1), (1, Int.max)] {
@@ -270,7 +272,7 @@ import Testing
     @Test("Index paths skip hidden rows and sections")
     func hiddenRowsAndSectionsAreCountedAround() throws {
         var session = try Played(
-            #"{"table":"t","sections":"dynamic","sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","shown":"model.id != 'h'","models":{"e":[],"a":[{"id":"h"},{"id":"1"},{"id":"2"}],"b":[{"id":"h"}]}}]}"#
+            #"{"table":"t","sections":"dynamic","sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","shown":"model.id != 'h'","models":{"e":[],"a":[{"id":"h"},{"id":"1"},{"id":"2"}],"b":[{"id":"h"}]}}]}"#
         )
         #expect(rows(session.snapshot) == "a[1 2]")
         try session.perform(.dataSource(.addRow(row("3"), at: .init(section: 0, row: 1)), notify: true))

@@ -7,10 +7,13 @@ import Testing
     /// A template that renders, for each name, whether it is defined.
     private static let defined =
         "${join(["
-        + ["model", "row", "section", "state", "models", "count", "now", "reason", "event"]
+        + [
+            "model", "row", "section", "state", "models", "count", "displayedCount", "header", "now", "reason", "event",
+        ]
         .map { "defined('\($0)')" }.joined(separator: ",") + "],' ')}"
-    private static let everywhere = "false false true true true true true false false"
-    private static let ofRows = "true true true true true true true false false"
+    private static let ofTitles = "false false true true true true true false true false false"
+    private static let ofDerivedRows = "false false true true true false false false true false false"
+    private static let ofRows = "true true true true true true false false true false false"
 
     @Test("Templates of rows and sections read the values made for them")
     func rowsAndSectionsReadWhatIsMadeForThem() throws {
@@ -20,35 +23,56 @@ import Testing
              {"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"header":"\(Self.defined)","viewModel":"\(Self.defined)"},
              {"on":{"section":"b"},"cell":"C","modelsFrom":[{"id":"\(Self.defined)"}]}]}
             """)
-        #expect(session.snapshot.sections[0].header.text == #"{"title":"\#(Self.everywhere)"}"#)
+        #expect(session.snapshot.sections[0].header.text == #"{"title":"\#(Self.ofTitles)"}"#)
         #expect(session.snapshot.sections[0].rows[0].json["viewModel"]?.text == #""\#(Self.ofRows)""#)
-        #expect(session.snapshot.sections[1].rows[0].id?.text == Self.everywhere)
+        #expect(session.snapshot.sections[1].rows[0].id?.text == Self.ofDerivedRows)
     }
 
-    @Test("`order` and `passing` read the section as an object")
-    func orderAndPassingReadTheSectionAsAnObject() throws {
+    @Test("`order` and `passing` read the section's id, counts, header and footer")
+    func orderAndPassingReadTheSectionsFacts() throws {
         let all =
-            "typeof(section) == 'object' && section.rowCount == count && len(models[section.id]) == count && typeof(state) == 'object' && now != ''"
+            "header == section && footer == null && displayedCount == count && len(models[section]) == count && typeof(state) == 'object' && now != ''"
         let session = try Played(
             """
             {"table":"t","sections":["a","b"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData","order":{"by":"str(\(all)) + str(9 - count)"}},"cells":{"C":{}},
-             "bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"},{"id":"3"}]},"moving":{"to":{"passing":"\(all)"}}}]}
+             "bindings":[{"on":"allOtherSections","cell":"C","header":"${section}","models":{"a":[{"id":"1"}],"b":[{"id":"2"},{"id":"3"}]},"moving":{"to":{"passing":"\(all)"}}}]}
             """)
         #expect(session.ids == ["b", "a"])
         #expect(session.snapshot.sections[0].movesTo?.text == #"["b","a"]"#)
+    }
+
+    @Test("`count` counts hidden rows, and `displayedCount` does not")
+    func countCountsHiddenRows() throws {
+        var session = try Played(
+            """
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[
+             {"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2","off":1},{"id":"3"}],"shown":"!('off' in model)",
+              "viewModel":"${row} of ${count}","header":"${displayedCount} of ${count}","editing":"delete"},
+             {"on":{"section":"b"},"cell":"C","modelsFrom":{"$map":{"$eval":"models.a"},"each(m)":{"id":"${m.id}"}},
+              "viewModel":"${row} of ${count}","header":"${displayedCount} of ${count}"}]}
+            """)
+        func shown() -> [String] {
+            session.snapshot.sections.flatMap { section in
+                [section.header["title"]?.stringValue ?? ""]
+                    + section.rows.map { $0.json["viewModel"]?.stringValue ?? "" }
+            }
+        }
+        #expect(shown() == ["2 of 3", "0 of 3", "2 of 3", "3 of 3", "0 of 3", "1 of 3", "2 of 3"])
+        try session.perform(.delete(.at(.displayed(0), row: 0)))
+        #expect(shown() == ["1 of 2", "1 of 2", "2 of 2", "0 of 2", "1 of 2"])
     }
 
     @Test("Handlers read their row and the reason for their call")
     func handlersReadTheirRowAndWhatTheyAreCalledFor() throws {
         var session = try Played(
             """
-            {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete",
+            {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"}],"editing":"delete",
              "onTap":[{"setState":{"tap":"\(Self.defined)"}}],"onEvent":{"C":{"e":[{"setState":{"event":"\(Self.defined)"}}]}},"onDelete":[{"setState":{"delete":"\(Self.defined)"}}]}]}
             """)
         try session.perform(.tap(.at(.displayed(0), row: 0)))
         try session.perform(.event(.at(.displayed(0), row: 0), name: "e", parameters: .null))
         try session.perform(.delete(.at(.displayed(0), row: 0)))
-        let row = "true true true true true true true"
+        let row = "true true true true true true false false true"
         #expect(
             session.snapshot.state.text
                 == #"{"tap":"\#(row) false false","event":"\#(row) false true","delete":"\#(row) true false"}"#)

@@ -57,7 +57,7 @@ import Testing
     static let names: [(part: String, pointer: String?, hint: String)] = [
         (
             #""viewModel": {"a": "${modle.x}"}"#, "/viewModel",
-            "there are `state`, `models`, `section`, `count`, `now`, `model`, `row`"
+            "there are `state`, `models`, `section`, `now`, `model`, `row`, `count`"
         ),
         (#""viewModel": "${Model}""#, "/viewModel", "did you mean `model`?"),
         (#""viewModel": "${ROW}""#, "/viewModel", "did you mean `row`?"),
@@ -124,7 +124,7 @@ import Testing
             JSONText(
                 parsing: """
                     {"table": "t", "modelTypes": {"M": {}}, "cells": {"C": {}},
-                     "bindings": [{"on": "table", "cell": "C", "modelType": "M"}, {"on": "anySection", "modelType": "M"}]}
+                     "bindings": [{"cell": "C", "modelType": "M"}, {"on": "anySection", "modelType": "M"}]}
                     """))
         #expect(description.warnings.map(\.pointer.description) == ["/bindings/1/modelType"])
     }
@@ -134,7 +134,7 @@ import Testing
         let description = try TableDescription(
             JSONText(
                 parsing:
-                    #"{"table":"t","state":{"a":1,"b":{"c":2,"d":3}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C"}]}"#
+                    #"{"table":"t","state":{"a":1,"b":{"c":2,"d":3}},"cells":{"C":{}},"bindings":[{"cell":"C"}]}"#
             ))
         #expect(
             try description.openingTable(state: #"{"b":{"c":null,"e":4}}"#).state.text == #"{"a":1,"b":{"d":3,"e":4}}"#)
@@ -161,13 +161,13 @@ import Testing
         let types = try Played(
             """
             {"table":"t","modelTypes":{"\(composed)":{"id":"/n"},"\(decomposed)":{}},"cells":{"A":{},"B":{}},"cellsForModelTypes":{"\(composed)":"A","\(decomposed)":"B"},
-             "bindings":[{"on":"table","cell":{"byModelType":true},"modelType":"\(composed)","models":[{"n":1,"type":"\(composed)"},{"n":2,"type":"\(decomposed)"}]}]}
+             "bindings":[{"cell":{"byModelType":true},"modelType":"\(composed)","models":[{"n":1,"type":"\(composed)"},{"n":2,"type":"\(decomposed)"}]}]}
             """)
         #expect(types.cells == ["A", "B"])
         var cells = try Played(
             """
             {"table":"t","cells":{"\(composed)":{"events":{"e":{}}},"\(decomposed)":{}},
-             "bindings":[{"on":"table","cell":"\(decomposed)","models":[{"id":"1"}],"onEvent":{"\(composed)":{"e":[]}}}]}
+             "bindings":[{"cell":"\(decomposed)","models":[{"id":"1"}],"onEvent":{"\(composed)":{"e":[]}}}]}
             """)
         #expect(
             throws: Refusal(
@@ -176,7 +176,7 @@ import Testing
             try cells.perform(.event(.at(.displayed(0), row: 0), name: "e", parameters: .null))
         }
         let undeclared = try JSONText(
-            parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"on":"table","cell":"\#(decomposed)"}]}"#)
+            parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"cell":"\#(decomposed)"}]}"#)
         #expect(Self.faults(of: undeclared)?.map(\.pointer.description) == ["/bindings/0/cell"])
         // Rows move only between sections of one type.
         let moving = try JSONText(

@@ -43,7 +43,7 @@ import Testing
     func whatTheJournalHasOfACommandDoesTheSame(command: String) throws {
         var session = try Played(
             """
-            {"table":"t","sections":"dynamic","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"}]},
+            {"table":"t","sections":"dynamic","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"}]},
              "editing":\(command.contains("insert") ? #""insert""# : #""delete""#),"moving":{"to":"anySection"},"onTap":[{"setState":{"tapped":{"$eval":"model"}}}]}]}
             """)
         var history: [(JSONText, JSONText?)] = []
@@ -59,6 +59,6 @@ import Testing
         let done = try session.perform(present), again = try replayed.perform(Command(json: present.rewriting(given)))
         #expect(done.kind == .applied)
         #expect(again.update.json == done.update.json && again.notification == done.notification)
-        #expect(again.rowEvents.map(\.json) == done.rowEvents.map(\.json))
+        #expect(again.controllerEvents.map(\.json) == done.controllerEvents.map(\.json))
     }
 }

@@ -10,7 +10,7 @@ import Testing
         try Played(
             """
             {"table":"t","sections":["a","b"],"sectionDisplay":\(display),"cells":{"C":{"events":{"e":{}}}},"state":{"rank":{"a":1,"b":2},"open":true},
-             "bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},"moving":{"to":\(moving)}}]}
+             "bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},"moving":{"to":\(moving)}}]}
             """)
     }
 
@@ -18,7 +18,7 @@ import Testing
     @Test("A change of the state reorders the sections")
     func theSectionsAreOrderedAnewWithTheState() throws {
         var session = try Self.session(
-            #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id]"}}"#)
+            #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section]"}}"#)
         let before = session.snapshot
         let outcome = try session.perform(.patchState(JSONText(parsing: #"{"rank":{"a":3}}"#)))
         #expect(session.ids == ["b", "a"])
@@ -44,10 +44,10 @@ import Testing
         "Order and move targets follow the time of each revision",
         arguments: [
             (
-                #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section.id] * (1 - number(now[3:4]) - number(now[3:4]))"}}"#,
+                #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section] * (1 - number(now[3:4]) - number(now[3:4]))"}}"#,
                 #""anySection""#
             ),
-            (#"{"behavior":"manuallyManaged"}"#, #"{"passing":"now < '2001' || section.id == 'a'"}"#),
+            (#"{"behavior":"manuallyManaged"}"#, #"{"passing":"now < '2001' || section == 'a'"}"#),
         ])
     func orderAndMovesFollowTheTimeOfEachRevision(display: String, moving: String) throws {
         let session = try Self.session(display, moving: moving), later = "2001-01-01T00:00:00.000Z"
@@ -84,7 +84,7 @@ import Testing
     @Test("A row without an id is the row that was displayed at its place")
     func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
         let description =
-            #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"now < model","editing":"delete"}]}"#
+            #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"now < model","editing":"delete"}]}"#
         var session = try Played(description)
         #expect(session.snapshot.brief == "-[2001 2002 2003]")
         let later = "2001-06-01T00:00:00.000Z"
@@ -100,7 +100,7 @@ import Testing
     @Test("Many rows without ids are found in one pass")
     func manyRowsWithoutIDsAreFoundAtOnce() throws {
         let description =
-            #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":[],"shown":"model > 0"}]}"#
+            #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":[],"shown":"model > 0"}]}"#
         var session = try Played(description)
         let count = 4_000
         try session.perform(.setModels([("table", (0..<count).map { .number($0) })], partial: false))
@@ -113,7 +113,7 @@ import Testing
     @Test("A transaction's index paths count in the table after the preceding commands")
     func theRowsOfATransactionAreThoseThatTheOnesBeforeThemLeft() throws {
         var session = try Played(
-            #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelType":"N","models":[1,2,3,4],"shown":"model != 2","editing":"delete"}]}"#
+            #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":[1,2,3,4],"shown":"model != 2","editing":"delete"}]}"#
         )
         try session.perform(.transaction([.delete(.at(.displayed(0), row: 0)), .delete(.at(.displayed(0), row: 0))]))
         #expect(session.contents.map(\.rows) == [["2", "4"]])
@@ -123,8 +123,8 @@ import Testing
     func aPolicyIsAskedOfTheRowsThatAreDisplayed() throws {
         var session = try Played(
             """
-            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3","off":true},{"id":"4"}]},
-             "shown":"!('off' in model)","moving":{"to":{"passing":"section.rowCount < 2"}}}]}
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3","off":true},{"id":"4"}]},
+             "shown":"!('off' in model)","moving":{"to":{"passing":"displayedCount < 2"}}}]}
             """)
         #expect(session.snapshot.sections[0].movesTo?.text == #"["b"]"#)
         try session.perform(.move(.at(.displayed(0), row: 0), to: .displayed(1), row: 1))
@@ -150,7 +150,7 @@ import Testing
         var session = try Played(
             """
             {"table":"t","cells":{"C":{},"D":{}},"state":{"x":1,"cell":"C","style":"none"},
-             "bindings":[{"on":"table",\(part.contains("cellProvider") ? "" : #""cell":"C","#)"models":[{"id":"1"}],\(part)}]}
+             "bindings":[{\(part.contains("cellProvider") ? "" : #""cell":"C","#)"models":[{"id":"1"}],\(part)}]}
             """)
         let update = try session.perform(.patchState(#"{"x":2,"cell":"D","style":"delete"}"#)).update
         #expect(!update.stages.isEmpty)
@@ -163,7 +163,7 @@ import Testing
     func aTitleIsWhatIsSetOrElseWhatIsBound() throws {
         var session = try Played(
             """
-            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{},"headers":{"a":"A"}}]}
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"headers":{"a":"A"}}]}
             """)
         #expect(try session.perform(.setHeaders([("b", .null)])).kind == .unchanged)
         #expect(
@@ -176,7 +176,7 @@ import Testing
     @Test("Titles of dynamic sections can be bound by section id")
     func theTitlesOfDynamicSectionsMayBeBoundByTheirIDs() throws {
         let session = try Played(
-            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[]},"headers":{"b":"B"}}]}"#
+            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[]},"headers":{"b":"B"}}]}"#
         )
         #expect(session.snapshot.brief == "-[] B[]")
     }
@@ -186,7 +186,7 @@ import Testing
         let session = try Played(
             """
             {"table":"t","sections":["c","b","a","none"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData","order":{"by":"0"}},"cells":{"C":{}},
-             "bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}]},"headers":{"b":"B"},"footers":{"c":"F"}}]}
+             "bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"}]},"headers":{"b":"B"},"footers":{"c":"F"}}]}
             """)
         #expect(session.snapshot.brief == "-/F[] B[] -[1]")
     }
@@ -196,7 +196,7 @@ import Testing
         var session = try Played(
             """
             {"table":"t","sections":"dynamic","cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C"},"state":{"asked":0},
-             "bindings":[{"on":"allSections","cell":{"byModelType":true},"models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},"prefetch":{"cellsFromEnd":0},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
+             "bindings":[{"on":"allOtherSections","cell":{"byModelType":true},"models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},"prefetch":{"cellsFromEnd":0},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
             """)
         let opening = session.table, display = Command.displayedRows([.at(.displayed(0), row: 0)])
         try session.perform(display)
@@ -219,7 +219,7 @@ import Testing
     @Test("Displayed dynamic sections stay the only ones until others are set")
     func dynamicSectionsThatWereSetToBeDisplayedStayTheOnlyOnes() throws {
         var session = try Played(
-            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[]}}]}"#
+            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[]}}]}"#
         )
         try session.perform(.setDisplayedSections(["a", "b"]))
         try session.perform(.setModels([("c", [])], partial: true))
@@ -235,7 +235,7 @@ import Testing
         ])
     func whatATemplateGivesIsOfItsPartsKind(part: String, right: String, wrong: [String]) throws {
         var session = try Played(
-            #"{"table":"t","cells":{"C":{}},"state":{"x":\#(right)},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],\#(part)}]}"#
+            #"{"table":"t","cells":{"C":{}},"state":{"x":\#(right)},"bindings":[{"cell":"C","models":[{"id":"1"}],\#(part)}]}"#
         )
         for value in wrong {
             #expect { try session.perform(.patchState(JSONText(parsing: #"{"x":\#(value)}"#))) } throws: {
@@ -247,7 +247,7 @@ import Testing
     @Test("Sections that `modelsFrom` does not name are empty")
     func sectionsThatDerivedModelsDoNotNameAreEmpty() throws {
         let session = try Played(
-            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"state":{"rows":{"b":[{"id":"1"}]}},"bindings":[{"on":"allSections","cell":"C","modelsFrom":{"$eval":"state.rows"}}]}"#
+            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"state":{"rows":{"b":[{"id":"1"}]}},"bindings":[{"on":"allOtherSections","cell":"C","modelsFrom":{"$eval":"state.rows"}}]}"#
         )
         #expect(session.snapshot.brief == "-[] -[1]")
     }

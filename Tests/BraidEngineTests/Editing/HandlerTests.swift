@@ -35,7 +35,7 @@ import Testing
     func anInsertWithoutAModelIsToldWhyItNeedsOne(insert: String, why: String) throws {
         var table = try Table(
             """
-            {"table":"t","cells":{"C":{}},"state":{"ready":false},"bindings":[{"on":"table","cell":"C","editing":"insert"\(insert)}]}
+            {"table":"t","cells":{"C":{}},"state":{"ready":false},"bindings":[{"cell":"C","editing":"insert"\(insert)}]}
             """)
         let refusal = #expect(throws: Refusal.self) {
             _ = try table.perform(.insert(RowReference(path(0, 0)), model: nil))
@@ -51,7 +51,7 @@ import Testing
         ])
     func aModelWithoutAnIDIsToldItsTypeByName(model: String, why: String) throws {
         var table = try Table(
-            #"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"on":"table","cell":"C","modelType":"Person"}]}"#
+            #"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"cell":"C","modelType":"Person"}]}"#
         )
         let refusal = #expect(throws: Refusal.self) {
             _ = try table.perform(.setModels([("table", [try JSONText(parsing: model)])], partial: false))
@@ -64,7 +64,7 @@ import Testing
     func aHandlerThatMovesItsOwnRowKeepsIt() throws {
         var table = try Table(
             """
-            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},
              "onTap":[{"move":{"id":{"$eval":"model.id"},"to":{"section":"b"}}},{"update":{"merge":{"done":true}}}]}]}
             """)
         _ = try table.perform(.tap(RowReference(path(0, 0))))
@@ -77,7 +77,7 @@ import Testing
     func prefetchIsAboutTheRowNearestToTheEnd() throws {
         var table = try Table(
             """
-            {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
+            {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
              "prefetch":{"cellsFromEnd":2},"onPrefetch":[{"setState":{"row":{"$eval":"row"}}}]}]}
             """)
         _ = try table.perform(.displayedRows([0, 2, 1].map { RowReference(path(0, $0)) }))
@@ -91,7 +91,7 @@ import Testing
     func prefetchRunsAgainWhereModelsThatFollowFromTheStateBecameFewer(models: String) throws {
         var table = try Table(
             """
-            {"table":"t","state":{"items":[{"id":"1"},{"id":"2"}],"asked":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","viewModel":{},\(models),
+            {"table":"t","state":{"items":[{"id":"1"},{"id":"2"}],"asked":0},"cells":{"C":{}},"bindings":[{"cell":"C","viewModel":{},\(models),
              "prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
             """)
         func asked(_ items: String? = nil) throws -> String? {
@@ -113,7 +113,7 @@ import Testing
         ])
     func aMergePatchOfHandlersIsAnObject(step: String) throws {
         var table = try Table(
-            #"{"table":"t","state":{"x":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[\#(step)]}]}"#
+            #"{"table":"t","state":{"x":0},"cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"onTap":[\#(step)]}]}"#
         )
         #expect { try table.perform(.tap(RowReference(path(0, 0)))) } throws: {
             ($0 as? Refusal)?.code == .handlerContract
@@ -124,7 +124,7 @@ import Testing
     @Test("An invalid title is the handler's fault", arguments: ["setHeaders", "setFooters"])
     func aTitleThatIsNoneIsTheHandlersFault(action: String) throws {
         var table = try Table(
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[{"\#(action)":{"table":{"$eval":"count"}}}]}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"onTap":[{"\#(action)":{"table":{"$eval":"count"}}}]}]}"#
         )
         let detail =
             #"A handler of the section "table" failed: the title of the section "table", from `\#(action)`, cannot be 1: it must be a string, null, or a view."#
@@ -144,7 +144,7 @@ import Testing
     @Test("Prefetching without a handler does nothing")
     func prefetchWithoutAHandlerDoesNothing() throws {
         var table = try Table(
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#
         )
         #expect(try table.perform(.displayedRows([RowReference(path(0, 0))])).kind == .unchanged)
     }
@@ -153,7 +153,7 @@ import Testing
     func onDeleteFindsTheRowTakenOutAndOnInsertFindsItThere() throws {
         var table = try Table(
             """
-            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[]},"insert":{"template":{"id":"new","from":"template"}},
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[]},"insert":{"template":{"id":"new","from":"template"}},
              "onDelete":[{"setState":{"left":{"$eval":"count"}}}],"onInsert":[{"update":{"merge":{"of":{"$eval":"count"}}}}]},
              {"on":{"section":"a"},"editing":"delete"},{"on":{"section":"b"},"editing":"insert"}]}
             """)
@@ -179,7 +179,7 @@ import Testing
         let editing = command.hasPrefix(#"{"insert"#) ? "insert" : "delete"
         var table = try Table(
             """
-            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
              "editing":"\(editing)","moving":{"to":"anySection"},"\(handler)":[{"insert":{"section":"\(section)","model":{"id":"extra"}}}]}]}
             """)
         #expect { try table.perform(Command(json: JSONText(parsing: command))) } throws: {
@@ -191,7 +191,7 @@ import Testing
     func whatAnActionDoesRunsNoHandlersAndAsksNoPolicy() throws {
         var table = try Table(
             """
-            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
              "onDelete":[{"reject":"deleted"}],"onInsert":[{"reject":"inserted"}]},
              {"on":{"section":"a"},"onTap":[{"move":{"id":"1","to":{"section":"b"}}},{"remove":{"id":"2"}},{"insert":{"section":"a","model":{"id":"4"}}}]}]}
             """)
@@ -202,7 +202,7 @@ import Testing
     @Test("A move to the row's own place does nothing")
     func aMoveToItsOwnPlaceIsNone() throws {
         var table = try Table(
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#
         )
         #expect(try table.perform(.move(RowReference(path(0, 1)), to: .displayed(0), row: 1)).kind == .unchanged)
         #expect(throws: Refusal(.rejected, "no")) {
@@ -215,7 +215,7 @@ import Testing
     func theRowsOfAReasonCountAmongTheStoredOnes() throws {
         var table = try Table(
             """
-            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"0","hidden":true},{"id":"1"}],"b":[{"id":"2","hidden":true},{"id":"3"}]},
+            {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"0","hidden":true},{"id":"1"}],"b":[{"id":"2","hidden":true},{"id":"3"}]},
              "shown":"!('hidden' in model)","moving":{"to":"anySection"},
              "onDelete":[{"setState":{"to":{"$eval":"reason"}}}],"onInsert":[{"setState":{"from":{"$eval":"reason"}}}]}]}
             """)
@@ -230,7 +230,7 @@ import Testing
     func eachStepReadsWhatTheStepsBeforeItLeft() throws {
         var table = try Table(
             """
-            {"table":"t","state":{"n":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"onTap":[
+            {"table":"t","state":{"n":0},"cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"onTap":[
              {"setState":{"n":{"$eval":"state.n + 1"}}},{"insert":{"section":"table","model":{"id":"2"}}},{"setState":{"n":{"$eval":"state.n + 1"},"rows":{"$eval":"len(models.table)"}}}]}]}
             """)
         _ = try table.perform(.tap(RowReference(path(0, 0))))
@@ -243,7 +243,7 @@ import Testing
         for handler in ["onDelete", "onInsert"] {
             var table = try Table(
                 """
-                {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[]},"moving":{"to":"anySection"},
+                {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"}],"b":[]},"moving":{"to":"anySection"},
                  "\(handler)":[{"update":{"merge":{"moved":true}}}]}]}
                 """)
             _ = try table.perform(.move(RowReference(path(0, 0)), to: .displayed(1), row: 0))
@@ -272,7 +272,7 @@ import Testing
     func aHandlerOfADerivedRowCountsTheDerivedRows() throws {
         var table = try Table(
             """
-            {"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","modelsFrom":[{"id":"1"},{"id":"2"}],"onTap":[{"setState":{"at":["${row}","${count}"]}}]}]}
+            {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","modelsFrom":[{"id":"1"},{"id":"2"}],"onTap":[{"setState":{"at":["${row}","${count}"]}}]}]}
             """)
         _ = try table.perform(.tap(RowReference(path(0, 1))))
         #expect(table.model.state.text == #"{"at":["1","2"]}"#)
@@ -283,7 +283,7 @@ import Testing
     func aSectionThatOnPrefetchFilledWithFewerRowsMayGrowAgain() throws {
         var table = try Table(
             """
-            {"table":"t","state":{"asked":0},"cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":0},
+            {"table":"t","state":{"asked":0},"cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":0},
              "onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}},{"setModels":{"table":[{"id":"4"}]}}]}]}
             """)
         for (row, asked) in [(1, "0"), (2, "1"), (0, "2"), (0, "2")] {

@@ -12,7 +12,7 @@ import Testing
     func aRowIsFoundByItsIDHoweverManyAreLookedFor(rows: String) throws {
         var table = try HandlerTests.Table(
             """
-            {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C",\(rows),
+            {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C",\(rows),
              "prefetch":{"cellsFromEnd":9},"onPrefetch":[{"setState":{"at":{"$eval":"row"}}}]}]}
             """)
         let models = try (0..<40).map { section in
@@ -84,7 +84,7 @@ import Testing
         let description = try TableDescription(
             JSONText(
                 parsing:
-                    #"{"table":"t","cells":{"C":{}},"bindings":[{"on":"table","cell":"C","models":[\#(models)],"viewModel":{"$eval":"\#(title)"}}]}"#
+                    #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)],"viewModel":{"$eval":"\#(title)"}}]}"#
             ))
         var binder = description.binder
         binder.limits.templateSteps = 1_000
@@ -120,13 +120,13 @@ import Testing
             #""numberOfCells":"state.n""#,
         ] {
             try check(
-                #"{"table":"t","cells":{"C":{}},"state":{"n":6},"bindings":[{"on":"table","cell":"C",\#(source)}]}"#,
+                #"{"table":"t","cells":{"C":{}},"state":{"n":6},"bindings":[{"cell":"C",\#(source)}]}"#,
                 { $0.rows = 3 },
                 shrinking: [.patchState(#"{"n":5}"#), .patchState(#"{"other":1}"#)], growing: .patchState(#"{"n":7}"#),
                 .tooManyRows)
         }
         try check(
-            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[],"b":[],"c":[]}}]}"#,
+            #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[],"c":[]}}]}"#,
             { $0.sections = 1 },
             shrinking: [.dataSource(.removeSection(at: 0), notify: true), .patchState(#"{"other":1}"#)],
             growing: .dataSource(.addSection(SectionContent(), at: nil), notify: true), .tooManySections)
@@ -222,9 +222,10 @@ import Testing
     private func said(_ handler: Handler) -> String? {
         var editor = TableEditor(TableModel())
         let binder = Binder(
-            sections: [], display: SectionDisplay(), empty: nil, cells: .ofProgram, bindings: [], providers: [])
-        let context = HandlerContext(binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()))
+            sections: [], display: SectionDisplay(), empty: nil, cells: .undeclared, bindings: [], providers: [])
+        var context = HandlerContext(
+            binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()), ids: .random)
         let call = HandlerCall(section: SectionID(""), row: 0, model: .null)
-        return (#expect(throws: Refusal.self) { try handler.run(call, &editor, context) })?.detail
+        return (#expect(throws: Refusal.self) { try handler.run(call, &editor, &context) })?.detail
     }
 }

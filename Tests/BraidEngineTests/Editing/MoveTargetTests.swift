@@ -46,7 +46,7 @@ import Testing
             return try TableDescription(
                 JSONText(
                     parsing: """
-                        {"table":"t","sections":["a","b"],"cells":{"C":{}},"modelTypes":{"M":{"id":\(hasIDs ? #""/id""# : "null")}},"state":{"hide":"-"},"bindings":[{"on":"allSections","cell":"C","modelType":"M","editing":"insert",
+                        {"table":"t","sections":["a","b"],"cells":{"C":{}},"modelTypes":{"M":{"id":\(hasIDs ? #""/id""# : "null")}},"state":{"hide":"-"},"bindings":[{"on":"allOtherSections","cell":"C","modelType":"M","editing":"insert",
                          "insert":{"template":{"id":"new"}},"moving":{"to":"anySection"},"models":{"a":\(try text(models.a)),"b":\(try text(models.b))},\(binding)}]}
                         """))
         }

@@ -166,7 +166,7 @@ enum RandomTable {
         let order =
             behavior == "manuallyManaged"
             ? ""
-            : [#","order":"ascending""#, #","order":{"by":"section.rowCount"}"#, ""].randomElement(using: &random) ?? ""
+            : [#","order":"ascending""#, #","order":{"by":"displayedCount"}"#, ""].randomElement(using: &random) ?? ""
         let isDynamic = Int.random(in: 0..<4, using: &random) == 0
         let viewModel =
             [
@@ -183,7 +183,7 @@ enum RandomTable {
                 #""onDelete":[{"if":"count == 0","do":[{"reject":"the last one stays"}]}],"#,
             ].randomElement(using: &random) ?? ""
         let moving =
-            [#""anySection""#, #"["a","b"]"#, #"{"passing":"section.rowCount < 3"}"#].randomElement(using: &random)
+            [#""anySection""#, #"["a","b"]"#, #"{"passing":"displayedCount < 3"}"#].randomElement(using: &random)
             ?? ""
         let editing =
             [#""delete""#, #""insert""#, #"{"$if":"model.v < 5","then":"delete","else":"insert"}"#].randomElement(
@@ -200,7 +200,7 @@ enum RandomTable {
                 #",{"on":{"section":"d"},"cell":"C","modelsFrom":{"$map":{"$eval":"models.a"},"each(m)":{"id":"d${m.id}","v":{"$eval":"m.v"}}}}"#,
                 #",{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.b)"}"#,
             ].randomElement(using: &random) ?? ""
-        let scope = isDynamic ? #""allSections""# : #"{"sections":["a","b","c"]}"#
+        let scope = isDynamic ? #""allOtherSections""# : #"{"sections":["a","b","c"]}"#
         let header =
             isDynamic ? #""header":"${section}","# : #""headers":{"a":"A","b":{"$if":"count > 1","then":"many"}},"#
         var models: [String] = []

@@ -13,7 +13,7 @@ import Testing
         try TableDescription(
             JSONText(
                 parsing:
-                    #"{"table":"t","sections":\#(sections),"state":\#(state),"modelTypes":{"M":\#(type)},"cells":{"C":{},"D":{}},"bindings":[{"on":"allSections","cell":"C","modelType":"M","models":\#(models),\#(binding)}]}"#
+                    #"{"table":"t","sections":\#(sections),"state":\#(state),"modelTypes":{"M":\#(type)},"cells":{"C":{},"D":{}},"bindings":[{"on":"allOtherSections","cell":"C","modelType":"M","models":\#(models),\#(binding)}]}"#
             ))
     }
 

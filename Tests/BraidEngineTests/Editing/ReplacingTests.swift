@@ -143,7 +143,7 @@ import Testing
         let description = try TableDescription(
             JSONText(
                 parsing: Array(
-                    #"{"table":"t","sections":["s"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{}}]}"#
+                    #"{"table":"t","sections":["s"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{}}]}"#
                         .utf8)))
         func row(_ id: Int, _ version: Int) throws -> JSONText {
             try JSONText(parsing: Array(#"{"id":"\#(id)","v":\#(version)}"#.utf8))

@@ -162,7 +162,7 @@ import Testing
         let description = try TableDescription(
             JSONText(
                 parsing: """
-                    {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","editing":"delete","moving":{"to":"anySection"},
+                    {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","editing":"delete","moving":{"to":"anySection"},
                      "models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"},{"id":"5"}]}}]}
                     """))
         var table = try description.openingTable(), updates: [(JSONText, JSONText?)] = []

@@ -104,7 +104,7 @@ import Testing
         )
         let all = derived.isEmpty ? sections : sections.filter { $0 != "s3" && $0 != "s80" }
         let scope =
-            isDynamic ? #""allSections""# : #"{"sections":[\#(all.map { "\"\($0)\"" }.joined(separator: ","))]}"#
+            isDynamic ? #""allOtherSections""# : #"{"sections":[\#(all.map { "\"\($0)\"" }.joined(separator: ","))]}"#
         let models = all.shuffled(using: &random).prefix(80).map { section in
             #""\#(section)":[\#(ids.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)).map { model($0, &random) }.joined(separator: ","))]"#
         }

@@ -20,7 +20,8 @@ struct OracleCase {
 
     let line: String
     let template: JSONValue
-    let context: JSONeContext
+    /// `nil` if the context is not valid.
+    let context: JSONeContext?
     let expected: Outcome
 
     init(_ line: some StringProtocol) {
@@ -29,17 +30,28 @@ struct OracleCase {
             let template = object["template"]
         else { preconditionFailure("not a case: \(line)") }
         self.template = template
-        context = JSONeContext(now: Self.now, names.members.map { ($0.name, $0.value) })
+        context = try? JSONeContext(now: Self.now, names)
         expected = object["result"].map { .value($0) } ?? (object["absent"] == nil ? .error("") : .absent)
     }
 
     var actual: Outcome {
+        guard let context else { return .error("the context is not valid") }
         var budget = JSONeBudget()
         do {
             let value = try JSONeTemplate(template).render(context, budget: &budget)
             return value.map { .value($0) } ?? .absent
         } catch {
             return .error("\(error.kind): \(error.message) at /\(error.pointer.joined(separator: "/"))")
+        }
+    }
+
+    /// Whether the engine's result is the expected one. As in the specification, numbers are compared by value, and a
+    /// template without a result gives null.
+    var isAsSpecified: Bool {
+        switch (expected, actual) {
+        case (.absent, .absent), (.value(.null), .absent), (.error, .error): true
+        case (.value(let expected), .value(let actual)): expected == actual
+        default: false
         }
     }
 

@@ -9,6 +9,17 @@ import Testing
 @Suite struct TemplateOracleTests {
     private static let oracle = PythonOracle(script: "jsone_oracle.py", module: "jsone")
 
+    @Test("All 1,175 cases of JSON-e's specification hold")
+    func theSpecificationHolds() throws {
+        let url = try #require(
+            Bundle.module.url(forResource: "jsone-specification", withExtension: "jsonl", subdirectory: "Golden"))
+        let cases = try String(contentsOf: url, encoding: .utf8).split(separator: "\n").map { OracleCase($0) }
+        #expect(cases.count == 1_175)
+        let wrong = cases.filter { !$0.isAsSpecified }
+        for wrong in wrong.prefix(10) { Issue.record("\(wrong.line)\n  but was  \(wrong.actual)") }
+        #expect(wrong.isEmpty)
+    }
+
     @Test("The engine agrees with the stored results of JSON-e", arguments: ["jsone-cases", "jsone-random"])
     func storedCasesAgree(file: String) throws {
         let url = try #require(Bundle.module.url(forResource: file, withExtension: "jsonl", subdirectory: "Golden"))

@@ -18,7 +18,7 @@ import Testing
 
     static func description(_ variant: Variant) throws -> TableDescription {
         let order = variant.ascending && variant.behavior != .manuallyManaged ? #","order":"ascending""# : ""
-        let moving = ["\"anySection\"", #"["invited","bin"]"#, #"{"passing":"section.id != 'bin'"}"#][variant.policy]
+        let moving = ["\"anySection\"", #"["invited","bin"]"#, #"{"passing":"section != 'bin'"}"#][variant.policy]
         return try TableDescription(
             JSONText(
                 parsing: """

@@ -63,48 +63,48 @@ import Testing
         "The fault of a table description has the code of its kind",
         arguments: [
             Case(#"{"table":"t"}"#, "/bindings", .missingMember),
-            Case(#"{"table":"t","bindings":[{"cell":"C"}]}"#, "/bindings/0", .missingMember),
+            Case(#"{"table":"t","sections":["a","b"],"bindings":[{"cell":"C"}]}"#, "/bindings/0", .missingMember),
             Case(#"{"table":"t","bindings":[],"colour":1}"#, "/colour", .unknownMember),
             Case(#"{"table":"t","bindings":{}}"#, "/bindings", .wrongType),
-            Case(#"{"table":"a b","bindings":[{"on":"table","cell":"C"}]}"#, "/table", .invalidValue),
+            Case(#"{"table":"a b","bindings":[{"cell":"C"}]}"#, "/table", .invalidValue),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","shown":"1 +"}]}"#, "/bindings/0/shown",
+                #"{"table":"t","bindings":[{"cell":"C","shown":"1 +"}]}"#, "/bindings/0/shown",
                 .invalidValue),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","updates":"often"}]}"#, "/bindings/0/updates",
+                #"{"table":"t","bindings":[{"cell":"C","updates":"often"}]}"#, "/bindings/0/updates",
                 .invalidValue),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","updates":1}]}"#, "/bindings/0/updates", .wrongType),
+                #"{"table":"t","bindings":[{"cell":"C","updates":1}]}"#, "/bindings/0/updates", .wrongType),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","numberOfCells":-1}]}"#,
+                #"{"table":"t","bindings":[{"cell":"C","numberOfCells":-1}]}"#,
                 "/bindings/0/numberOfCells",
                 .outOfRange),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","dimensions":{"cellHeight":-1}}]}"#,
+                #"{"table":"t","bindings":[{"cell":"C","dimensions":{"cellHeight":-1}}]}"#,
                 "/bindings/0/dimensions/cellHeight", .outOfRange),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","prefetch":{}}]}"#, "/bindings/0/prefetch",
+                #"{"table":"t","bindings":[{"cell":"C","prefetch":{}}]}"#, "/bindings/0/prefetch",
                 .missingMember),
             Case(
                 #"{"table":"t","sections":["a","a"],"bindings":[{"on":"allOtherSections","cell":"C"}]}"#, "/sections/1",
                 .duplicate),
-            Case(#"{"table":"t","bindings":[{"on":"table","cell":"D"}]}"#, "/bindings/0/cell", .unknownName),
+            Case(#"{"table":"t","bindings":[{"cell":"D"}]}"#, "/bindings/0/cell", .unknownName),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","modelType":"M"}]}"#, "/bindings/0/modelType",
+                #"{"table":"t","bindings":[{"cell":"C","modelType":"M"}]}"#, "/bindings/0/modelType",
                 .unknownName),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","cellProvider":"C"}]}"#, "/bindings/0", .conflict),
+                #"{"table":"t","bindings":[{"cell":"C","cellProvider":"C"}]}"#, "/bindings/0", .conflict),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","onTap":[{"do":[]}]}]}"#,
+                #"{"table":"t","bindings":[{"cell":"C","onTap":[{"do":[]}]}]}"#,
                 "/bindings/0/onTap/0/do", .conflict),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#,
+                #"{"table":"t","bindings":[{"cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#,
                 "/bindings/0/models/1", .duplicate),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","models":[{}]}]}"#, "/bindings/0/models/0/id",
+                #"{"table":"t","bindings":[{"cell":"C","models":[{}]}]}"#, "/bindings/0/models/0/id",
                 .missingMember),
             Case(
-                #"{"table":"t","bindings":[{"on":"table","cell":"C","models":[{"id":null}]}]}"#,
+                #"{"table":"t","bindings":[{"cell":"C","models":[{"id":null}]}]}"#,
                 "/bindings/0/models/0/id", .wrongType),
         ])
     func descriptions(fault: Case) throws {
@@ -120,7 +120,7 @@ import Testing
             JSONText(
                 parsing: """
                     {"table":"t","cells":{"C":{}},"modelTypes":{"M":{}},"bindings":[
-                      {"on":"table","cell":"C","header":{"$eval":"nmae"}}, {"on":"table","modelType":"M"}]}
+                      {"cell":"C","header":{"$eval":"nmae"}}, {"modelType":"M"}]}
                     """))
         #expect(
             description.warnings.map { "\($0.pointer) \($0.code.rawValue)" } == [

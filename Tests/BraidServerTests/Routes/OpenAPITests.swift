@@ -12,7 +12,7 @@ import Testing
     private let routes: [Route]
 
     init() throws {
-        document = try JSONText(parsing: Asset.openAPI.bytes)
+        document = try JSONText(parsing: Asset.openAPI.bytes.plain)
         routes = try App(
             store: SQLiteStore(path: ":memory:"), token: "t",
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

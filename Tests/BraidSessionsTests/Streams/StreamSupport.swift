@@ -19,7 +19,7 @@ struct TestSession {
             store: store, streams: limits, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let body = try JSONText(
             parsing:
-                #"{"id":"s","table":{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":"table","cell":"C","models":[{"id":"1"}],"editing":"delete"}]}}"#
+                #"{"id":"s","table":{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"}],"editing":"delete"}]}}"#
         )
         session = try await sessions.open(SessionOpening(body), text: body)
     }
@@ -47,7 +47,10 @@ final class TestReader: Sendable {
     let subscriber: Subscriber
     private let told = Mutex<[String]>([])
 
-    init(_ subscriber: Subscriber) { self.subscriber = subscriber }
+    init(_ subscriber: Subscriber) {
+        self.subscriber = subscriber
+        subscriber.stream.attach {}
+    }
 
     /// Names and positions of all events that were taken; "-" for those without a position.
     var events: [String] { told.withLock { $0 } }

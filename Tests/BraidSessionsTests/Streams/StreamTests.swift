@@ -24,7 +24,7 @@ struct RecentChangesTests {
         return Change(
             epoch: "e", revision: revision, update: BatchUpdate(from: revision - 1, to: revision, totalRowCount: 0),
             updateText: text,
-            rowEvents: [])
+            controllerEvents: [])
     }
 
     @Test func whatComesAfterARevisionIsGivenWholeOrNotAtAll() {
@@ -80,7 +80,7 @@ struct SubscriberTests {
     @Test func onlyControllersAreToldOfCellEvents() async throws {
         let test = try await TestSession()
         let controller = test.subscribe()
-        let viewer = test.subscribe(StreamForm(hasRowEvents: false))
+        let viewer = test.subscribe(StreamForm(hasControllerEvents: false))
         for reader in [controller, viewer] {
             #expect(await reader.events(through: "caught-up", 0).last == "caught-up 0")
         }
@@ -89,11 +89,11 @@ struct SubscriberTests {
         #expect(await controller.events(through: "update", 2).suffix(2) == ["cellEvent 1", "update 2"])
         #expect(await viewer.events(through: "update", 2).suffix(1) == ["update 2"])
         #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
-        let late = test.subscribe(after: 0, StreamForm(hasRowEvents: false))
+        let late = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
         // Nor where it is told from the journal, as nobody followed.
         for reader in [controller, viewer, late] { reader.subscriber.stream.close() }
-        let alone = test.subscribe(after: 0, StreamForm(hasRowEvents: false))
+        let alone = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
     }
 
@@ -254,7 +254,10 @@ struct StreamCommentTests {
         let test = try await TestSession(StreamLimits(commentInterval: .milliseconds(10)))
         for _ in 0..<2 {
             let reader = test.subscribe()
-            #expect(await happens { reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment) })
+            #expect(
+                await happens {
+                    reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment.piece(in: nil).bytes)
+                })
             reader.subscriber.stream.close()
             // Long enough to be noticed; if not, it is as if the next had come a little earlier.
             try await Task.sleep(for: .milliseconds(100))

@@ -15,6 +15,7 @@ import Testing
             case .update(let update, _, let after): print("\(update.stages.count) stages, now \(after.totalRowCount) rows")
             case .cellEvent(let event): print("\(event.cell) at \(event.at): \(event.event)")
         case .tap(let tap): print("\(tap.cell) at \(tap.at): tapped")
+        case .emitted(let event): print("\(event.name): \(event.payload ?? .null)")
             case .live: print("what follows happens now")
             case .interrupted(let error): print("connecting again: \(error)")
             }
@@ -83,7 +84,7 @@ import Testing
             switch event {
             case .snapshot(let snapshot): reload(snapshot)
             case .update(let update, _, let after): animate(update, to: after)
-            case .cellEvent, .tap, .live, .interrupted: break
+            case .cellEvent, .tap, .emitted, .live, .interrupted: break
             }
         }
 
@@ -216,7 +217,7 @@ import Testing
                     }
                 }
                 apply(after, reconfiguring: changed, animated: true)
-            case .cellEvent, .tap, .live, .interrupted: break
+            case .cellEvent, .tap, .emitted, .live, .interrupted: break
             }
         }
 

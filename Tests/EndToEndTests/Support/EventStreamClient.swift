@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// Reads a session's stream of events, byte by byte as WHATWG HTML, 9.2.6 "Interpreting an event stream" says.
 final class EventStreamClient {
@@ -28,6 +29,12 @@ final class EventStreamClient {
     private var textStart = 0
     private var hasEnded = false
     private let timeout: Int
+    /// Decompresses the body in the coding that the answer's head names.
+    private var decompressor: Decompressor?
+    /// The number of bytes of the body, as they were sent.
+    private(set) var bodyBytes = 0
+    /// Whether the stream has ended and its body is complete in its coding.
+    var isComplete: Bool { hasEnded && decompressor?.isComplete == true }
 
     init(
         port: Int, _ target: String, lastEventID: String? = nil, headers: [String: String] = [:],
@@ -53,6 +60,8 @@ final class EventStreamClient {
             try fill()
         }
         guard head.hasPrefix("HTTP/1.1 200 ") else { throw Failed(description: head) }
+        let coding = head.components(separatedBy: "\r\n").first { $0.hasPrefix("Content-Encoding: ") }
+        decompressor = try Decompressor(coding.map { String($0.dropFirst("Content-Encoding: ".count)) })
     }
 
     deinit { close(descriptor) }
@@ -82,7 +91,8 @@ final class EventStreamClient {
                     }
                     text.removeFirst(textStart)
                     textStart = 0
-                    text += raw[line.upperBound..<end]
+                    bodyBytes += size
+                    text += try decompressor?.add(Array(raw[line.upperBound..<end])) ?? []
                     raw.removeFirst(end + 2)
                     hasEnded = size == 0
                     return !hasEnded

@@ -1,0 +1,163 @@
+/// The handlers or the templates to which a table description gives names, each compiled at its first use.
+struct NamedParts<Part> {
+    /// The member of the description that contains the parts, the word for one of them, and the member of an object
+    /// that uses one.
+    let place: String, what: String, reference: String
+    var sources: [UTF8Key: JSONValue] = [:]
+    /// The compiled parts. A part with a fault is `nil`.
+    var parts: [UTF8Key: Part?] = [:]
+    /// The nesting depths of the compiled parts, with the parts that they use.
+    var heights: [UTF8Key: Int] = [:]
+    /// The names of the parts that are being compiled, the innermost last, and the depths of the places where they are
+    /// used.
+    var open: [(name: String, depth: Int)] = []
+
+    init(place: String, what: String, reference: String) {
+        (self.place, self.what, self.reference) = (place, what, reference)
+    }
+
+    var made: [UTF8Key: Part] { parts.compactMapValues { $0 } }
+
+    func pointer(of name: String) -> JSONPointer { JSONPointer.root.appending(place).appending(name) }
+
+    /// Returns the nesting depth of a value, with the parts that it uses.
+    func height(of value: JSONValue) -> Int {
+        switch value {
+        case .array(let elements): 1 + (elements.lazy.map { height(of: $0) }.max() ?? 0)
+        case .object(let object):
+            1
+                + (object.members.lazy.map { member, value in
+                    if member == reference, case .string(let name) = value { return heights[UTF8Key(name)] ?? 0 }
+                    return height(of: value)
+                }.max() ?? 0)
+        default: 0
+        }
+    }
+}
+
+/// A handler that other handlers and bindings use by its name.
+struct NamedHandler {
+    var steps: [HandlerStep]
+    /// The names that only some handlers may read, and that this handler reads: `event` and `reason`.
+    var reads: Set<String>
+    /// Whether the handler changes the row for which it runs.
+    var changesOwnRow: Bool
+}
+
+extension DescriptionReader {
+    /// The names that only some handlers may read.
+    private static let callNames = ["event", "reason"]
+
+    mutating func readTemplates(_ value: JSONValue?) {
+        let named = map(value, at: JSONPointer.root.appending("templates"), what: "`templates`")
+        for (name, source) in named { templates.sources[UTF8Key(name)] = source }
+        for (name, _) in named { requireTemplate(name, at: templates.pointer(of: name)) }
+    }
+
+    mutating func readHandlers(_ value: JSONValue?) {
+        let named = map(value, at: JSONPointer.root.appending("handlers"), what: "`handlers`")
+        for (name, source) in named { handlers.sources[UTF8Key(name)] = source }
+        for (name, _) in named { _ = namedHandler(name, at: handlers.pointer(of: name)) }
+    }
+
+    /// Checks that the templates to which a value refers exist, and compiles them. Otherwise adds a fault.
+    mutating func requireTemplates(in value: JSONValue, at pointer: JSONPointer) -> Bool {
+        var isComplete = true
+        for (name, place) in JSONeCompiler.references(in: value) {
+            let place = place.reduce(pointer) { $0.appending($1) }
+            if !requireTemplate(name, at: place) { isComplete = false }
+        }
+        return isComplete
+    }
+
+    @discardableResult
+    private mutating func requireTemplate(_ name: String, at pointer: JSONPointer) -> Bool {
+        if let known = templates.parts[UTF8Key(name)] { return known != nil }
+        guard let source = begin(name, at: pointer, \.templates) else { return false }
+        let place = templates.pointer(of: name)
+        var template: NamedTemplate?
+        if requireTemplates(in: source, at: place), let height = height(of: source, name, \.templates) {
+            do throws(JSONeError) {
+                let made = try NamedTemplate(source, named: templates.made, height: height)
+                template = made
+                checkLiterals(made.node, Self.handlerNames + Self.sectionNames + Self.callNames, at: place)
+            } catch {
+                fault(error.pointer.reduce(place) { $0.appending($1) }, .invalidValue, error.message)
+            }
+        }
+        templates.open.removeLast()
+        templates.parts[UTF8Key(name)] = .some(template)
+        return template != nil
+    }
+
+    /// Returns the steps of a named handler for a use at `pointer`, and warns about what the handler reads but nothing
+    /// provides there.
+    mutating func steps(ofHandler name: String, at pointer: JSONPointer) -> [HandlerStep] {
+        guard let handler = namedHandler(name, at: pointer) else { return [] }
+        readNames.formUnion(handler.reads)
+        for read in handler.reads.subtracting(handlerNames).sorted() {
+            warn(pointer, .unknownName, "the handler `\(name)` reads `\(read)`, but nothing gives this name here")
+        }
+        if handler.changesOwnRow { actionsOnOwnRow.append(pointer) }
+        return handler.steps
+    }
+
+    private mutating func namedHandler(_ name: String, at pointer: JSONPointer) -> NamedHandler? {
+        if let known = handlers.parts[UTF8Key(name)] { return known }
+        guard let source = begin(name, at: pointer, \.handlers) else { return nil }
+        let outer = (handlerNames, actionsOnOwnRow, readNames)
+        (handlerNames, actionsOnOwnRow, readNames) = (Self.handlerNames + Self.callNames, [], [])
+        let steps = steps(source, at: handlers.pointer(of: name))
+        let handler = NamedHandler(
+            steps: steps, reads: readNames.intersection(Self.callNames), changesOwnRow: !actionsOnOwnRow.isEmpty)
+        _ = height(of: source, name, \.handlers)
+        (handlerNames, actionsOnOwnRow, readNames) = outer
+        handlers.open.removeLast()
+        handlers.parts[UTF8Key(name)] = .some(handler)
+        return handler
+    }
+
+    /// Returns the source of a named part, and marks the part as being compiled. If the name is unknown, or the part
+    /// uses itself, adds a fault at the place of the use.
+    private mutating func begin<Part>(
+        _ name: String, at pointer: JSONPointer, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
+    ) -> JSONValue? {
+        let all = self[keyPath: parts]
+        guard let source = all.sources[UTF8Key(name)] else {
+            let known = all.sources.keys.map(\.string).sorted()
+            let hint = known.isEmpty ? "" : "; \(suggestion(for: name, among: known, else: "it contains"))"
+            fault(pointer, .unknownName, "`\(all.place)` contains no \(all.what) \"\(name)\"\(hint)")
+            return nil
+        }
+        if let start = all.open.firstIndex(where: { $0.name == name }) {
+            let chain = (all.open[start...].map(\.name) + [name]).map { "`\($0)`" }.joined(separator: ", which uses ")
+            fault(pointer, .conflict, "the \(all.what) uses itself: \(chain)")
+            return nil
+        }
+        // The limit bounds the recursion of this reader.
+        let depth = pointer.tokens.count
+        guard all.open.reduce(depth, { $0 + $1.depth }) <= JSONeBudget.maximumDepth else {
+            fault(pointer, .conflict, "too many \(all.what)s form a chain in which each uses the next")
+            return nil
+        }
+        self[keyPath: parts].open.append((name, depth))
+        return source
+    }
+
+    /// Returns the nesting depth of a part, and records it. If the part is nested too deeply, adds a fault and returns
+    /// `nil`. The limit bounds the recursion of rendering a template and of running a handler.
+    private mutating func height<Part>(
+        of source: JSONValue, _ name: String, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
+    ) -> Int? {
+        let height = self[keyPath: parts].height(of: source)
+        self[keyPath: parts].heights[UTF8Key(name)] = height
+        guard height <= JSONeBudget.maximumDepth else {
+            fault(
+                self[keyPath: parts].pointer(of: name), .conflict,
+                "with the \(self[keyPath: parts].what)s that it uses, it is nested deeper than \(JSONeBudget.maximumDepth) levels"
+            )
+            return nil
+        }
+        return height
+    }
+}

@@ -1,0 +1,21 @@
+/// An event that a handler of a table description emitted with the action `emit`. The event does not change the table.
+public struct EmittedEvent: Sendable {
+    /// The event's name, from the table description.
+    public var name: String
+    /// The event's payload. `nil` if the action has no payload, or if its template gave no value.
+    public var payload: JSONText?
+
+    /// The event as JSON: `{"name", "payload"?}`.
+    public var json: JSONText {
+        var writer = JSONWriter(capacity: 64 + (payload?.count ?? 0))
+        writer.beginObject()
+        writer.name("name")
+        writer.value(name)
+        if let payload {
+            writer.name("payload")
+            writer.value(payload)
+        }
+        writer.endObject()
+        return writer.text
+    }
+}

@@ -1,0 +1,190 @@
+import CZlib
+import CZstd
+import Synchronization
+
+/// A compression of a body (a content coding of RFC 9110, 8.4.1).
+public enum ContentCoding: String, Sendable, CaseIterable {
+    /// The server prefers the first coding if the client's weights are equal.
+    case zstd, gzip
+
+    /// Returns compressed bytes as a body of their own.
+    public func compress(_ bytes: [UInt8]) -> [UInt8] {
+        let piece = BodyPiece(bytes, in: self)
+        var frame = BodyFrame(self)
+        return frame.opening(piece) + piece.bytes + frame.closing
+    }
+
+    // Measured with a snapshot of 331 KB (Benchmarks/NOTES.md, "Compression").
+    fileprivate static let zstdLevel: Int32 = 7
+    fileprivate static let gzipLevel: Int32 = 6
+}
+
+/// A piece of a body, plain or compressed.
+///
+/// Pieces are compressed independently of each other, so many bodies can share a compressed piece. For example, all
+/// streams that send an event share the event's piece.
+/// - A piece in zstd is a frame. A body is a sequence of frames (RFC 8878, 3).
+/// - A piece in gzip is a sequence of deflate blocks that end at a byte and refer to no byte before the piece (RFC
+///   1951, 3.2). A body is one member that contains the blocks of all its pieces (RFC 1952, 2.2): curl and browsers
+///   read only the first member.
+public struct BodyPiece: Sendable {
+    public let bytes: [UInt8]
+    /// The CRC-32 and the size of the plain bytes, for the end of a body in gzip.
+    fileprivate var checksum: UInt = 0
+    fileprivate var plainSize = 0
+
+    /// Creates a plain piece.
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Creates a piece in a coding. Without a coding, the piece is plain.
+    ///
+    /// - Complexity: a millisecond for each 50 to 200 KB. Do not call this on an event loop's thread.
+    public init(_ plain: [UInt8], in coding: ContentCoding?) {
+        switch coding {
+        case _ where plain.isEmpty: bytes = []
+        case nil: bytes = plain
+        case .zstd: bytes = Self.zstdFrame(plain)
+        case .gzip:
+            bytes = Self.deflateBlocks(plain)
+            checksum = plain.withUnsafeBufferPointer { crc32_z(0, $0.baseAddress, $0.count) }
+            plainSize = plain.count
+        }
+    }
+
+    private static func zstdFrame(_ plain: [UInt8]) -> [UInt8] {
+        let limit = ZSTD_compressBound(plain.count)
+        let frame = UnsafeMutableRawPointer.allocate(byteCount: limit, alignment: 1)
+        defer { frame.deallocate() }
+        let size = plain.withUnsafeBytes {
+            ZSTD_compress(frame, limit, $0.baseAddress, $0.count, ContentCoding.zstdLevel)
+        }
+        // The output has room for every input, so the only possible error is a lack of memory.
+        precondition(ZSTD_isError(size) == 0, "libzstd has no memory")
+        return Array(UnsafeRawBufferPointer(start: frame, count: size))
+    }
+
+    private static func deflateBlocks(_ plain: [UInt8]) -> [UInt8] {
+        // A window that is as large as the input is enough. A small window needs little memory.
+        let windowBits = min(15, max(9, Int32(Int.bitWidth - (plain.count + 262).leadingZeroBitCount)))
+        // zlib remembers the address of its stream.
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        defer { stream.deallocate() }
+        let isReady = deflateInit2_(
+            stream, ContentCoding.gzipLevel, Z_DEFLATED, -windowBits, windowBits - 7, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size))
+        precondition(isReady == Z_OK, "zlib has no memory")
+        defer { deflateEnd(stream) }
+        // `deflateBound` is for a finished stream. A flushed stream has an empty block of 5 bytes at its end.
+        let limit = Int(deflateBound(stream, UInt(plain.count))) + 16
+        let blocks = UnsafeMutablePointer<UInt8>.allocate(capacity: limit)
+        defer { blocks.deallocate() }
+        var output = [UInt8]()
+        plain.withUnsafeBufferPointer { input in
+            stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+            var rest = input.count
+            repeat {
+                let count = min(rest, Int(UInt32.max))
+                stream.pointee.avail_in = UInt32(count)
+                rest -= count
+                repeat {
+                    stream.pointee.next_out = blocks
+                    stream.pointee.avail_out = UInt32(clamping: limit)
+                    let room = Int(stream.pointee.avail_out)
+                    deflate(stream, rest == 0 ? Z_SYNC_FLUSH : Z_NO_FLUSH)
+                    output += UnsafeBufferPointer(start: blocks, count: room - Int(stream.pointee.avail_out))
+                } while stream.pointee.avail_out == 0
+            } while rest > 0
+        }
+        return output
+    }
+}
+
+/// The bytes around the pieces of a body, which depend on the body's coding.
+struct BodyFrame {
+    let coding: ContentCoding?
+    private var isOpen = false
+    private var checksum: UInt = 0
+    private var plainSize = 0
+
+    init(_ coding: ContentCoding?) { self.coding = coding }
+
+    /// Notes that a piece is added to the body. Returns the bytes before the piece.
+    mutating func opening(_ piece: BodyPiece) -> [UInt8] {
+        guard coding == .gzip else { return [] }
+        checksum = crc32_combine(checksum, piece.checksum, piece.plainSize)
+        plainSize += piece.plainSize
+        defer { isOpen = true }
+        return isOpen ? [] : Self.gzipHeader
+    }
+
+    /// The bytes after the last piece.
+    var closing: [UInt8] {
+        guard coding == .gzip else { return [] }
+        let trailer = [UInt32(truncatingIfNeeded: checksum), UInt32(truncatingIfNeeded: plainSize)]
+        return (isOpen ? [] : Self.gzipHeader) + Self.lastBlock
+            + trailer.flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
+    }
+
+    /// RFC 1952, 2.3: deflate, without a time and a name, on an unknown system.
+    private static let gzipHeader: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
+    /// An empty last block (RFC 1951, 3.2.6).
+    private static let lastBlock: [UInt8] = [3, 0]
+}
+
+/// Values that are made once for each coding, on first use.
+public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
+    // A lock for each coding: a thread that needs one coding does not wait for the other coding.
+    private let gzip = OnFirstUse<Value>()
+    private let zstd = OnFirstUse<Value>()
+
+    public init() {}
+
+    /// Returns the value for a coding. Other threads that need the same coding wait while `make` runs.
+    public func value(for coding: ContentCoding, _ make: () -> Value) -> Value {
+        switch coding {
+        case .gzip: gzip.value(make)
+        case .zstd: zstd.value(make)
+        }
+    }
+
+    /// Returns whether the value for a coding is made. Does not wait: while another thread makes the value, the answer
+    /// is `false`.
+    public func has(_ coding: ContentCoding) -> Bool {
+        switch coding {
+        case .gzip: gzip.isMade
+        case .zstd: zstd.isMade
+        }
+    }
+}
+
+private struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
+    private let known = Mutex<Value?>(nil)
+
+    func value(_ make: () -> Value) -> Value {
+        known.withLock { known in
+            let value = known ?? make()
+            known = value
+            return value
+        }
+    }
+
+    var isMade: Bool { known.withLockIfAvailable { $0 != nil } ?? false }
+}
+
+/// Bytes that several answers share, with their compressed forms. Each form is made once.
+public final class SharedBytes: Sendable {
+    public let plain: [UInt8]
+    private let compressed = PerCoding<[UInt8]>()
+
+    public init(_ plain: [UInt8]) { self.plain = plain }
+
+    /// Returns the bytes as a body in a coding. Without a coding, the body is plain.
+    public func body(in coding: ContentCoding?) -> [UInt8] {
+        guard let coding else { return plain }
+        return compressed.value(for: coding) { coding.compress(plain) }
+    }
+
+    /// Returns whether the body in a coding is made.
+    public func hasBody(in coding: ContentCoding) -> Bool { compressed.has(coding) }
+}

@@ -1,0 +1,27 @@
+import BraidEngine
+import BraidRuntime
+
+/// The ids that `uuid()` makes in a session's commands: UUIDs of version 8 (RFC 9562).
+///
+/// An id is the SHA-256 of the session and the command, so a command of the journal makes the same ids when it is
+/// executed again. The random part of the epoch makes the ids unique among all sessions. Whoever does not know the epoch
+/// cannot guess an id.
+struct CommandIDs {
+    private let session: String
+
+    /// - Parameters:
+    ///   - epoch: the session's epoch. Only the part before the first hyphen is used, because a restored database
+    ///     changes the rest.
+    ///   - created: the time at which the session was opened, in RFC 3339.
+    init(session: String, epoch: String, created: String) {
+        self.session = "\(session)\n\(epoch.prefix { $0 != "-" })\n\(created)"
+    }
+
+    /// Returns the source of the ids of the command that leads to a revision. `at` is the command's time in RFC 3339.
+    func source(revision: Int, at: String) -> IDSource {
+        IDSource { [session] number in
+            var bytes = SHA256Digest(of: Array("\(session)\n\(revision)\n\(at)\n\(number)".utf8)).bytes
+            return IDSource.uuid(&bytes, version: 8)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import BraidHTTP
+import BraidRuntime
+import Testing
+
+@testable import BraidServer
+
+@Suite struct CompressionTests {
+    /// A weight as in the field, and in thousandths. `nil`: the field does not contain the coding.
+    private static let weights: [(text: String, value: Int)?] = [
+        nil, ("", 1_000), (";q=0", 0), (";q=0.000", 0), ("; q=0.001", 1), (";Q=0.5", 500), (" ; q = 1.0", 1_000),
+    ]
+
+    @Test("The weights of every combination of codings decide which coding is sent")
+    func everyCombination() {
+        for gzip in Self.weights {
+            for zstd in Self.weights {
+                for identity in Self.weights {
+                    for any in Self.weights {
+                        let elements = [("gzip", gzip), ("zstd", zstd), ("identity", identity), ("*", any)]
+                        let field = elements.compactMap { name, weight in weight.map { name + $0.text } }
+                            .joined(separator: ", ")
+                        let head = parsedHead("GET", "/", [("Host", "x"), ("Accept-Encoding", field)])
+                        let expected = Self.expected(gzip?.value, zstd?.value, identity?.value, any?.value)
+                        let encodings = AcceptEncoding(field)
+                        #expect(encodings.accepts(nil) == expected.acceptsPlain, "\(field)")
+                        #expect(encodings.preferred == expected.coding, "\(field)")
+                        let large = HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 32, count: 2_000)))
+                        #expect(large.coding(for: head) == expected.coding, "\(field)")
+                        // Small bodies are compressed only for a client that excludes plain bodies.
+                        let small = HTTPResponse(status: 200, body: .bytes([32]))
+                        #expect(
+                            small.coding(for: head) == (expected.acceptsPlain ? nil : expected.coding), "\(field)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// What RFC 9110, 12.5.3 says, in other words than the server's.
+    private static func expected(
+        _ gzip: Int?, _ zstd: Int?, _ identity: Int?, _ any: Int?
+    ) -> (coding: ContentCoding?, acceptsPlain: Bool) {
+        let gzip = gzip ?? any ?? 0, zstd = zstd ?? any ?? 0
+        let acceptsPlain = identity.map { $0 > 0 } ?? (any.map { $0 > 0 } ?? true)
+        let best = max(gzip, zstd)
+        if best == 0 || best < identity ?? 0 { return (nil, acceptsPlain) }
+        return (zstd == best ? .zstd : .gzip, acceptsPlain)
+    }
+
+    @Test(
+        "Fields as clients send them",
+        arguments: [
+            ("", nil), ("gzip", .gzip), ("GZIP", .gzip), ("x-gzip", .gzip), ("zstd", .zstd),
+            ("gzip, deflate", .gzip), ("deflate, gzip, br, zstd", .zstd), ("br", nil), ("deflate", nil),
+            ("gzip;q=1.0, identity; q=0.5, *;q=0", .gzip), ("identity", nil), ("gzip, identity", .gzip),
+            ("gzip;q=0.4, identity", nil), ("*", .zstd), ("gzip;q=x", .gzip), ("gzip,,zstd;q=0.1,", .gzip),
+            ("compress;q=0.5, gzip;q=1.0", .gzip), (",", nil), (";", nil), ("gzip;q=1.001", .gzip),
+        ] as [(String, ContentCoding?)])
+    func fields(field: String, coding: ContentCoding?) {
+        #expect(AcceptEncoding(field).preferred == coding)
+        #expect(AcceptEncoding(field).accepts(nil))
+    }
+
+    @Test("Without Accept-Encoding nothing is compressed, and answers to reads name the field in Vary")
+    func withoutTheField() {
+        let head = parsedHead("GET", "/", [("Host", "x")])
+        for body in [HTTPBody.none, .bytes([1]), .bytes([UInt8](repeating: 1, count: 1_024)), .stream(ByteStream())] {
+            var response = HTTPResponse(status: 200, body: body)
+            #expect(response.coding(for: head) == nil)
+            response.encode(in: nil, for: head)
+            let isLarge = body.count ?? .max >= 1_024
+            #expect(response.headers.map(\.0) == (isLarge ? ["Vary"] : []))
+        }
+    }
+
+    @Test("An entity tag has one form for each coding, and each form is known where the client accepts the coding")
+    func entityTags() {
+        func known(_ tag: String, _ encodings: String?) -> String? {
+            let fields = [("Host", "x"), ("If-None-Match", tag)] + (encodings.map { [("Accept-Encoding", $0)] } ?? [])
+            return parsedHead("GET", "/", fields).knownTag("\"e.7\"")
+        }
+        for tag in ["\"e.7\"", "\"e.7-gzip\"", "\"e.7-zstd\""] {
+            for list in [tag, "W/\(tag)", "\"other\", \(tag)"] {
+                #expect(known(list, nil) == tag, "every coding is acceptable to a client that names none")
+                #expect(known(list, "gzip, zstd") == tag)
+            }
+        }
+        #expect(known("\"e.7-zstd\"", "gzip") == nil)
+        #expect(known("\"e.7-gzip\"", "zstd, gzip;q=0") == nil)
+        #expect(known("\"e.7-gzip\", \"e.7\"", "zstd") == "\"e.7\"")
+        #expect(known("\"e.7\"", "gzip, identity;q=0") == nil)
+        #expect(known("*", "gzip") == "\"e.7\"")
+        for other in ["\"e.7-br\"", "\"e.7-\"", "\"e.7-gzip-gzip\"", "\"e.70\"", "\"e-gzip.7\""] {
+            #expect(known(other, "gzip, zstd") == nil, "\(other)")
+        }
+    }
+
+    @Test("A body that is decompressed never has more bytes than the limit")
+    func bombs() throws {
+        let bomb = ContentCoding.gzip.compress([UInt8](repeating: 32, count: 1_000_001))
+        func request(_ body: [UInt8]) -> HTTPRequest {
+            HTTPRequest(
+                head: parsedHead("POST", "/", [("Host", "x"), ("Content-Encoding", "gzip")]), body: body)
+        }
+        let memory = Quota(1 << 20)
+        var exact = request(bomb)
+        let lease = try exact.decompressBody(limit: 1_000_001, memory: memory, for: .init())
+        #expect(exact.body.count == 1_000_001 && memory.taken == 1_000_001)
+        lease?.end()
+        #expect(memory.taken == 0)
+        for limit in [0, 1, 65_535, 65_536, 1_000_000] {
+            var refused = request(bomb)
+            #expect { try refused.decompressBody(limit: limit, memory: memory, for: .init()) } throws: {
+                ($0 as? ProblemError)?.problem == .tooLarge
+            }
+            #expect(memory.taken == 0)
+        }
+        let others = try memory.lease(900_000)
+        var refused = request(bomb)
+        #expect { try refused.decompressBody(limit: 1 << 20, memory: memory, for: .init()) } throws: {
+            ($0 as? HTTPFailure)?.status == 503
+        }
+        others.end()
+        #expect(memory.taken == 0)
+    }
+
+    @Test("Only gzip is accepted for a body, whatever the case of its name")
+    func requestCodings() throws {
+        func hasGzip(_ field: String) throws -> Bool {
+            try parsedHead("POST", "/", [("Host", "x"), ("Content-Encoding", field)]).hasGzipBody
+        }
+        for field in ["gzip", "GZip", "x-gzip"] { #expect(try hasGzip(field)) }
+        for field in ["identity", ""] { #expect(try !hasGzip(field)) }
+        for field in ["zstd", "br", "deflate", "gzip, gzip", "gzip;q=1"] {
+            #expect { try hasGzip(field) } throws: { error in
+                let problem = error as? ProblemError
+                return problem?.problem == .unsupportedMediaType
+                    && problem?.headers.contains { $0 == ("Accept-Encoding", "gzip, identity") } == true
+            }
+        }
+    }
+}
