@@ -41,7 +41,7 @@ CREATE TABLE session (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id BYTEA NOT NULL UNIQUE,
     table_name BYTEA,
-    table_version BIGINT, -- of a registered description; null: the description stands in `opening`
+    table_version BIGINT, -- of a registered description; null: the description stands in `state` or `opening`
     epoch BYTEA NOT NULL,
     revision BIGINT NOT NULL,
     created BIGINT NOT NULL,
@@ -54,18 +54,20 @@ CREATE TABLE session (
 ) WITH (fillfactor = 50);
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
+CREATE INDEX session_by_table ON session (table_name, id);
 
 CREATE TABLE opening (
     session BIGINT PRIMARY KEY,
     body TEXT NOT NULL,
-    description TEXT -- inline; null: a registered one. Without a table: what is shown while there are no rows
+    description TEXT -- inline; null: the registered one that the session still uses. Without a table: what is shown while there are no rows
 );
 
 CREATE TABLE state (
     session BIGINT PRIMARY KEY,
     state TEXT NOT NULL,
     displayed_sections TEXT, -- null: none were set
-    cells TEXT -- the session's own cells by model type; null: none
+    cells TEXT, -- the session's own cells by model type; null: none
+    description TEXT -- inline, if the session was bound to another one than it was opened with; else null
 );
 
 CREATE TABLE section (

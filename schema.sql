@@ -8,8 +8,8 @@
 PRAGMA application_id = 1114792297; -- "Brai"
 PRAGMA user_version = 1;
 
--- Registered table descriptions. Sessions keep the version they were opened with; a version that is not the latest
--- and that no session has is dropped.
+-- Registered table descriptions. A version that no session uses is dropped when it is not among the latest ones any
+-- more.
 CREATE TABLE table_description (
     name TEXT NOT NULL,
     version INTEGER NOT NULL, -- 1, 2, 3, …
@@ -34,7 +34,7 @@ CREATE TABLE session (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     table_name TEXT,
-    table_version INTEGER, -- of a registered description; null: the description stands in `opening`
+    table_version INTEGER, -- of a registered description; null: the description stands in `state` or `opening`
     epoch TEXT NOT NULL,
     revision INTEGER NOT NULL,
     created INTEGER NOT NULL,
@@ -46,19 +46,22 @@ CREATE TABLE session (
 ) STRICT;
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
+CREATE INDEX session_by_table ON session (table_name, id);
 
--- What a session was opened with; never changed.
+-- What a session was opened with. Only the description changes once, from null to the text, when the session is bound to
+-- another version.
 CREATE TABLE opening (
     session INTEGER PRIMARY KEY,
     body TEXT NOT NULL,
-    description TEXT -- inline; null: a registered one. Without a table: what is shown while there are no rows
+    description TEXT -- inline; null: the registered one that the session still uses. Without a table: what is shown while there are no rows
 ) STRICT;
 
 CREATE TABLE state (
     session INTEGER PRIMARY KEY,
     state TEXT NOT NULL,
     displayed_sections TEXT, -- null: none were set
-    cells TEXT -- the session's own cells by model type; null: none
+    cells TEXT, -- the session's own cells by model type; null: none
+    description TEXT -- inline, if the session was bound to another one than it was opened with; else null
 ) STRICT;
 
 -- key: session << 32 | the section's number

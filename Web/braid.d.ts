@@ -205,11 +205,21 @@ export interface ClientOptions {
 export interface SessionSummary {
   id: string;
   table?: string;
+  /** Of a registered description. */
+  tableVersion?: number;
   epoch: string;
   revision: number;
   created: string;
   updated: string;
   totalRowCount: number;
+}
+
+export interface WatchedFiles {
+  revision: number;
+  /** Whether the server watches files. */
+  watching: boolean;
+  /** `faults`: `file:line:column: pointer: message`. `behind`: sessions that keep an earlier version. */
+  files: { file: string; table?: string; version?: number; faults: string[]; behind: { session: string; detail: string }[] }[];
 }
 
 /** `table`: a name or a description. Without it, `row`, `rows`, `section` or `sections`. */
@@ -233,15 +243,22 @@ export declare class BraidClient {
   token?: Token;
   readonly tables: {
     list(options?: SendOptions): Promise<{ table: string; version: number; updated: string }[]>;
-    get(name: string, options?: SendOptions): Promise<object>;
-    put(name: string, description: object, options?: SendOptions): Promise<{ table: string; version: number }>;
+    /** The latest version, or an older one. */
+    get(name: string, options?: SendOptions & { version?: number }): Promise<object>;
+    versions(name: string, options?: SendOptions): Promise<{ version: number; updated: string }[]>;
+    /** `ifMatch`: replaces this version only. `ifNoneMatch`: "*" creates the table, and replaces none. Else 412. */
+    put(
+      name: string,
+      description: object,
+      options?: SendOptions & { ifMatch?: string; ifNoneMatch?: "*" },
+    ): Promise<{ table: string; version: number }>;
     delete(name: string, options?: SendOptions): Promise<void>;
     /** Throws a `Problem` whose `errors` name every fault. `warnings`: what is allowed, but surely not meant. */
     validate(description: object, options?: SendOptions): Promise<{ table: string; valid: true; warnings?: Fault[] }>;
   };
   readonly sessions: {
     /** A page; `next` is the `after` of the one behind it. */
-    list(options?: { limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionSummary[]; next?: string }>;
+    list(options?: { table?: string; limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionSummary[]; next?: string }>;
     /** `key`: null for none; then it is not sent again where it may have been done. */
     open(opening: Opening, options?: { key?: string | null; signal?: AbortSignal }): Promise<Session>;
     delete(id: string, options?: SendOptions): Promise<void>;
@@ -249,6 +266,8 @@ export declare class BraidClient {
   session(id: string): Session;
   render(template: JSONValue, context?: { [name: string]: JSONValue }, options?: SendOptions): Promise<JSONValue | undefined>;
   diff(from: Snapshot, to: Snapshot, options?: SendOptions): Promise<Update>;
+  /** The description files that the server watches (`--watch`). With `since`, a `revision`, and `wait` in seconds: waits for a change. */
+  fixtures(options?: SendOptions & { since?: number; wait?: number }): Promise<WatchedFiles>;
   /** Throws at once where the server cannot serve. */
   health(options?: SendOptions): Promise<{ status: string }>;
   /** A command for a shell. The token stands in it as the variable BRAID_TOKEN. */
@@ -319,6 +338,8 @@ interface Commands<Result> {
   /** All or nothing. */
   transaction(commands: object[], options?: StrictOptions): Result;
   reset(options?: CommandOptions): Result;
+  /** Binds the session to another version of its table description. `discard`: sections that may lose what does not fit. */
+  setTable(table: { version: number; discard?: string[] } | { table: object; discard?: string[] }, options?: CommandOptions): Result;
   addRow(at: RowReference, model: JSONValue, options?: DataSourceOptions): Result;
   updateRow(at: IndexPath, model: JSONValue, options?: DataSourceOptions): Result;
   updateRowsOfSection(section: number, models: JSONValue[], options?: DataSourceOptions): Result;
@@ -363,6 +384,8 @@ export declare class Session {
     delete(tokenId: string, options?: SendOptions): Promise<void>;
   };
   facts(options?: SendOptions): Promise<SessionSummary>;
+  /** The table description to which the session is bound. */
+  table(options?: { signal?: AbortSignal }): Promise<object>;
   /** With `section`: rows of that section alone. */
   snapshot(options?: { section?: string; offset?: number; limit?: number; signal?: AbortSignal }): Promise<Snapshot>;
   /** `wait`: seconds to wait for something to happen, 60 at most. */

@@ -281,6 +281,8 @@ const COMMANDS = {
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
+  /** `table`: `{version}`, a version of the registered description, or `{table}`, a description; with `discard`, ids of sections. */
+  setTable: (table) => ["PUT", "table", table],
   // DataSourceController's calls.
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
@@ -364,13 +366,19 @@ export class BraidClient {
     const send = (request, options) => this.send(request, options);
     this.tables = {
       list: async (options) => (await send(request("GET", "/v1/tables"), options)).tables,
-      get: (name, options) => send(request("GET", path`/v1/tables/${name}`), options),
-      put: (name, description, options) => send(request("PUT", path`/v1/tables/${name}`, description), options),
+      /** The latest version, or an older one. */
+      get: (name, { version, ...options } = {}) =>
+        send(request("GET", version === undefined ? path`/v1/tables/${name}` : path`/v1/tables/${name}/versions/${version}`), options),
+      versions: async (name, options) => (await send(request("GET", path`/v1/tables/${name}/versions`), options)).versions,
+      put: (name, description, { ifMatch, ifNoneMatch, ...options } = {}) => {
+        const headers = { ...(ifMatch && { "If-Match": ifMatch }), ...(ifNoneMatch && { "If-None-Match": ifNoneMatch }) };
+        return send(request("PUT", path`/v1/tables/${name}`, description, headers), options);
+      },
       delete: (name, options) => remove(this, path`/v1/tables/${name}`, options),
       validate: (description, options) => send(request("POST", "/v1/tables/validate", description), options),
     };
     this.sessions = {
-      list: ({ limit, after, signal } = {}) => send(request("GET", withQuery("/v1/sessions", { limit, after })), { signal }),
+      list: ({ table, limit, after, signal } = {}) => send(request("GET", withQuery("/v1/sessions", { table, limit, after })), { signal }),
       open: async (opening, { key = newKey(), signal } = {}) => {
         const headers = key === null ? {} : { "Idempotency-Key": key };
         const snapshot = await send({ ...request("POST", "/v1/sessions", opening, headers), isRepeatable: key !== null }, { signal });
@@ -391,6 +399,11 @@ export class BraidClient {
   /** The update that leads from one snapshot to another. */
   diff(from, to, options) {
     return this.send(request("POST", "/v1/diff", { from, to }), options);
+  }
+
+  /** The description files that the server watches. With `since`, the answer's `revision`, and `wait` in seconds: waits for a change. */
+  fixtures({ since, wait, ...options } = {}) {
+    return this.send({ ...request("GET", withQuery("/v1/fixtures", { since, wait })), patience: (wait ?? 0) * 1000 }, options);
   }
 
   /** Whether the server can serve: resolves to `{status}`, or throws at once. */
@@ -642,6 +655,11 @@ export class Session {
 
   facts(options) {
     return this.#get("", {}, options);
+  }
+
+  /** The table description to which the session is bound. */
+  table(options) {
+    return this.#get("/table", {}, options);
   }
 
   /** With `section`, `offset` and `limit`: rows of that section alone. */

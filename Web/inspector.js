@@ -5,6 +5,7 @@ import { Server } from "./inspector/server.js";
 import { SessionView } from "./inspector/session.js";
 import { Sidebar } from "./inspector/sidebar.js";
 import { confirmed, dialog } from "./inspector/toasts.js";
+import { WatchedFiles } from "./inspector/watched.js";
 
 const tokenKey = "braid-token";
 
@@ -27,6 +28,7 @@ class App {
     document.querySelector("#token-button").addEventListener("click", () => this.signIn());
     this.sidebar.load();
     this.#route();
+    new WatchedFiles(this);
   }
 
   sessionsChanged() {

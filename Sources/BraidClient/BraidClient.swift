@@ -92,20 +92,42 @@ public struct BraidClient: Sendable {
 
     /// Returns the table description with this name, as it was registered.
     ///
-    /// - Throws: ``Problem`` 404 if there is no such table.
-    public func table(_ name: String) async throws -> JSON {
-        try await value(of: Request("GET", ["v1", "tables", name]))
+    /// - Parameter version: the version. `nil` for the latest one.
+    /// - Throws: ``Problem`` 404 if there is no such table or version.
+    public func table(_ name: String, version: Int? = nil) async throws -> JSON {
+        try await value(
+            of: Request("GET", ["v1", "tables", name] + (version.map { ["versions", String($0)] } ?? [])))
     }
 
-    /// Registers a table description, or replaces it. Open sessions keep the description that they were opened with.
+    /// One stored version of a table description.
+    public struct TableVersion: Decodable, Sendable, Hashable {
+        /// The version's number: 1, 2, 3, …
+        public var version: Int
+        /// The time at which the version was registered, in RFC 3339.
+        public var updated: String
+    }
+
+    /// Returns the versions of a table description that the server has, by ascending number.
+    ///
+    /// - Throws: ``Problem`` 404 if there is no such table.
+    public func versions(ofTable name: String) async throws -> [TableVersion] {
+        struct List: Decodable { var versions: [TableVersion] }
+        return try await value(of: Request("GET", ["v1", "tables", name, "versions"]), as: List.self).versions
+    }
+
+    /// Registers a table description, or replaces it. Open sessions keep the version of the description that they use.
     ///
     /// - Parameters:
     ///   - name: the table's name, which must be the description's `name`.
     ///   - description: the document. docs/table-description.md says what it contains.
-    /// - Throws: ``Problem`` 422 whose `errors` name every fault.
+    ///   - onlyIfNew: whether the request may only create a table, and not replace one.
+    /// - Throws: ``Problem`` 422 whose `errors` name every fault. 412 `etag-mismatch` if `onlyIfNew` and the table
+    ///   exists.
     @discardableResult
-    public func putTable(_ name: String, _ description: JSON) async throws -> TableSummary {
-        try await value(of: Request("PUT", ["v1", "tables", name], body: description))
+    public func putTable(_ name: String, _ description: JSON, onlyIfNew: Bool = false) async throws -> TableSummary {
+        try await value(
+            of: Request(
+                "PUT", ["v1", "tables", name], headers: onlyIfNew ? ["If-None-Match": "*"] : [:], body: description))
     }
 
     /// Deletes the table description with this name from the server.
@@ -134,6 +156,8 @@ public struct BraidClient: Sendable {
         public var id: String
         /// The table description's name. `nil` if the session was opened without one.
         public var table: String?
+        /// The version of the registered table description. `nil` if a request contained the description.
+        public var tableVersion: Int?
         /// The session's epoch: an opaque word that changes when the server may have lost revisions.
         public var epoch: String
         /// The session's revision: 0 at creation, one more for each committed command.
@@ -157,11 +181,13 @@ public struct BraidClient: Sendable {
     /// Returns one page of the server's sessions.
     ///
     /// - Parameters:
+    ///   - table: the name of the sessions' table description. `nil` for the sessions of all tables.
     ///   - limit: the largest number of sessions on the page. `nil` for the server's default.
     ///   - after: the `next` of the previous page of sessions.
-    public func sessions(limit: Int? = nil, after: String? = nil) async throws -> SessionPage {
+    public func sessions(of table: String? = nil, limit: Int? = nil, after: String? = nil) async throws -> SessionPage {
         try await value(
-            of: Request("GET", ["v1", "sessions"], query: ["limit": limit.map { String($0) }, "after": after]))
+            of: Request(
+                "GET", ["v1", "sessions"], query: ["table": table, "limit": limit.map { String($0) }, "after": after]))
     }
 
     /// Returns a handle for the session with this id, without sending a request. The session need not exist on the

@@ -66,6 +66,11 @@ public struct BraidSession: Sendable {
         return list.snapshot.map { .snapshot($0) } ?? .updates(list.updates ?? [])
     }
 
+    /// Returns the table description to which the session is bound.
+    ///
+    /// - Throws: ``Problem`` 404 if the session was opened without a table description.
+    public func table() async throws -> JSON { try await client.value(of: request("GET", "table")) }
+
     /// One record of a session's journal: a command and the update that it led to.
     public struct JournalRecord: Decodable, Sendable, Hashable {
         /// The session's revision after the command.

@@ -162,6 +162,22 @@ extension SessionCommand {
     /// Sets the session's models, titles, displayed sections and state back to those with which it was opened. The
     /// revision does not go back.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
+
+    /// Binds the session to another version of its registered table description. The session keeps its models and state.
+    ///
+    /// - Parameters:
+    ///   - version: the version's number.
+    ///   - discard: the ids of the sections that may lose what does not fit the version. The server refuses the command
+    ///     if another section would lose something.
+    public static func setTable(version: Int, discarding discard: [String] = []) -> SessionCommand {
+        SessionCommand(
+            "PUT", "table", body: ["version": .integer(version), "discard": .array(discard.map { .string($0) })])
+    }
+
+    /// Binds the session to another table description of the same name, which need not be registered.
+    public static func setTable(_ description: JSON, discarding discard: [String] = []) -> SessionCommand {
+        SessionCommand("PUT", "table", body: ["table": description, "discard": .array(discard.map { .string($0) })])
+    }
 }
 
 /// Commands that correspond to the calls of DataSourceController. With `notify: false` the server only stores the

@@ -12,15 +12,20 @@ import BraidStore
 extension SessionCommit {
     /// Returns the SQL statement that stores a commit. Its row says whether the session was at the expected revision
     /// (the fence) and whether the session exists. The row also says whether the client's idempotency key already has
-    /// an answer.
+    /// an answer, and whether the version of the table description to which the commit binds the session exists.
     ///
     /// The statement of a commit never waits. If another server has locked the session's row or holds the session's
     /// lock, the commit is refused, because the session's revision is about to change.
     ///
-    /// - Parameter hasTurn: whether this server holds the session's advisory lock.
+    /// - Parameters:
+    ///   - hasTurn: whether this server holds the session's advisory lock.
+    ///   - restoringVersion: whether to restore this version of the table description, which was deleted because no
+    ///     session used it.
     /// - Precondition: each row's key occurs at most once in all lists of the change. So no two parts of the statement
     ///   write the same row.
-    func statement(journalLimit: Int, byteLimit: Int, hasTurn: Bool) -> PostgresStatement {
+    func statement(
+        journalLimit: Int, byteLimit: Int, hasTurn: Bool, restoringVersion: Bool = false
+    ) -> PostgresStatement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
         // The parts `was` and `fence` both compare the session's revision: `was` as the statement first sees it,
         // `fence` after the session's row is locked. `oldest` reads the journal only if records may have to be deleted.
@@ -35,6 +40,7 @@ extension SessionCommit {
                 " AND CASE WHEN pg_try_advisory_lock_shared(\(turn)) THEN pg_advisory_unlock_shared(\(turn)) ELSE false END"
         }
         if let answer { sql += " AND NOT \(answer.isAnswered)" }
+        if let binding { sql += " AND \(binding.isThere(orNewer: restoringVersion))" }
         sql += """
                 FOR NO KEY UPDATE SKIP LOCKED
             ), oldest AS MATERIALIZED (
@@ -50,7 +56,10 @@ extension SessionCommit {
             ), fence AS (
                 UPDATE session SET revision = \(to), updated = \(at), next_key = \(nextKey), next_section = \(nextSection),
                     total_row_count = \(totalRowCount), journal_bytes = was.bytes - coalesce((SELECT sum(bytes) FROM oldest), 0)
-                FROM was WHERE number = \(session) AND revision = \(from) RETURNING number
+            """
+        if let binding { sql += ", table_version = \(binding.version)" }
+        sql += """
+             FROM was WHERE number = \(session) AND revision = \(from) RETURNING number
             ), trimmed AS (
                 DELETE FROM journal j USING fence, oldest WHERE j.session = fence.number AND j.revision = oldest.revision
             ), journalled AS (
@@ -63,24 +72,62 @@ extension SessionCommit {
         } else {
             sql += change.keepingPublished
         }
-        sql += change.writing
+        sql += change.writing(binding)
+        if let binding {
+            sql += binding.keepingOpening
+            if restoringVersion { sql += binding.restoring(at: at) }
+        }
         if let answer { sql += answer.keeping(if: "fence") }
-        sql += "SELECT EXISTS (SELECT FROM fence), EXISTS (SELECT FROM session WHERE number = \(session))"
-        if let answer { sql += ", \(answer.isAnswered)" }
+        let isAnswered = answer.map(\.isAnswered) ?? "false"
+        let isThere = binding?.isThere(orNewer: restoringVersion) ?? "true"
+        sql +=
+            "SELECT EXISTS (SELECT FROM fence), EXISTS (SELECT FROM session WHERE number = \(session)), \(isAnswered), \(isThere)"
         return sql
     }
 
     static func outcome(_ rows: [Rows]) throws {
         guard let row = rows.first?.first else { throw StoreError.sessionMissing }
         if row.bool(0) { return }
-        if row.count > 2, row.bool(2) { throw StoreError.answered }
+        if row.bool(2) { throw StoreError.answered }
+        if !row.bool(3) { throw StoreError.tableMissing }
         throw row.bool(1) ? StoreError.revisionConflict : StoreError.sessionMissing
     }
 }
 
+extension StoredBinding {
+    /// An SQL condition: the version of the table description exists, or `orNewer` and a newer version exists.
+    fileprivate func isThere(orNewer: Bool) -> PostgresStatement {
+        guard let version else { return "true" }
+        return
+            "EXISTS (SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: orNewer ? ">=" : "=") \(version))"
+    }
+
+    /// The part of a commit's statement that keeps the description with which the session was opened.
+    fileprivate var keepingOpening: PostgresStatement {
+        """
+        , kept_opening AS (
+            UPDATE opening o SET description = t.description FROM fence, session s, table_description t
+            WHERE o.session = fence.number AND o.description IS NULL AND s.number = fence.number
+            AND t.name = s.table_name AND t.version = s.table_version
+        )
+        """
+    }
+
+    /// The part of a commit's statement that restores the version of the table description.
+    fileprivate func restoring(at: Int) -> PostgresStatement {
+        """
+        , restored AS (
+            INSERT INTO table_description (name, version, updated, description)
+            SELECT \(name: table), \(version), \(at), \(description) FROM fence ON CONFLICT DO NOTHING
+        )
+        """
+    }
+}
+
 extension TableChange {
-    /// The parts of a commit's statement that write the changed rows and sections, if the part `fence` has a row.
-    fileprivate var writing: PostgresStatement {
+    /// The parts of a commit's statement that write the changed rows and sections and the binding to a table description, if
+    /// the part `fence` has a row.
+    fileprivate func writing(_ binding: StoredBinding?) -> PostgresStatement {
         var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
             sql +=
@@ -101,12 +148,13 @@ extension TableChange {
                 ", removed_sections AS (DELETE FROM section s USING fence WHERE s.session = fence.number AND s.key = ANY (\(removedSections)))"
         }
         if !writtenSections.isEmpty { sql += sectionsWritten(writtenSections, of: "fence") }
-        if state != nil || displayedSections != nil || cells != nil {
+        if state != nil || displayedSections != nil || cells != nil || binding != nil {
             let displayed = displayedSections.flatMap { $0.isNull ? nil : $0 }
             sql += """
                 , stated AS (
                     UPDATE state SET state = coalesce(\(state), state), cells = coalesce(\(cells), cells),
-                        displayed_sections = CASE \(displayedSections == nil ? 0 : 1) WHEN 0 THEN displayed_sections ELSE \(displayed) END
+                        displayed_sections = CASE \(displayedSections == nil ? 0 : 1) WHEN 0 THEN displayed_sections ELSE \(displayed) END,
+                        description = CASE \(binding == nil ? 0 : 1) WHEN 0 THEN description ELSE \(binding?.inlineDescription) END
                     FROM fence WHERE session = fence.number
                 )
                 """

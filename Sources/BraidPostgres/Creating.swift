@@ -77,7 +77,7 @@ enum Ending {
             h AS (DELETE FROM published t USING gone WHERE t.session = gone.number),
             i AS (
                 DELETE FROM table_description t USING gone WHERE t.name = gone.table_name AND t.version = gone.table_version
-                AND t.version < (SELECT max(version) FROM table_description WHERE name = gone.table_name)
+                AND t.version <= (SELECT max(version) FROM table_description WHERE name = gone.table_name) - \(StoredTable.keptVersions)
                 AND NOT EXISTS (
                     SELECT FROM session s
                     WHERE s.table_name = gone.table_name AND s.table_version = gone.table_version AND s.number <> gone.number)

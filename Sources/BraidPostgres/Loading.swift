@@ -26,7 +26,7 @@ extension PostgresConnection {
             [
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                 """
-                SELECT \(raw: SessionSummary.columns), s.table_version, coalesce(o.description, t.description),
+                SELECT \(raw: SessionSummary.columns), coalesce(st.description, t.description, o.description),
                        st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
                 FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
                 LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
@@ -42,7 +42,7 @@ extension PostgresConnection {
         var content = Content()
         try content.add(sections: answers[2], rows: answers[3])
         var session = StoredSession(
-            facts: facts, tableVersion: found.optionalInt(8), description: try found.optionalJSON(9),
+            facts: facts, description: try found.optionalJSON(9),
             state: try found.json(10), displayedSections: try found.optionalJSON(11), cells: try found.optionalJSON(12),
             nextKey: found.int(13), nextSection: found.int(14), sections: try content.sorted(facts.number))
         if let published = answers[4].first {
@@ -70,7 +70,7 @@ extension PostgresConnection {
             WHERE s.id = \(name: id)
             """)
         return try rows.first.map {
-            StoredOpening(facts: SessionSummary($0), description: try $0.optionalJSON(8), body: try $0.json(9))
+            StoredOpening(facts: SessionSummary($0), description: try $0.optionalJSON(9), body: try $0.json(10))
         }
     }
 
@@ -80,10 +80,11 @@ extension PostgresConnection {
         }
     }
 
-    func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
+    func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
         // Without `after`, start after the empty string: session IDs are not empty, so every ID is greater.
-        try query(
-            "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "") ORDER BY s.id LIMIT \(max(0, limit))"
+        let condition: PostgresStatement = if let table { " AND s.table_name = \(name: table)" } else { "" }
+        return try query(
+            "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "")\(condition) ORDER BY s.id LIMIT \(max(0, limit))"
         )
         .map { SessionSummary($0) }
     }

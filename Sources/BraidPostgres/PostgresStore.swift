@@ -54,14 +54,20 @@ public final class PostgresStore: SessionStore {
 }
 
 extension PostgresStore {
-    public func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool) {
-        let version = try await waitingForLocks(Tables.put(name, description, at: at)) {
-            $0.dropFirst().first?.first?.int(0) ?? 1
+    public func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
+        try await waitingForLocks(Tables.put(name, description, after: latest, at: at)) {
+            guard let row = $0.dropFirst().first?.first else { throw StoreError.tableChanged }
+            return row.int(0)
         }
-        return (version, version == 1)
     }
 
-    public func table(_ name: String) async throws -> StoredTable? { try await readers.read { try $0.table(name) } }
+    public func table(_ name: String, version: Int?) async throws -> StoredTable? {
+        try await readers.read { try $0.table(name, version: version) }
+    }
+
+    public func versions(ofTable name: String) async throws -> [TableSummary] {
+        try await readers.read { try $0.versions(ofTable: name) }
+    }
 
     public func tables() async throws -> [TableSummary] { try await readers.read { try $0.tables() } }
 
@@ -113,8 +119,8 @@ extension PostgresStore {
         try await readers.read { try $0.sessionSummary(id) }
     }
 
-    public func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
-        try await readers.read { try $0.sessions(after: after, limit: limit) }
+    public func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
+        try await readers.read { try $0.sessions(of: table, after: after, limit: limit) }
     }
 
     public func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int? {
@@ -125,9 +131,17 @@ extension PostgresStore {
 extension PostgresStore {
     public func commit(_ commit: SessionCommit) async throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
+        do {
+            try await write(commit)
+        } catch StoreError.tableMissing {
+            try await write(commit, restoringVersion: true)
+        }
+    }
+
+    private func write(_ commit: SessionCommit, restoringVersion: Bool = false) async throws {
         let statement = commit.statement(
             journalLimit: options.journalLimit, byteLimit: options.journalBytes,
-            hasTurn: peers.hasTurn(of: commit.session))
+            hasTurn: peers.hasTurn(of: commit.session), restoringVersion: restoringVersion)
         try await writer.write(
             [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to),
             value: SessionCommit.outcome)

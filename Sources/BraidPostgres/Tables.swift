@@ -9,18 +9,20 @@ import BraidStore
 enum Tables {
     private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
-    /// Returns the SQL statements that register a table description. The second statement returns the new version.
-    static func put(_ name: String, _ description: JSONText, at: Int) -> [PostgresStatement] {
+    /// Returns the SQL statements that register a table description. The second statement returns the new version, or no
+    /// row if `latest` is not the latest version.
+    static func put(_ name: String, _ description: JSONText, after latest: Int?, at: Int) -> [PostgresStatement] {
         [
             lock,
             """
             INSERT INTO table_description (name, version, updated, description)
             SELECT \(name: name), coalesce(max(version), 0) + 1, \(at), \(description) FROM table_description WHERE name = \(name: name)
+            HAVING \(latest) IS NULL OR coalesce(max(version), 0) = \(latest)
             RETURNING version
             """,
             """
             DELETE FROM table_description old WHERE name = \(name: name)
-            AND version < (SELECT max(version) FROM table_description WHERE name = \(name: name))
+            AND version <= (SELECT max(version) FROM table_description WHERE name = \(name: name)) - \(StoredTable.keptVersions)
             AND NOT EXISTS (SELECT FROM session WHERE table_name = old.name AND table_version = old.version)
             """,
         ]
@@ -46,13 +48,20 @@ enum Tables {
 }
 
 extension PostgresConnection {
-    func table(_ name: String) throws -> StoredTable? {
+    func table(_ name: String, version: Int?) throws -> StoredTable? {
         let rows = try query(
-            "SELECT version, updated, description FROM table_description WHERE name = \(name: name) ORDER BY version DESC LIMIT 1"
-        )
+            """
+            SELECT version, updated, description FROM table_description WHERE name = \(name: name)
+            AND version = coalesce(\(version), (SELECT max(version) FROM table_description WHERE name = \(name: name)))
+            """)
         return try rows.map {
             StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2))
         }.first
+    }
+
+    func versions(ofTable name: String) throws -> [TableSummary] {
+        try query("SELECT version, updated FROM table_description WHERE name = \(name: name) ORDER BY version")
+            .map { TableSummary(name: name, version: $0.int(0), updated: $0.int(1)) }
     }
 
     func tables() throws -> [TableSummary] {

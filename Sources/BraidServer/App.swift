@@ -15,6 +15,7 @@ package final class App: HTTPHandler {
     package let sessions: Sessions
     package let store: any SessionStore
     package let logger: Logger
+    package let watchedFiles = WatchedFiles()
     /// The log that gets one line for each answered request. `nil` if requests are not logged.
     private let requestLog: LogLines?
     let metrics = Metrics()
@@ -50,7 +51,8 @@ package final class App: HTTPHandler {
         access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
             operationRoutes(store: store, logger: logger) + [metricsRoute(metrics, sessions: sessions)] + assetRoutes()
-                + tableRoutes(store: store, clock: clock, limits: limits.table) + sessionRoutes(sessions)
+                + tableRoutes(store: store, clock: clock, limits: limits.table) + [fixtureRoute(watchedFiles)]
+                + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
                 + updateRoutes(sessions)
                 + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(clock: clock)

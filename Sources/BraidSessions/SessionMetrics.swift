@@ -42,17 +42,17 @@ package final class CommandCounters: Sendable {
     private static let kinds = CommandKind.all.map(\.name)
     private let counters = kinds.map { _ in Outcome.allCases.map { _ in Counter() } }
 
-    func count(_ command: Command, _ outcome: Outcome) {
-        guard let kind = Self.kinds.firstIndex(of: command.kind.name),
+    func count(_ kind: CommandKind, _ outcome: Outcome) {
+        guard let kind = Self.kinds.firstIndex(of: kind.name),
             let outcome = Outcome.allCases.firstIndex(of: outcome)
         else { return }
         counters[kind][outcome].add()
     }
 
     /// Counts a command whose execution threw `error`, as refused or as failed.
-    func count(_ command: Command, thrown error: any Error) {
+    func count(_ kind: CommandKind, thrown error: any Error) {
         if error is StaleSession { return }  // The caller executes the command again, and counts the last outcome.
-        count(command, SessionError.isRefusal(error) ? .refused : .failed)
+        count(kind, SessionError.isRefusal(error) ? .refused : .failed)
     }
 
     /// The numbers of commands by kind and outcome. Combinations of kind and outcome that have not occurred are left

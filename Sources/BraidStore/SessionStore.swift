@@ -10,11 +10,20 @@ public protocol SessionStore: Sendable {
 
     /// Stores a table description as version 1, or, if the name already exists, as a new version.
     ///
-    /// - Parameter at: the time, in milliseconds since 1970.
-    /// - Returns: the version (1, 2, 3, …), and whether the name is new.
-    func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool)
-    /// Returns the latest version of a table description, or `nil` if it does not exist.
-    func table(_ name: String) async throws -> StoredTable?
+    /// Deletes versions that no session uses and that are not among the latest ``StoredTable/keptVersions``.
+    ///
+    /// - Parameters:
+    ///   - latest: the version that must be the latest one before this call, or 0 if the name must be new. `nil` accepts
+    ///     any version.
+    ///   - at: the time, in milliseconds since 1970.
+    /// - Returns: the version: 1, 2, 3, …
+    /// - Throws: ``StoreError`` with `tableChanged` if `latest` is not the latest version.
+    func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int
+    /// Returns a version of a table description, or the latest version if `version` is `nil`. Returns `nil` if it does
+    /// not exist.
+    func table(_ name: String, version: Int?) async throws -> StoredTable?
+    /// Returns a summary of every stored version of a table description, by ascending version.
+    func versions(ofTable name: String) async throws -> [TableSummary]
     /// Returns a summary of the latest version of every table description, by ascending name.
     func tables() async throws -> [TableSummary]
     /// Deletes every version of a table description. Deletes none if a session uses one of the versions.
@@ -24,8 +33,8 @@ public protocol SessionStore: Sendable {
 
     /// Stores a new session at revision 0.
     ///
-    /// The session may use an older version of its description. Restores that version if it was deleted because a newer
-    /// version exists and no session used it.
+    /// The session may use an older version of its description. Restores that version if it was deleted because newer
+    /// versions exist and no session used it.
     ///
     /// - Returns: the session's number, which is never used again.
     /// - Throws: ``StoreError`` with `sessionExists`, or with `tableMissing` if the registered description was deleted
@@ -41,7 +50,9 @@ public protocol SessionStore: Sendable {
     /// Returns a session's summary, or `nil` if the session does not exist.
     func sessionSummary(_ id: String) async throws -> SessionSummary?
     /// Returns at most `limit` sessions whose ids are after `after`, by ascending id in the order of UTF-8 bytes.
-    func sessions(after: String?, limit: Int) async throws -> [SessionSummary]
+    ///
+    /// - Parameter table: the name of the sessions' table description, or `nil` for the sessions of all tables.
+    func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary]
     /// Deletes a session and everything that belongs to it.
     ///
     /// - Parameter facts: if not `nil`, the session is deleted only if it has the number and the revision of this
@@ -117,5 +128,19 @@ public protocol SessionStore: Sendable {
 }
 
 extension SessionStore {
+    /// Stores a table description whatever its latest version is.
+    @discardableResult
+    public func putTable(_ name: String, description: JSONText, at: Int) async throws -> Int {
+        try await putTable(name, description: description, after: nil, at: at)
+    }
+
+    /// Returns the latest version of a table description, or `nil` if it does not exist.
+    public func table(_ name: String) async throws -> StoredTable? { try await table(name, version: nil) }
+
+    /// Returns at most `limit` sessions of all tables whose ids are after `after`, by ascending id.
+    public func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
+        try await sessions(of: nil, after: after, limit: limit)
+    }
+
     public var sharing: (any StoreSharing)? { nil }
 }

@@ -8,8 +8,10 @@ public enum StoreError: Error, Sendable, Equatable {
     /// The store already contains an answer for the request's idempotency key. Another server may have stored this
     /// answer after the request arrived.
     case answered
-    /// The table description that a new session needs is not registered.
+    /// The table description that a session needs is not registered.
     case tableMissing
+    /// The latest version of the table description is another one than the caller expects.
+    case tableChanged
     /// The session has used up its 2^32 row keys, section numbers or revisions.
     case exhausted
     case closed
@@ -47,6 +49,7 @@ extension StoreError: CustomStringConvertible {
         case .revisionConflict: "The stored session is at another revision than the one the change starts from."
         case .answered: "The request has been answered meanwhile."
         case .tableMissing: "There is no such table description."
+        case .tableChanged: "The table description has another latest version than the change starts from."
         case .exhausted: "The session has used up its 4,294,967,295 row keys or revisions; open a new one."
         case .closed: "The store is closed."
         case .full: "The disk is full: nothing was changed. Reads continue; writes continue once there is room."

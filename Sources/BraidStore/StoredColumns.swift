@@ -35,13 +35,14 @@ extension SessionSummary {
     /// first.
     package static let columns = """
         s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),
-        s.revision, s.created, s.updated, s.total_row_count
+        s.revision, s.created, s.updated, s.total_row_count, s.table_version
         """
 
     package init(_ columns: some StoredColumns) {
         self.init(
-            id: columns.text(0), number: columns.int(1), table: columns.optionalText(2), epoch: columns.text(3),
-            revision: columns.int(4), created: columns.int(5), updated: columns.int(6), totalRowCount: columns.int(7))
+            id: columns.text(0), number: columns.int(1), table: columns.optionalText(2),
+            tableVersion: columns.optionalInt(8), epoch: columns.text(3), revision: columns.int(4),
+            created: columns.int(5), updated: columns.int(6), totalRowCount: columns.int(7))
     }
 }
 

@@ -73,6 +73,9 @@ public struct SessionSummary: Sendable, Equatable {
     public var number: Int
     /// The name of the session's table description. `nil` for a session that was opened without one.
     public var table: String?
+    /// The version of the registered table description. `nil` if a request contained the description, or if the session
+    /// has none.
+    public var tableVersion: Int?
     /// The session's epoch. If the session is older than the database's last change of epochs, the epoch includes the
     /// database's epoch suffix.
     public var epoch: String
@@ -85,12 +88,13 @@ public struct SessionSummary: Sendable, Equatable {
     public var totalRowCount: Int
 
     public init(
-        id: String, number: Int, table: String?, epoch: String, revision: Int, created: Int, updated: Int,
-        totalRowCount: Int
+        id: String, number: Int, table: String?, tableVersion: Int?, epoch: String, revision: Int, created: Int,
+        updated: Int, totalRowCount: Int
     ) {
         self.id = id
         self.number = number
         self.table = table
+        self.tableVersion = tableVersion
         self.epoch = epoch
         self.revision = revision
         self.created = created
@@ -103,7 +107,8 @@ public struct SessionSummary: Sendable, Equatable {
 /// the session.
 public struct StoredOpening: Sendable {
     public var facts: SessionSummary
-    /// The table description of the session, as in `StoredSession.description`.
+    /// The table description with which the session was opened. The session may be bound to another version since then,
+    /// which `StoredSession.description` contains. For a session without a description, the same as there.
     public var description: JSONText?
     /// The body of the request that opened the session.
     public var body: JSONText
@@ -118,11 +123,8 @@ public struct StoredOpening: Sendable {
 /// The whole stored content of a session at one moment.
 public struct StoredSession: Sendable {
     public var facts: SessionSummary
-    /// The version of the registered table description. `nil` if the request contained the description, or if the
-    /// session has none.
-    public var tableVersion: Int?
-    /// The text of the session's table description, in the version with which the session was opened. For a session
-    /// without a description, the JSON that the session shows while it has no rows, or `nil`.
+    /// The text of the session's table description, in the version to which the session is bound. For a session without
+    /// a description, the JSON that the session shows while it has no rows, or `nil`.
     public var description: JSONText?
     public var state: JSONText
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
@@ -140,12 +142,11 @@ public struct StoredSession: Sendable {
     public var published: PublishedTable?
 
     public init(
-        facts: SessionSummary, tableVersion: Int?, description: JSONText?, state: JSONText,
+        facts: SessionSummary, description: JSONText?, state: JSONText,
         displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
         sections: [(facts: StoredSectionSummary, rows: [StoredRow])], published: PublishedTable? = nil
     ) {
         self.facts = facts
-        self.tableVersion = tableVersion
         self.description = description
         self.state = state
         self.displayedSections = displayedSections
@@ -191,6 +192,8 @@ public struct SessionCommit: Sendable {
     /// The time at which the session committed the command, in milliseconds since 1970.
     public var at: Int
     public var change: TableChange
+    /// The table description to which this commit binds the session. `nil` if the description stays.
+    public var binding: StoredBinding?
     /// Whether this commit publishes the stored table. If not, clients continue to see the previously published table,
     /// also after a restart of the server.
     public var publishes: Bool
@@ -216,8 +219,8 @@ public struct SessionCommit: Sendable {
     public var answer: KeptAnswer?
 
     public init(
-        session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange, publishes: Bool,
-        nextKey: Int, nextSection: Int,
+        session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange,
+        binding: StoredBinding? = nil, publishes: Bool, nextKey: Int, nextSection: Int,
         totalRowCount: Int, command: JSONText, update: JSONText, controllerEvents: JSONText? = nil,
         hidden: JSONText? = nil,
         undo: JSONText,
@@ -232,6 +235,7 @@ public struct SessionCommit: Sendable {
         self.to = to
         self.at = at
         self.change = change
+        self.binding = binding
         self.publishes = publishes
         self.nextKey = nextKey
         self.nextSection = nextSection

@@ -1,7 +1,11 @@
 import BraidEngine
 
-/// A registered table description.
+/// One version of a registered table description.
 public struct StoredTable: Sendable {
+    /// The number of versions of each table description that a store keeps, the latest ones. A store also keeps each
+    /// older version that a session uses.
+    public static let keptVersions = 20
+
     public var name: String
     public var version: Int
     /// The time at which this version of the table description was registered, in milliseconds since 1970.
@@ -16,11 +20,11 @@ public struct StoredTable: Sendable {
     }
 }
 
-/// The name, version and time of a registered table description, without its text.
+/// The name, version and time of one version of a registered table description, without its text.
 public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
-    /// The time at which the latest version was registered, in milliseconds since 1970.
+    /// The time at which this version was registered, in milliseconds since 1970.
     public var updated: Int
 
     public init(name: String, version: Int, updated: Int) {
@@ -28,6 +32,24 @@ public struct TableSummary: Sendable, Equatable {
         self.version = version
         self.updated = updated
     }
+}
+
+/// The table description to which a stored session is bound.
+public struct StoredBinding: Sendable, Equatable {
+    /// The name of the table description.
+    public var table: String
+    /// The version of the registered table description. `nil` if the description is stored with the session itself.
+    public var version: Int?
+    public var description: JSONText
+
+    public init(table: String, version: Int?, description: JSONText) {
+        self.table = table
+        self.version = version
+        self.description = description
+    }
+
+    /// The table description, if it is stored with the session itself because it is not a registered one.
+    package var inlineDescription: JSONText? { version == nil ? description : nil }
 }
 
 /// The outcome of a request to delete a table description.

@@ -7,6 +7,9 @@ import BraidEngine
 public struct StoredUndo: Sendable {
     /// The reverse changes, which restore rows, sections, state and everything else of the previous revision.
     public var change: TableChange
+    /// The table description to which the session was bound at the previous revision. `nil` if the revision did not
+    /// change it.
+    public var binding: StoredBinding?
     /// The time of the previous revision, in milliseconds since 1970.
     public var updated: Int
     /// The key of the session's next new row, as it was at the previous revision.
@@ -16,8 +19,12 @@ public struct StoredUndo: Sendable {
     /// Whether all stored changes were published at the previous revision, so that clients saw the stored table.
     public var isPublished: Bool
 
-    public init(change: TableChange, updated: Int, nextKey: Int, nextSection: Int, isPublished: Bool) {
+    public init(
+        change: TableChange, binding: StoredBinding? = nil, updated: Int, nextKey: Int, nextSection: Int,
+        isPublished: Bool
+    ) {
         self.change = change
+        self.binding = binding
         self.updated = updated
         self.nextKey = nextKey
         self.nextSection = nextSection
@@ -65,6 +72,19 @@ public struct StoredUndo: Sendable {
             writer.name(name)
             writer.value(value)
         }
+        if let binding {
+            writer.name("table")
+            writer.beginObject()
+            writer.name("name")
+            writer.value(binding.table)
+            if let version = binding.version {
+                writer.name("version")
+                writer.value(version)
+            }
+            writer.name("description")
+            writer.value(binding.description)
+            writer.endObject()
+        }
         writer.endObject()
         return writer.text
     }
@@ -93,6 +113,13 @@ public struct StoredUndo: Sendable {
         change.state = json["state"]
         change.displayedSections = json["displayedSections"]
         change.cells = json["cells"]
+        binding = try json["table"].map { table in
+            guard let name = table["name"]?.stringValue, let description = table["description"] else {
+                throw StoreError.corrupt("a stored binding is not one")
+            }
+            return StoredBinding(
+                table: name, version: table["version"]?.intValue, description: description.detached)
+        }
     }
 }
 
@@ -131,6 +158,10 @@ package struct SessionRewind {
             session.displayedSections = displayed.isNull ? nil : displayed
         }
         if let cells = undo.change.cells { session.cells = cells }
+        if let binding = undo.binding {
+            session.facts.tableVersion = binding.version
+            session.description = binding.description
+        }
         session.facts.revision -= 1
         session.facts.updated = undo.updated
         session.nextKey = undo.nextKey

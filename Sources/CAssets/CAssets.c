@@ -88,6 +88,9 @@ static const unsigned char inspector_toasts_js[] = {
 static const unsigned char inspector_updates_js[] = {
 #embed "../../Web/inspector/updates.js"
 };
+static const unsigned char inspector_watched_js[] = {
+#embed "../../Web/inspector/watched.js"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof bytes}
 
@@ -121,6 +124,7 @@ static const struct cassets_file web[] = {
     FILE("inspector/timeline.js", inspector_timeline_js),
     FILE("inspector/toasts.js", inspector_toasts_js),
     FILE("inspector/updates.js", inspector_updates_js),
+    FILE("inspector/watched.js", inspector_watched_js),
 };
 const struct cassets_file *const cassets_web = web;
 const size_t cassets_web_count = sizeof web / sizeof web[0];

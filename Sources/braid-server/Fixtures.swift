@@ -32,7 +32,7 @@ struct Fixtures {
         guard faults.isEmpty else { throw FaultyFile(faults) }
         for (_, description) in files.tables
         where try await app.store.table(description.name)?.description != description.text {
-            _ = try await app.store.putTable(description.name, description: description.text, at: app.clock.instant())
+            try await app.store.putTable(description.name, description: description.text, at: app.clock.instant())
         }
         for (path, id, body) in files.sessions where try await app.store.sessionSummary(id) == nil {
             do {
@@ -46,14 +46,19 @@ struct Fixtures {
         guard faults.isEmpty else { throw FaultyFile(faults) }
     }
 
+    static let tableSuffix = ".table.json"
+
     /// Returns the paths of the files in a directory and its subdirectories. Links to directories are not followed.
-    private static func files(in directory: String) -> [String]? {
+    ///
+    /// - Parameter enter: called with each directory before it is read.
+    static func files(in directory: String, entering enter: (String) -> Void = { _ in }) -> [String]? {
+        enter(directory)
         guard let names = Files.names(in: directory) else { return nil }
         return names.flatMap { name in
             let path = "\(directory)/\(name)"
             var status = stat()
             let isDirectory = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-            return isDirectory ? files(in: path) ?? [] : [path]
+            return isDirectory ? files(in: path, entering: enter) ?? [] : [path]
         }
     }
 
@@ -63,7 +68,7 @@ struct Fixtures {
         var sessions: [(path: String, id: String, body: JSONText)] = []
 
         mutating func add(_ path: String) throws(FaultyFile) {
-            if path.hasSuffix(".table.json") {
+            if path.hasSuffix(Fixtures.tableSuffix) {
                 let description = try JSONFile(path).read { try TableDescription($0) }
                 if let other = tables.first(where: { $0.description.name == description.name }) {
                     throw FaultyFile(["\(path): describes \"\(description.name)\", as \(other.path) does"])

@@ -31,6 +31,13 @@ struct JSONFile {
         }
     }
 
+    /// Returns an error in one sentence, with the places of its faults.
+    static func sentence(of error: any Error) -> String {
+        guard let refusal = error as? Refusal else { return (error as? SessionError)?.message ?? "\(error)" }
+        let places = refusal.faults.map { "\($0.pointer): \($0.detail)" }
+        return places.isEmpty ? refusal.detail : places.joined(separator: "; ")
+    }
+
     /// Returns the messages for an error that the file's JSON has caused, one for each fault, with its line and column
     /// in the file.
     func faults(of error: any Error) -> [String] { faults(of: error, in: Files.bytes(of: path)) }

@@ -37,6 +37,9 @@ struct Serve: ServerCommand {
             options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
         let token = try options.access.controllerToken()
         try options.access.checkAddress(address, token: token)
+        if options.watch, options.fixtures.isEmpty {
+            throw Failure("--watch needs the directories of --fixtures.")
+        }
         let database = try Database.open(options)
         let store = database.store
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
@@ -71,8 +74,15 @@ struct Serve: ServerCommand {
                 await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions)
             }
         }
+        let watching =
+            options.watch
+            ? Task { [directories = options.fixtures] in
+                var watcher = FixtureWatcher(directories: directories, app: app)
+                await watcher.run()
+            } : nil
         await stop.wait()
         unloading.cancel()
+        watching?.cancel()
         logger.info("stopping")
         await server.stop(grace: .seconds(10))
         await store.close()

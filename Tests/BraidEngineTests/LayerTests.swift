@@ -16,7 +16,7 @@ struct LayerTests {
         Layer("Diff", above: ["Model"]),
         Layer("Binding", above: ["JSONe", "JTD", "Model"]),
         Layer("Description", above: ["Binding"]),
-        Layer("Editing", above: ["Binding", "Diff"]),
+        Layer("Editing", above: ["Description", "Diff"]),
         Layer("DataSource", above: ["Editing"]),
         Layer("Library", above: ["Editing"]),
     ]

@@ -30,7 +30,7 @@ import Testing
         try await gather(52, in: store) { [numbers] (index: Int) async throws -> Void in
             switch index {
             case 50: #expect(try await store.createSession(.make("new")) > 0)
-            case 51: #expect(try await store.putTable("t", description: "1", at: 1).isNew)
+            case 51: #expect(try await store.putTable("t", description: "1", at: 1) == 1)
             default: await #expect(throws: Never.self) { try await store.commit(.make(numbers[index], to: 1)) }
             }
         }

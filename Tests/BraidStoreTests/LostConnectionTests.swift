@@ -114,7 +114,7 @@ import Testing
         for revision in 1...3 { try await store.commit(.make(number, to: revision)) }
         _ = try holder.all(["COMMIT"])
         #expect(try await ended != nil)
-        #expect(try await registered.version == 1)
+        #expect(try await registered == 1)
         #expect(try await store.sessionSummary("held") == nil)
         await store.close()
     }

@@ -162,7 +162,7 @@ import Testing
         let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         let versions = try await withThrowingTaskGroup(of: Int.self) { group in
             for round in 0..<20 {
-                group.addTask { try await stores[round % 2].putTable("t", description: "1", at: round).version }
+                group.addTask { try await stores[round % 2].putTable("t", description: "1", at: round) }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }

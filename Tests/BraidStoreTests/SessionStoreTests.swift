@@ -41,7 +41,8 @@ import Testing
         #expect(
             try await store.sessionSummary("meeting")
                 == SessionSummary(
-                    id: "meeting", number: number, table: nil, epoch: "e-meeting", revision: 0, created: 1000,
+                    id: "meeting", number: number, table: nil, tableVersion: nil, epoch: "e-meeting", revision: 0,
+                    created: 1000,
                     updated: 1000, totalRowCount: 3))
         let opening = try #require(try await store.opening("meeting"))
         #expect(
@@ -359,10 +360,16 @@ import Testing
     @Test(arguments: StoreKind.forTests)
     func descriptionsHaveVersionsAndSessionsKeepTheirs(kind: StoreKind) async throws {
         let store = try kind.open()
-        #expect(try await store.putTable("t", description: "1", at: 10) == (1, true))
+        #expect(try await store.putTable("t", description: "1", at: 10) == 1)
         _ = try await store.createSession(.make("old", table: "t", version: 1))
-        #expect(try await store.putTable("t", description: "2", at: 20) == (2, false))
-        #expect(try await store.putTable("t", description: "3", at: 30) == (3, false))
+        #expect(try await store.putTable("t", description: "2", at: 20) == 2)
+        #expect(try await store.putTable("t", description: "3", at: 30) == 3)
+        #expect(try await store.table("t", version: 2).map { [$0.version, $0.updated] } == [2, 20])
+        #expect(try await store.table("t", version: 2)?.description == "2")
+        #expect(try await store.table("t", version: 4) == nil)
+        #expect(
+            try await store.versions(ofTable: "t").map { [$0.version, $0.updated] } == [[1, 10], [2, 20], [3, 30]])
+        #expect(try await store.versions(ofTable: "none").isEmpty)
         _ = try await store.putTable("b", description: "[]", at: 5)
         #expect(try await store.table("t").map { [$0.version, $0.updated] } == [3, 30])
         #expect(try await store.table("t")?.description == "3")
@@ -371,19 +378,22 @@ import Testing
             try await store.tables()
                 == [TableSummary(name: "b", version: 1, updated: 5), TableSummary(name: "t", version: 3, updated: 30)])
         let old = try #require(try await store.session("old"))
-        #expect(old.description == "1" && old.tableVersion == 1 && old.facts.table == "t")
-        // Version 2 was dropped, for no session had it: whoever had read it before opens a session of it all the same.
+        #expect(old.description == "1" && old.facts.tableVersion == 1 && old.facts.table == "t")
+        // Version 2 is dropped when 20 versions follow, for no session uses it. A request that has read it before opens a
+        // session of it all the same.
+        for version in 4...22 { #expect(try await store.putTable("t", description: "\(version)", at: 30) == version) }
+        #expect(try await store.versions(ofTable: "t").map(\.version) == [1] + Array(3...22))
         #expect(try await store.createSession(.make("late", table: "t", version: 2, description: "2")) > 0)
         let late = try #require(try await store.session("late"))
-        #expect(late.description == "2" && late.tableVersion == 2)
-        #expect(try await store.table("t").map { [$0.version, $0.updated] } == [3, 30])
+        #expect(late.description == "2" && late.facts.tableVersion == 2)
+        #expect(try await store.table("t").map { [$0.version, $0.updated] } == [22, 30])
         // An id that is taken brings nothing back, nor does what was deleted.
         _ = try await store.deleteSession("late")
         await #expect(throws: StoreError.sessionExists) {
             try await store.createSession(.make("old", table: "t", version: 2, description: "2"))
         }
         for session in [
-            NewSession.make("new", table: "t", version: 4, description: "4"),
+            NewSession.make("new", table: "t", version: 23, description: "23"),
             .make("new", table: "none", version: 1, description: "1"),
         ] {
             await #expect(throws: StoreError.tableMissing) { try await store.createSession(session) }
@@ -391,6 +401,38 @@ import Testing
         #expect(try await store.sessionSummary("new") == nil)
         #expect(try await store.deleteSession("old") != nil)
         #expect(try await store.deleteTable("t") == .deleted)
+        await store.close()
+    }
+
+    @Test("A table is registered only after the version that the caller expects", arguments: StoreKind.forTests)
+    func registeringAfterAVersion(kind: StoreKind) async throws {
+        let store = try kind.open()
+        #expect(try await store.putTable("t", description: "1", after: 0, at: 10) == 1)
+        for latest in [0, 2] {
+            await #expect(throws: StoreError.tableChanged) {
+                try await store.putTable("t", description: "2", after: latest, at: 20)
+            }
+        }
+        #expect(try await store.table("t")?.version == 1)
+        #expect(try await store.putTable("t", description: "2", after: 1, at: 20) == 2)
+        await store.close()
+    }
+
+    @Test("Sessions are listed by their table", arguments: StoreKind.forTests)
+    func sessionsOfATable(kind: StoreKind) async throws {
+        let store = try kind.open()
+        try await store.putTable("t", description: "1", at: 10)
+        for (id, table, version) in [("b", "t", 1), ("a", "t", nil), ("c", "u", nil), ("d", nil, nil)] {
+            _ = try await store.createSession(.make(id, table: table, version: version))
+        }
+        func list(_ table: String?, after: String? = nil, limit: Int = 9) async throws -> [String] {
+            try await store.sessions(of: table, after: after, limit: limit).map(\.id)
+        }
+        #expect(try await list("t") == ["a", "b"])
+        #expect(try await list("t", limit: 1) == ["a"])
+        #expect(try await list("t", after: "a") == ["b"])
+        #expect(try await list("none") == [])
+        #expect(try await list(nil) == ["a", "b", "c", "d"])
         await store.close()
     }
 
@@ -410,7 +452,7 @@ import Testing
         _ = try await store.deleteSession("b")
         #expect(try await store.deleteTable("t") == .deleted)
         #expect(try await store.tables() == [])
-        #expect(try await store.putTable("t", description: "3", at: 30).isNew)
+        #expect(try await store.putTable("t", description: "3", at: 30) == 1)
         await store.close()
     }
 
@@ -446,7 +488,7 @@ import Testing
         }
         #expect(try rows().count == 12)
         #expect(try await store.deleteSession("s") == number)
-        #expect(try rows() == ["table_description": 1], "its newest version")
+        #expect(try rows() == ["table_description": 2], "the table's latest versions")
         await store.close()
     }
 

@@ -141,7 +141,7 @@ func dump(_ session: StoredSession?) -> String {
     guard let session else { return "none" }
     let facts = session.facts
     var lines = [
-        "\(facts.id) table=\(facts.table ?? "-")/\(session.tableVersion ?? 0) \(facts.epoch).\(facts.revision) "
+        "\(facts.id) table=\(facts.table ?? "-")/\(facts.tableVersion ?? 0) \(facts.epoch).\(facts.revision) "
             + "\(facts.created)-\(facts.updated) rows=\(facts.totalRowCount) next=\(session.nextKey)",
         "description \(session.description?.text ?? "-")", "state \(session.state.text)",
         "displayed \(session.displayedSections?.text ?? "-")",

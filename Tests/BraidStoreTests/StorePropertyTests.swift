@@ -48,9 +48,9 @@ import Testing
                 let number = try await store.createSession(new)
                 oracle[id] = StoredSession(
                     facts: SessionSummary(
-                        id: id, number: number, table: nil, epoch: new.epoch, revision: 0, created: 1000, updated: 1000,
-                        totalRowCount: 3),
-                    tableVersion: nil, description: new.description, state: new.state,
+                        id: id, number: number, table: nil, tableVersion: nil, epoch: new.epoch, revision: 0,
+                        created: 1000, updated: 1000, totalRowCount: 3),
+                    description: new.description, state: new.state,
                     displayedSections: nil, cells: nil, nextKey: new.nextKey, nextSection: new.nextSection,
                     sections: [(new.sections[0], new.rows.map(\.row))])
                 history[id] = oracle[id].map { [$0] }

@@ -671,14 +671,14 @@ def test_a_row_that_is_dragged_while_the_table_changes_goes_back_and_the_drag_is
 
 def test_a_row_stays_in_hand_when_the_description_comes(show, server, hold):
     lists(server, ("all", ["a", "b", "c"]))
-    journal = hold("GET", "**/journal*")
+    table = hold("GET", "**/sessions/test/table")
     page = show("test")
     edit(page)
-    opening = journal()
+    description = table()
     drag(page, "a", middle(page, "b") + 10)
     expect(rows(page)).to_have_text(["b", "a", "c"])
-    with page.expect_response("**/journal*"):
-        opening.continue_()
+    with page.expect_response("**/sessions/test/table"):
+        description.continue_()
     page.wait_for_timeout(200)
     expect(rows(page)).to_have_text(["b", "a", "c"])
     page.mouse.up()
@@ -776,19 +776,19 @@ def test_what_is_typed_about_a_row_stays_when_the_row_changes(show, server):
 
 
 def test_what_a_description_allows_is_offered_as_soon_as_it_is_known(show, server, hold):
-    journal = hold("GET", "**/journal")
+    table = hold("GET", "**/sessions/event/table")
     page = show("event")
     page.locator(".row", has_text="All-day").click()
     panel(page, "Row")
     expect(page.locator("#panel h2")).to_have_text("All-day")
-    journal().continue_()
+    table().continue_()
     expect(page.get_by_role("button", name="Send switchToggled")).to_be_visible()
 
 
 def test_a_description_that_could_not_be_read_at_first_is_read_when_the_session_is_followed_again(page, server):
     tries = []
     page.route("**/updates", lambda route: tries.append(route) or (route.abort() if len(tries) == 1 else route.fallback()))
-    page.route("**/journal", lambda route: route.fallback() if len(tries) > 1 else route.abort())
+    page.route("**/sessions/event/table", lambda route: route.fallback() if len(tries) > 1 else route.abort())
     page.goto(f"{server.url}/#/sessions/event")
     expect(page.locator(".status")).to_have_text("Live")
     page.locator(".row", has_text="All-day").click()
@@ -868,7 +868,7 @@ def test_a_check_that_is_answered_late_says_nothing_of_what_was_typed_since(page
         check.continue_()
     page.evaluate("fetch('/healthz').then((answer) => answer.text())")
     expect(page.locator(".editor .status")).to_have_text("Checking…")
-    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_disabled()
 
 
 def test_a_preview_that_fails_late_does_not_hide_the_one_after_it(page, server, hold):
@@ -929,7 +929,7 @@ def test_who_has_left_the_editor_is_not_brought_back_by_a_save_that_is_answered_
     page.goto(f"{server.url}/#/tables/attendees")
     expect(page.locator(".preview .row .title")).to_have_text(PARTY)
     saves = hold("PUT", "**/v1/tables/attendees")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     save = saves()
     page.get_by_role("link", name="contacts").click()
     expect(page.get_by_role("heading", name="contacts")).to_be_visible()
@@ -1188,7 +1188,7 @@ def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page,
     faults = page.locator(".faults li")
     expect(faults).to_have_text(re.compile(r"line \d+/bindings/2/edting.*did you mean `editing`\?"))
     expect(page.locator(".mirror mark")).to_have_text('"edting": "delete"')
-    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_disabled()
     screenshot(page, "fault")
     faults.get_by_role("button").click()
     assert source.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == '"edting": "delete"'
@@ -1196,7 +1196,7 @@ def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page,
     expect(faults).to_have_text(re.compile(r"line \d+"))
     source.fill(text.replace("We start at 7.", "We start at 8."))
     expect(page.locator(".preview .subtitle", has_text="We start at 8.")).to_be_visible()
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="Saved")).to_be_visible()
     assert "We start at 8." in json.dumps(server.request("GET", "/v1/tables/attendees")[1])
     page.get_by_role("link", name="Braid Server").click()
@@ -1204,12 +1204,60 @@ def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page,
     page.wait_for_function("async () => (await (await fetch('/v1/sessions')).json()).sessions.length === 7")
 
 
+def test_a_description_is_saved_and_applied_to_its_sessions(page, make_server):
+    server = make_server()
+    description = {"table": "sheet", "sections": ["a", "b"], "cells": {"C": {}},
+                   "bindings": [{"on": "allOtherSections", "cell": "C", "models": {"a": [{"id": "x"}], "b": []}, "viewModel": {"title": "old ${model.id}"}}]}
+    server.request("PUT", "/v1/tables/sheet", description)
+    for session in ["one", "two"]:
+        assert server.request("POST", "/v1/sessions", {"id": session, "table": "sheet"})[0] == 201
+    assert server.request("PUT", "/v1/sessions/two/models", {"b": [{"id": "y"}]})[0] == 200
+    page.goto(f"{server.url}/#/tables/sheet")
+    source = page.get_by_label("Table description", exact=True).and_(page.locator("textarea"))
+    expect(page.locator(".editor .status")).to_have_text("Valid")
+    source.fill(json.dumps(description).replace("old", "new").replace(', "b": []', "").replace(', "b"]', "]"))
+    page.get_by_role("button", name="Save and apply").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("two: /b the table has no such section any more, and the section has a model")
+    assert server.request("GET", "/v1/sessions/one")[1]["tableVersion"] == 2
+    assert server.request("GET", "/v1/sessions/two")[1]["tableVersion"] == 1
+    dialog.get_by_role("button", name="Lose it").click()
+    page.wait_for_function("async () => (await (await fetch('/v1/sessions/two')).json()).tableVersion === 2")
+    for session in ["one", "two"]:
+        assert [row["viewModel"] for section in server.snapshot(session)["sections"] for row in section["rows"]] == [{"title": "new x"}]
+
+
+def test_a_saved_file_is_on_the_screen_and_its_faults_are_shown(page, make_server, tmp_path):
+    fixtures = tmp_path / "fixtures"
+    fixtures.mkdir()
+    file = fixtures / "sheet.table.json"
+    text = """{ "table": "sheet", "cells": { "C": {} },
+  "bindings": [ { "cell": "C", "models": [ { "id": "x" } ], "viewModel": { "title": "old ${model.id}" } } ] }"""
+    file.write_text(text)
+    (fixtures / "sheet.session.json").write_text('{"id": "sheet", "table": "sheet"}')
+    server = make_server("--fixtures", fixtures, "--watch")
+    page.goto(f"{server.url}/#/sessions/sheet")
+    row = page.locator(".row .title")
+    expect(row).to_have_text("old x")
+    expect(page.locator(".status")).to_have_text("Live")
+    file.write_text(text.replace("old", "new"))
+    expect(row).to_have_text("new x")
+    file.write_text(text.replace('"cell": "C"', '"cell": "D"'))
+    fault = page.get_by_role("alert").filter(has_text="sheet.table.json is faulty")
+    expect(fault).to_contain_text("sheet.table.json:2:")
+    expect(fault).to_contain_text('the cell "D" is not declared')
+    expect(row).to_have_text("new x")
+    file.write_text(text.replace("old", "newer"))
+    expect(fault).to_have_count(0)
+    expect(row).to_have_text("newer x")
+
+
 def test_a_new_description_is_written_and_saved(page, make_server):
     server = make_server()
     page.goto(server.url)
     page.get_by_role("main").get_by_role("button", name="New description").click()
     expect(page.locator(".preview .row .title")).to_have_text(["Buy milk", "Bake bread", "Water the plants"])
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("region", name="Table descriptions").get_by_role("link", name="untitled")).to_be_visible()
     assert server.request("GET", "/v1/tables/untitled")[0] == 200
 
@@ -1244,7 +1292,7 @@ def test_what_is_deleted_in_the_editor_is_what_was_saved_last(page, make_server)
     for name in ["one", "two"]:
         source.fill(re.sub('"table": "[a-z]*"', f'"table": "{name}"', source.input_value()))
         expect(page.locator(".editor .status")).to_have_text("Valid")
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Save", exact=True).click()
         expect(descriptions.get_by_role("link", name=name)).to_be_visible()
     deletion.click()
     expect(page.get_by_role("dialog")).to_contain_text('"two"')
@@ -1261,7 +1309,7 @@ def test_what_is_surely_not_meant_is_marked_and_can_be_saved(page, server):
     expect(page.locator(".editor .status")).to_have_text("Valid, 2 warnings")
     expect(page.locator(".editor .mirror mark.warning")).to_have_count(2)
     expect(page.locator(".faults li.warning")).to_contain_text(["did you mean `model`?", "no session can be opened"])
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("region", name="Table descriptions").get_by_role("link", name="untitled")).to_be_visible()
 
 

@@ -102,12 +102,77 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 1)
     }
 
+    @Test("A table is created only if it is new, and replaced only in the version that the client has")
+    func tables() throws {
+        let client = try ServerProcess().keptClient()
+        func put(_ description: String, _ headers: [String: String]) throws -> HTTPClient.Response {
+            try client.request("PUT", "/v1/tables/list", description, headers: headers)
+        }
+        let other = APITests.list.replacingOccurrences(of: "1.10", with: "7")
+        #expect(try put(APITests.list, ["If-Match": "*"]).status == 412, "the table does not exist yet")
+        let created = try put(APITests.list, ["If-None-Match": "*"])
+        #expect(created.status == 201 && created.object["version"] as? Int == 1)
+        let first = try #require(created.header("etag"))
+        for (body, headers) in [
+            (other, ["If-None-Match": "*"]), (APITests.list, ["If-None-Match": "*"]), (other, ["If-Match": "\"1\""]),
+            (other, ["If-None-Match": first]),
+        ] {
+            let refused = try put(body, headers)
+            #expect(refused.status == 412 && refused.object["type"] as? String == "/problems/etag-mismatch")
+            #expect(refused.header("etag") == first)
+        }
+        #expect(try client.get("/v1/tables/list").text == APITests.list)
+        let replaced = try put(other, ["If-Match": first]), second = try #require(replaced.header("etag"))
+        #expect(replaced.status == 200 && replaced.object["version"] as? Int == 2 && second != first)
+        #expect(try put(APITests.list, ["If-Match": first]).status == 412)
+        #expect(try put(other, [:]).header("etag") == second, "nothing has changed, so the version stays")
+        // Deleted and registered again, version 1 is another one.
+        #expect(try client.request("DELETE", "/v1/tables/list").status == 204)
+        let again = try put(APITests.list, [:])
+        #expect(again.object["version"] as? Int == 1 && again.header("etag") != first)
+        #expect(try put(other, ["If-Match": first]).status == 412)
+    }
+
+    @Test("Each version of a table can be read with its ETag, and sessions name theirs")
+    func versionsOfATable() throws {
+        let client = try ServerProcess().keptClient()
+        let other = APITests.list.replacingOccurrences(of: "1.10", with: "7")
+        try client.request("PUT", "/v1/tables/list", APITests.list)
+        try client.request("POST", "/v1/sessions", #"{"id":"old","table":"list"}"#)
+        try client.request("PUT", "/v1/tables/list", other)
+        try client.request("POST", "/v1/sessions", #"{"id":"new","table":"list"}"#)
+        try client.request("POST", "/v1/sessions", #"{"id":"inline","table":\#(other)}"#)
+        try client.request("POST", "/v1/sessions", #"{"id":"none","rows":[]}"#)
+        let latest = try client.get("/v1/tables/list"), etag = try #require(latest.header("etag"))
+        #expect(latest.text == other && latest.header("table-version") == "2")
+        let second = try client.get("/v1/tables/list/versions/2")
+        #expect(second.text == other && second.header("etag") == etag)
+        let first = try client.get("/v1/tables/list/versions/1")
+        #expect(first.text == APITests.list && first.header("table-version") == "1" && first.header("etag") != etag)
+        for path in ["/v1/tables/list", "/v1/tables/list/versions/2"] {
+            let known = try client.get(path, headers: ["If-None-Match": etag])
+            #expect(known.status == 304 && known.header("table-version") == "2")
+        }
+        let versions = try client.get("/v1/tables/list/versions").object["versions"] as? [[String: Any]]
+        #expect(versions?.compactMap { $0["version"] as? Int } == [1, 2])
+        for (path, status) in [("list/versions/3", 404), ("list/versions/x", 400), ("no/versions", 404)] {
+            #expect(try client.get("/v1/tables/\(path)").status == status)
+        }
+        func version(_ id: String) throws -> Int? {
+            try client.get("/v1/sessions/\(id)").object["tableVersion"] as? Int
+        }
+        #expect(try ["old", "new", "inline", "none"].map { try version($0) } == [1, 2, nil, nil])
+        let page = try client.get("/v1/sessions?table=list&limit=2").object
+        #expect((page["sessions"] as? [[String: Any]])?.compactMap { $0["id"] as? String } == ["inline", "new"])
+        let rest = try client.get("/v1/sessions?table=list&after=\(page["next"] as? String ?? "")").object
+        #expect((rest["sessions"] as? [[String: Any]])?.compactMap { $0["id"] as? String } == ["old"])
+    }
+
     @Test func aConditionThatIsNotLookedAtIsRefusedAndNothingIsDone() throws {
         let (client, etag) = try start()
         try client.request("PUT", "/v1/tables/list", APITests.list)
         let tokens = try client.request("POST", "/v1/sessions/s/tokens", #"{"role":"viewer","expiresIn":600}"#).object
         let before = try client.get("/v1/sessions/s/snapshot").text, tables = try client.get("/v1/tables").text
-        let other = APITests.list.replacingOccurrences(of: "1.10", with: "7")
         let requests: [(method: String, path: String, body: String?, conditions: [String])] = [
             ("PATCH", "/v1/sessions/s/headers", #"{"a":"A"}"#, ["If-None-Match"]),
             ("PATCH", "/v1/sessions/s/state", #"{"n":1}"#, ["If-None-Match"]),
@@ -115,12 +180,7 @@ import Testing
             ("POST", "/v1/sessions/s/sections", #"{"section":{"rows":[]},"at":null}"#, ["If-None-Match"]),
             ("DELETE", "/v1/sessions/s", nil, ["If-None-Match"]),
             ("POST", "/v1/sessions", #"{"id":"new","rows":[]}"#, ["If-Match", "If-None-Match"]),
-            ("PUT", "/v1/tables/list", other, ["If-Match", "If-None-Match"]),
-            (
-                "PUT", "/v1/tables/new",
-                APITests.list.replacingOccurrences(of: #""table":"list""#, with: #""table":"new""#),
-                ["If-Match", "If-None-Match"]
-            ),
+            ("POST", "/v1/tables/validate", APITests.list, ["If-Match", "If-None-Match"]),
             ("DELETE", "/v1/tables/list", nil, ["If-Match", "If-None-Match"]),
             ("POST", "/v1/sessions/s/tokens", #"{"role":"viewer","expiresIn":600}"#, ["If-Match", "If-None-Match"]),
             (

@@ -57,6 +57,11 @@ import Testing
         Cause(problem: "expectation-failed", path: "/v1/sessions", body: "{}", headers: ["Expect": "100-maybe"]),
         Cause(problem: "handler-contract", path: "\(session)/edits", body: #"{"delete": {"id": "ada"}}"#),
         Cause(problem: "invalid-json", path: "/v1/render", body: #"{"template": }"#),
+        Cause(
+            problem: "models-do-not-fit", method: "PUT", path: "\(session)/table",
+            body:
+                #"{"table": {"table": "contacts", "sections": ["friends", "blocked"], "cells": {"C": {}}, "bindings": [{"on": "allOtherSections", "cell": "C"}]}}"#
+        ),
         Cause(problem: "method-not-allowed", method: "PUT", path: "\(session)/snapshot", body: "{}"),
         Cause(
             problem: "model-invalid", method: "PUT", path: "\(session)/models",

@@ -28,6 +28,8 @@ import Testing
         let server = try ServerProcess(ServerProcess.attendees)
         let client = try Self.client(server), party = client.session("party")
         var shown = try await party.snapshot()
+        guard case .object(var description) = try await party.table() else { throw Unexpected() }
+        description["state"] = ["mood": "new"]
         let commands: [SessionCommand] = [
             .delete(.row(1, in: "attending")), .move(.id("Yvonne"), to: .row(0, in: "attending")),
             .patchModels(["invited": [["name": "Zoe"], ["name": "Ann"]]]),
@@ -36,7 +38,8 @@ import Testing
             .setDisplayedSections(["invited", "attending"]),
             .move(RowPath(section: 1, row: 0), to: RowPath(section: 2, row: 0)),
             .transaction([["edits": ["delete": ["id": "Sara"]]], ["state": ["mood": .null]]]), .tap(.path(0, 0)),
-            .displayed([.idInSection("Zoe", section: "invited")]), .reset,
+            .displayed([.idInSection("Zoe", section: "invited")]), .setTable(.object(description)),
+            .setTable(version: 1, discarding: ["invited"]), .reset,
         ]
         for command in commands {
             let answer = try await party.perform(command)
@@ -99,12 +102,19 @@ import Testing
         description["table"] = "guests"
         #expect(try await client.putTable("guests", .object(description)).version == 1)
         #expect(try await client.tables().contains { $0.table == "guests" })
+        let taken = await #expect(throws: Problem.self) {
+            try await client.putTable("guests", .object(description), onlyIfNew: true)
+        }
+        #expect(taken?.kind == "etag-mismatch")
+        #expect(try await client.versions(ofTable: "guests").map(\.version) == [1])
+        #expect(try await client.table("guests", version: 1) == .object(description))
         #expect(try await client.validate(.object(description)).isEmpty)
         #expect(
             try await client.validate([
                 "table": "x", "cells": ["C": [:]], "bindings": [["cell": "C", "header": "${titel}"]],
             ]).first?.pointer == "/bindings/0/header")
         let (guests, opened) = try await client.openSession(["table": "guests"])
+        #expect(try await client.sessions(of: "guests").sessions.map(\.tableVersion) == [1])
         let page = try await client.sessions(limit: 1)
         let next = try #require(page.next)
         #expect(try await !client.sessions(after: next).sessions.isEmpty)

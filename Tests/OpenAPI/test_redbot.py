@@ -11,7 +11,7 @@ from server import ROOT
 from test_openapi import ExampleServer
 
 REDBOT = pathlib.Path(sys.executable).parent / "redbot"
-VALUES = {"{id}": "party", "{table}": "attendees", "{name}": "row-not-found", "{section}": "0", "{row}": "0", "{file}": "table.js"}
+VALUES = {"{id}": "party", "{table}": "attendees", "{version}": "1", "{name}": "row-not-found", "{section}": "0", "{row}": "0", "{file}": "table.js"}
 QUERIES = {"/v1/sessions/{id}/updates": "?since=0"}
 
 

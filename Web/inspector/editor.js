@@ -53,7 +53,8 @@ export class Editor {
     });
     this.faults = h("ol", { class: "faults", id: "faults", "aria-live": "polite" });
     this.state = h("span", { class: "status", role: "status" });
-    this.save = button("Save", () => this.#save(), { kind: "primary small" });
+    this.save = button("Save", () => this.#save(), { kind: "small" });
+    this.apply = button("Save and apply", () => this.#save({ applies: true }), { kind: "primary small" });
     this.curl = copyButton(() => app.server.curl(this.#request()));
     this.place = h("div", { class: "preview" });
     this.deletion = button("Delete", () => this.#delete(), { kind: "small destructive" });
@@ -62,7 +63,7 @@ export class Editor {
       h(
         "section",
         { class: "editor", "aria-label": "Table description" },
-        h("header", { class: "bar" }, this.state, h("div", { class: "bar-buttons" }, this.deletion, this.curl, this.save)),
+        h("header", { class: "bar" }, this.state, h("div", { class: "bar-buttons" }, this.deletion, this.curl, this.save, this.apply)),
         h("div", { class: "source-place" }, this.gutter, h("div", { class: "source-stack" }, this.mirror, this.area)),
         this.faults,
       ),
@@ -119,7 +120,7 @@ export class Editor {
     this.#draw([]);
     this.#guard();
     this.state.textContent = "Checking…";
-    this.save.disabled = this.curl.disabled = true;
+    this.save.disabled = this.apply.disabled = this.curl.disabled = true;
     clearTimeout(this.#waiting);
     this.#waiting = setTimeout(() => this.#check(), pause);
   }
@@ -167,7 +168,7 @@ export class Editor {
     const counted = (word) => `${faults.length} ${word}${faults.length === 1 ? "" : "s"}`;
     this.state.textContent = !isValid ? counted("fault") : faults.length ? `Valid, ${counted("warning")}` : "Valid";
     this.state.dataset.status = isValid ? "live" : "faulty";
-    this.save.disabled = this.curl.disabled = !isValid;
+    this.save.disabled = this.apply.disabled = this.curl.disabled = !isValid;
     this.faults.replaceChildren(
       ...faults.map((fault) =>
         h(
@@ -223,7 +224,8 @@ export class Editor {
     }
   }
 
-  async #save() {
+  /** `applies`: also binds the sessions that there are. */
+  async #save({ applies = false } = {}) {
     const request = this.#request();
     const { body } = request;
     const text = this.area.value;
@@ -231,9 +233,10 @@ export class Editor {
     this.#saving?.abort();
     const { signal } = this.#saving = new AbortController();
     try {
-      await untilAnswered(() => this.#app.server.perform(request), { curl, signal });
+      const { version } = await untilAnswered(() => this.#app.server.perform(request), { curl, signal });
       [this.#read, this.#name] = [text, body.table];
-      toast("Saved", { detail: `Sessions that are opened from now on are of this version of "${body.table}".` });
+      if (applies) await this.#apply(body.table, version);
+      else toast("Saved", { detail: `Sessions that are opened from now on are of this version of "${body.table}".` });
       this.#app.sessionsChanged();
       if (this.closed) return;
       this.deletion.hidden = false;
@@ -241,6 +244,37 @@ export class Editor {
       this.#app.go(`tables/${encodeURIComponent(body.table)}`, { quietly: true });
     } catch (error) {
       problemToast(error, curl);
+    }
+  }
+
+  /** Binds the sessions of the description to a version. Those that would lose something stay, unless that is confirmed. */
+  async #apply(table, version) {
+    const { server } = this.#app;
+    const bind = (id, body) => server.perform(server.command(id, "table", body, {}));
+    const staying = [];
+    let [bound, after] = [0];
+    do {
+      const page = await server.client.sessions.list({ table, after, limit: 1000 });
+      after = page.next;
+      // A session with a description of its own keeps it.
+      for (const { id } of page.sessions.filter(({ tableVersion }) => tableVersion !== undefined && tableVersion !== version)) {
+        try {
+          await bind(id, { version });
+          bound++;
+        } catch (error) {
+          if (error.kind !== "models-do-not-fit") throw error;
+          staying.push({ id, error });
+        }
+      }
+    } while (after !== undefined);
+    toast("Saved and applied", { detail: `${sessions(bound)} of "${table}" ${bound === 1 ? "has" : "have"} version ${version} now.` });
+    if (staying.length === 0) return;
+    const losses = staying.map(({ id, error }) => `${id}: ${error.errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; ")}`);
+    const loses = await confirmed(`${sessions(staying.length)} would lose something`, losses.slice(0, 8).join("\n"), "Lose it");
+    if (!loses) return;
+    for (const { id, error } of staying) {
+      const discard = [...new Set(error.errors.map(({ pointer }) => sectionOf(pointer)))];
+      await bind(id, { version, discard });
     }
   }
 
@@ -285,6 +319,10 @@ export class Editor {
     this.#preview = null;
   }
 }
+
+const sessions = (count) => `${count} session${count === 1 ? "" : "s"}`;
+/** The section's id, with which a pointer into the models begins. */
+const sectionOf = (pointer) => pointer.split("/")[1].replaceAll("~1", "/").replaceAll("~0", "~");
 
 const lineOf = (text, offset) => text.slice(0, offset).split("\n").length;
 

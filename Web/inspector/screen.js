@@ -18,6 +18,7 @@ export class Screen {
   #shown = 0;
   /** Aborted when the rows that were reported last are no longer those that are displayed. */
   #reporting;
+  #reading;
   #isReading = false;
   /** Keys of rows that were loaded anew since the table was shown. */
   #reloaded = new Set();
@@ -65,7 +66,10 @@ export class Screen {
         // Also of one that was ended and opened anew meanwhile, or where it could not be read before.
         this.#readDescription();
       },
-      onUpdate: (update, snapshot) => this.timeline.follow(update, snapshot),
+      onUpdate: (update, snapshot) => {
+        this.timeline.follow(update, snapshot);
+        this.#readDescriptionSoon();
+      },
       onCellEvent: (event) => this.timeline.note(event),
       onTap: (tap) => this.timeline.note(tap),
       onEmitted: (event) => this.timeline.note(event),
@@ -94,6 +98,7 @@ export class Screen {
     document.removeEventListener("visibilitychange", this.#followWhileSeen);
     this.#subscription.close();
     cancelAnimationFrame(this.#drawing);
+    clearTimeout(this.#reading);
     this.table.close();
   }
 
@@ -187,11 +192,22 @@ export class Screen {
 
   async #readDescription() {
     const { epoch } = this.timeline.last.frame.snapshot;
-    const opened = await this.#server.opening(this.id).catch(() => null);
-    if (!opened || epoch !== this.timeline.last.frame.snapshot.epoch) return;
-    this.table.description = opened.description ?? { cells: {} };
+    const description = await this.#server.client.session(this.id).table().catch((error) => error.status === 404 ? { cells: {} } : null);
+    if (!description || epoch !== this.timeline.last.frame.snapshot.epoch) return;
+    if (JSON.stringify(description) === JSON.stringify(this.table.description)) return;
+    this.table.description = description;
     this.table.refresh();
     this.#listeners.changed?.(this);
+  }
+
+  /** After an update: the session may have been bound to another version. */
+  #readDescriptionSoon() {
+    // Who may not read it does not ask again.
+    if (!this.description) return;
+    this.#reading ??= setTimeout(() => {
+      this.#reading = undefined;
+      this.#readDescription();
+    }, 500);
   }
 
   #setStatus(status) {

@@ -25,6 +25,7 @@ export const commands = {
   "delete row": { method: "DELETE", request: (make, { section, rowId }, options) => make.deleteRow(section, rowId, options) },
   "remove row": { method: "DELETE", request: (make, { at }, options) => make.removeRow(at, options) },
   reset: { method: "POST", request: (make, _, options) => make.reset(options) },
+  table: { method: "PUT", request: (make, body, options) => make.setTable(body, options) },
 };
 
 /** The server that the page came from, as the one whose token it is. It remembers what this page had it do. */

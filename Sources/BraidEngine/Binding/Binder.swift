@@ -139,4 +139,32 @@ public struct Binder: Sendable {
         }
         return identified
     }
+
+    /// Returns those of a section's models that fit the section's model type, with their ids, and the faults of the
+    /// others. Of two models with the same id, the first one fits.
+    ///
+    /// The faults' pointers begin with the section's id and the model's index, as in the body of the command `models`.
+    func fitting(_ models: some Sequence<JSONText>, in section: SectionID) -> (
+        models: [TableEditor.Model], faults: [Refusal.Fault]
+    ) {
+        guard let type = binding(of: section)?.modelType else { return ([], []) }
+        var fitting: [TableEditor.Model] = [], faults: [Refusal.Fault] = [], seen: Set<RowID> = []
+        for (index, model) in models.enumerated() {
+            let pointer = JSONPointer.root.appending(section.text).appending(index)
+            do throws(Refusal) {
+                let id = try type.identify(model)
+                if let id, !seen.insert(id).inserted {
+                    faults.append(
+                        .init(
+                            pointer: pointer, code: .duplicate,
+                            detail: "the section has a model with the id \"\(id)\" already"))
+                } else {
+                    fitting.append((id, model))
+                }
+            } catch {
+                faults += error.placed(at: pointer).faults
+            }
+        }
+        return (fitting, faults)
+    }
 }

@@ -113,6 +113,18 @@ public struct TableDescription: Sendable {
         return editor.table
     }
 
+    /// Returns those of the given models that fit this description: models of sections that it has, and that match their
+    /// model type.
+    ///
+    /// A session that was bound to another version of its description is reset to these models.
+    public func fitting(_ given: [(section: SectionID, models: [JSONText])]) -> [(
+        section: SectionID, models: [JSONText]
+    )] {
+        let declared = binder.declaredSections.map { Set($0) }
+        return given.filter { declared?.contains($0.section) ?? (binder.binding(of: $0.section) != nil) }
+            .map { ($0.section, binder.fitting($0.models, in: $0.section).models.map(\.model)) }
+    }
+
     /// Checks whether a session can be opened with the description's own models and state. Returns a fault if not,
     /// otherwise `nil`.
     ///

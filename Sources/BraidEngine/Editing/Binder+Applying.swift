@@ -34,6 +34,8 @@ public struct Outcome: Sendable {
     /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
     /// inserted. `nil` for other commands.
     public var inserted: (section: SectionID, id: RowID?)?
+    /// The table description to which the table is bound after the command. `nil` if the command did not change it.
+    public var rebinding: Rebinding?
 
     /// Whether ``kind`` is `ignored`.
     public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
@@ -76,6 +78,9 @@ extension Binder {
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
         ids: IDSource = .random, strict: Bool = false, refreshes: Bool
     ) throws -> Outcome {
+        if case .rebind(let rebinding) = command {
+            return try self.rebinding(rebinding, table, shown: shown, unpublished: unpublished, now: now)
+        }
         var work = CommandInProgress(
             binder: self, table: table, shown: shown, unpublished: unpublished, now: now, ids: ids)
         work.isRefresh = refreshes

@@ -23,7 +23,7 @@ extension Binder {
         case .dataSource(let call, _):
             call.bringsRows
                 + (call.concernsAllRows || !reads.isDisjoint(with: [.row, .count, .models, .now]) ? rowCount : 1)
-        case .reset: rowCount
+        case .reset, .rebind: rowCount
         case .transaction(let commands):
             commands.reduce(1) { $0.saturatingAdd(estimatedCost(of: $1, rowCount: rowCount)) }
         }

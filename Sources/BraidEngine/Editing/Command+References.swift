@@ -18,7 +18,7 @@ extension Command {
             for row in rows { replaced.append(try replacement(row, false)) }
             return .displayedRows(replaced)
         case .move, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .setState, .dataSource, .reset,
-            .transaction:
+            .rebind, .transaction:
             return self
         }
     }

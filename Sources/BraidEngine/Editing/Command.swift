@@ -57,6 +57,8 @@ public indirect enum Command: Sendable {
     case dataSource(DataSourceCommand, notify: Bool)
     /// Resets the session to the table that it was opened with.
     case reset(to: TableModel)
+    /// Binds the session to another version of its table description. A transaction must not contain this command.
+    case rebind(Rebinding)
     /// Executes commands in order, as one revision with one update. A transaction must not contain a transaction.
     case transaction([Command])
 }

@@ -7,9 +7,10 @@ extension CommandInProgress {
     /// depends only on the two tables and the command, and is the same after a restart and on every server.
     ///
     /// - Returns: the ranges, or `nil` if it is not known what happened to single rows. This is so if the command
-    ///   replaced all models, or if another change rendered the rows again.
+    ///   replaced all models or the bindings, or if another change rendered the rows again.
     func stayingRows(in section: SectionID) -> [MatchedStretch]? {
-        guard !editor.refilledSections.contains(section), unpublished != nil || editor.editedSections.contains(section)
+        guard !isRebinding, !editor.refilledSections.contains(section),
+            unpublished != nil || editor.editedSections.contains(section)
         else { return nil }
         switch binder.binding(of: section)?.cells.source {
         case .stored:

@@ -29,6 +29,8 @@ struct CommandInProgress {
     var isTransaction = false
     /// Whether a data source call is refused where it would be ignored.
     var isStrict = false
+    /// Whether the command binds the table to another description, so that every row is rendered by another binding.
+    var isRebinding = false
     /// The notification that the command sends to a data source's delegate.
     var notification: DataSourceNotification?
     /// The row that a call by ids has inserted, if the call is not part of a transaction.
@@ -84,6 +86,7 @@ struct CommandInProgress {
         case .displayedRows(let rows): try noteDisplayed(rows)
         case .dataSource(let command, let notify): call = try carryOut(command, notify: notify)
         case .reset(let opening): try reset(to: opening)
+        case .rebind: throw Refusal(.badRequest, "A transaction cannot bind the session to another description.")
         case .transaction: throw Refusal(.badRequest, "A transaction cannot contain a transaction.")
         }
         if !hasReadProvided { try readProvided() }

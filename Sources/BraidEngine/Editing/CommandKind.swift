@@ -53,7 +53,7 @@ public struct CommandKind: Sendable {
     /// All kinds of commands, in the order in which the documentation lists them.
     public static let all = [
         edits, moves, models, patchModels, headers, patchHeaders, footers, patchFooters, displayedSections, state,
-        patchState, taps, events, displayedRows, dataSource, transactions, reset,
+        patchState, taps, events, displayedRows, dataSource, transactions, reset, table,
     ]
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -191,6 +191,9 @@ public struct CommandKind: Sendable {
     /// A reset has no decoder: its body is empty, and it needs the table that the session was opened with.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
+    /// The version of the table description. This kind has no decoder: its body may name a registered version.
+    public static let table = CommandKind(.put, "table", for: .controller, nil)
+
     /// Decodes models by section id. In a merge patch, `null` means no models.
     private static func models(_ body: JSONText, at pointer: JSONPointer, merging: Bool) throws(Refusal) -> [(
         section: SectionID, models: [JSONText]
@@ -237,6 +240,7 @@ extension Command {
         case .displayedRows: .displayedRows
         case .dataSource: .dataSource
         case .reset: .reset
+        case .rebind: .table
         case .transaction: .transactions
         }
     }

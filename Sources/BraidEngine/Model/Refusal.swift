@@ -25,6 +25,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case eventInvalid = "event-invalid"
         /// A model does not match its declared type, or has no usable id.
         case modelInvalid = "model-invalid"
+        /// The session has models or titles that do not fit the table description to which it would be bound.
+        case modelsDoNotFit = "models-do-not-fit"
         /// An insert came without a model, and the section has no `insert.template` to make one.
         case modelRequired = "model-required"
         /// A model or a cell has another type than the one that its section or its binding chain expects.

@@ -21,6 +21,7 @@ func commandRoutes(_ sessions: Sessions) -> [Route] {
 extension RequestContext {
     /// Returns the command in the request's body. Throws the error `role` if the requester may not send this command.
     fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
+        if kind == .table { return .rebinding(try RebindingRequest(try json())) }
         guard kind != .reset else {
             if !request.body.isEmpty, try json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset accepts no body, or {}.")

@@ -1,6 +1,7 @@
 import BraidHTTP
 import BraidRuntime
 import BraidSessions
+import BraidStore
 
 // Conditional requests. Source: RFC 9110, section 13.
 
@@ -15,13 +16,13 @@ extension Route {
         if !obeysIfMatch, head.headers["if-match"] != nil {
             throw ProblemError(
                 .preconditionFailed,
-                "\(method) \(head.plainPath) does not support If-Match. Only requests that change or end a session do. Send the request without it."
+                "\(method) \(head.plainPath) does not support If-Match. Only requests that change or end a session do, and PUT /v1/tables/{table}. Send the request without it."
             )
         }
-        if head.headers["if-none-match"] != nil {
+        if !obeysIfNoneMatch, head.headers["if-none-match"] != nil {
             throw ProblemError(
                 .preconditionFailed,
-                "\(method) \(head.plainPath) does not support If-None-Match. Only GET and HEAD do. Send the request without it."
+                "\(method) \(head.plainPath) does not support If-None-Match. Only GET and HEAD do, and PUT /v1/tables/{table}. Send the request without it."
             )
         }
     }
@@ -55,6 +56,39 @@ extension HTTPRequestHead {
     func notModified(_ etag: String) -> HTTPResponse? {
         knownTag(etag).map { HTTPResponse(status: 304, headers: [("ETag", $0)]) }
     }
+}
+
+extension HTTPRequestHead {
+    /// Checks the request's `If-Match` and `If-None-Match` against the latest version of a table description, or `nil`
+    /// if the table is not registered. `If-None-Match: *` lets a request only create a table.
+    ///
+    /// - Throws: `etagMismatch`, with the latest version's `ETag`.
+    func checkConditions(on table: StoredTable?, named name: String) throws {
+        func failure(_ detail: String) -> ProblemError {
+            ProblemError(.etagMismatch, detail, headers: table.map { [("ETag", $0.entityTag)] } ?? [])
+        }
+        /// Returns whether a list names a tag, in any coding.
+        func names(_ list: String, _ tag: String, weakly: Bool) -> Bool {
+            entityTags(tag).contains { etags(in: list, include: $0, weakly: weakly) }
+        }
+        let tag = table?.entityTag
+        if let list = headers["if-match"], !(tag.map { names(list, $0, weakly: false) } ?? false) {
+            throw failure(
+                tag.map { "The table \"\(name)\" is at \($0), not at \(list). Get the table, then decide again." }
+                    ?? "The table \"\(name)\" is not registered, so it is not at \(list).")
+        }
+        if let list = headers["if-none-match"], let table, names(list, table.entityTag, weakly: true) {
+            throw failure(
+                "The table \"\(name)\" is registered already, in version \(table.version). Nothing was replaced (If-None-Match)."
+            )
+        }
+    }
+}
+
+extension StoredTable {
+    /// The entity tag of this version. Another table that is registered later under the same name and with the same
+    /// version has another tag.
+    var entityTag: String { "\"\(version).\(updated)\"" }
 }
 
 /// Returns an entity tag, and the tags of the same content in each coding.

@@ -144,10 +144,11 @@ extension Problem {
                     "Row 0 of the section \"notes\" does not allow delete; its editing style is none."))
         case .etagMismatch:
             .init(
-                "The session is at another position than `If-Match` demands. Nothing was changed.",
-                cause: "Another request changed the session after the client read the position.",
+                "The session or the table description is at another version than `If-Match` or `If-None-Match` demands. Nothing was changed.",
+                cause:
+                    "Another request changed the session or the table description after the client read it. Or the request must only create a table description (`If-None-Match: *`), and it exists.",
                 remedy:
-                    "Get the snapshot, decide again, and send the command with the new `ETag`. The answer's `ETag` is the present position.",
+                    "Get the snapshot or the table description, decide again, and send the request with the new `ETag`. The answer's `ETag` is the present one.",
                 example: .init(
                     "/v1/sessions/contacts/state",
                     "The session is at \"3f9c27a1.7\", not at \"3f9c27a1.6\". Get the snapshot, then decide again."))
@@ -268,6 +269,22 @@ extension Problem {
                 example: .init(
                     "/v1/sessions/contacts/edits",
                     "An insert into the section \"blocked\" needs a `model`: its binding has no `insert.template`."))
+        case .modelsDoNotFit:
+            .init(
+                "The session has models or titles that do not fit the version of the table to which it would be bound.",
+                cause:
+                    "The version has no such section, its schema refuses a model, or two models of a section get the same id. Binding the session would lose them.",
+                remedy:
+                    "Change or remove the models at the places that `errors` lists, at most the first hundred. Or name the sections in the request's `discard`: the session then loses what does not fit.",
+                example: .init(
+                    "/v1/sessions/contacts/table",
+                    "The session has content that does not fit this version of the table. Change the models, or name their sections in `discard` to lose what does not fit.",
+                    faults: [
+                        (
+                            "/notes", .unknownName,
+                            "the table has no such section any more, and the section has a model"
+                        )
+                    ]))
         case .modelTypeMismatch:
             .init(
                 "A row cannot be moved between sections with models of different types.",
@@ -329,7 +346,7 @@ extension Problem {
                 remedy: "Send the request without the condition.",
                 example: .init(
                     "/v1/tables/contacts",
-                    "DELETE /v1/tables/contacts does not support If-Match. Only requests that change or end a session do. Send the request without it."
+                    "DELETE /v1/tables/contacts does not support If-Match. Only requests that change or end a session do, and PUT /v1/tables/{table}. Send the request without it."
                 ))
         case .quotaExceeded:
             .init(

@@ -23,6 +23,7 @@ enum Problem: String, CaseIterable, Sendable {
     case methodNotAllowed = "method-not-allowed"
     case modelInvalid = "model-invalid"
     case modelRequired = "model-required"
+    case modelsDoNotFit = "models-do-not-fit"
     case modelTypeMismatch = "model-type-mismatch"
     case misdirectedRequest = "misdirected-request"
     case moveNotAllowed = "move-not-allowed"
@@ -81,7 +82,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .descriptionInvalid: (422, "Invalid table description")
         case .duplicateRowID: (422, "Duplicate row id")
         case .editingNotAllowed: (403, "Editing not allowed")
-        case .etagMismatch: (412, "The session has moved on")
+        case .etagMismatch: (412, "Entity tag mismatch")
         case .eventInvalid: (422, "Invalid event")
         case .eventUndeclared: (422, "Event not declared")
         case .expectationFailed: (417, "Expectation failed")
@@ -94,6 +95,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .methodNotAllowed: (405, "Method not allowed")
         case .modelInvalid: (422, "Invalid model")
         case .modelRequired: (422, "A model is required")
+        case .modelsDoNotFit: (409, "Models do not fit the table")
         case .modelTypeMismatch: (409, "Model types differ")
         case .misdirectedRequest: (421, "Misdirected request")
         case .moveNotAllowed: (403, "Move not allowed")

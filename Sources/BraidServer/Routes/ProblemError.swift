@@ -43,6 +43,7 @@ package struct ProblemError: Error, Sendable {
             case .modelInvalid: .modelInvalid
             case .modelRequired: .modelRequired
             case .modelTypeMismatch: .modelTypeMismatch
+            case .modelsDoNotFit: .modelsDoNotFit
             case .moveNotAllowed: .moveNotAllowed
             case .rejected: .rejected
             case .rowGone: .rowGone
@@ -147,6 +148,11 @@ package struct ProblemError: Error, Sendable {
                 self.init(
                     .tableNotFound,
                     "The table description was deleted while the request was carried out. Register it again."
+                )
+            case .tableChanged:
+                self.init(
+                    unavailable:
+                        "The table description was registered again at the same time. Try again after the time in `Retry-After`."
                 )
             case .busy:
                 self.init(

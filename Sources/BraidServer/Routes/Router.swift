@@ -78,6 +78,8 @@ final class Route: Sendable {
     static let patchTypes = ["application/json", "application/merge-patch+json"]
     /// Whether the route evaluates a request's `If-Match`. If the condition is not met, the route changes nothing.
     let obeysIfMatch: Bool
+    /// Whether the route evaluates a request's `If-None-Match` although it is not a GET.
+    let obeysIfNoneMatch: Bool
     /// Whether a request of this route may wait for an event that never happens. The server cancels the task of such a
     /// request when it stops.
     let endsAtStop: Bool
@@ -109,9 +111,11 @@ final class Route: Sendable {
 
     init(
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
-        ignoresUnknownQuery: Bool = false, takesBody: Bool = false, obeysIfMatch: Bool = false, takesKey: Bool = false,
-        endsAtStop: Bool = false, produces: String = "application/json", alternative: String? = nil,
-        lane: Workers.Lane = .short, streamedBody: StreamedBody? = nil, atOnce: ImmediateHandler? = nil,
+        ignoresUnknownQuery: Bool = false, takesBody: Bool = false, obeysIfMatch: Bool = false,
+        obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
+        produces: String = "application/json",
+        alternative: String? = nil, lane: Workers.Lane = .short, streamedBody: StreamedBody? = nil,
+        atOnce: ImmediateHandler? = nil,
         _ handle: @escaping Handler
     ) {
         self.method = method
@@ -124,6 +128,7 @@ final class Route: Sendable {
         self.query = query
         self.ignoresUnknownQuery = ignoresUnknownQuery
         self.obeysIfMatch = obeysIfMatch
+        self.obeysIfNoneMatch = obeysIfNoneMatch
         self.endsAtStop = endsAtStop
         self.takesBody = takesBody
         self.takesKey = takesKey

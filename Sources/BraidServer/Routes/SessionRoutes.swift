@@ -21,10 +21,11 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             case .replayed(let kept): return try await sessions.response(kept: kept)
             }
         },
-        Route("GET", "/v1/sessions", query: ["limit", "after"]) { context in
+        Route("GET", "/v1/sessions", query: ["limit", "after", "table"]) { context in
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             let after = context.query("after")
-            var page = try await sessions.store.sessions(after: after, limit: limit + 1)
+            var page = try await sessions.store.sessions(
+                of: context.query("table"), after: after, limit: limit + 1)
             let next = page.count > limit ? page[limit - 1].id : nil
             page = Array(page.prefix(limit))
             return .json { writer in
@@ -45,6 +46,20 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             guard let facts = try await sessions.store.sessionSummary(id) else { throw SessionError(noSession: id) }
             try context.requester.require(sessionNumber: facts.number, id: id)
             return .json { facts.write(to: &$0) }
+        },
+        Route("GET", "/v1/sessions/{id}/table") { context in
+            let id = context.parameter("id")
+            guard let binding = try await sessions.current(id).binding else {
+                throw ProblemError(.notFound, "The session \"\(id)\" was opened without a table description.")
+            }
+            var hash = StableHash()
+            hash.combine(binding.description.bytes)
+            let tag = "\"\(String(UInt(bitPattern: hash.value), radix: 36))\""
+            var response =
+                context.head.notModified(tag)
+                ?? .json(binding.description.bytes, headers: [("ETag", tag)])
+            if let version = binding.version { response.headers.append(("Table-Version", "\(version)")) }
+            return response
         },
         Route("DELETE", "/v1/sessions/{id}", obeysIfMatch: true) { context in
             let id = context.parameter("id"), condition = context.head.positionCondition
@@ -150,6 +165,10 @@ extension SessionSummary {
         if let table {
             writer.name("table")
             writer.value(table)
+        }
+        if let tableVersion {
+            writer.name("tableVersion")
+            writer.value(tableVersion)
         }
         writer.name("epoch")
         writer.value(epoch)

@@ -45,7 +45,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                 writer.endObject()
             }
         },
-        Route("PUT", "/v1/tables/{table}", takesBody: true) { context in
+        Route("PUT", "/v1/tables/{table}", takesBody: true, obeysIfMatch: true, obeysIfNoneMatch: true) { context in
             let name = context.parameter("table")
             guard TableDescription.isName(name) else {
                 throw ProblemError(
@@ -63,29 +63,62 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                             detail: "must be \"\(name)\", as in the path")
                     ])
             }
-            var result = (version: 0, isNew: false)
-            if let old = try await store.table(name), old.description == body {
-                result.version = old.version
-            } else {
-                result = try await store.putTable(name, description: body.detached, at: clock.instant())
-            }
-            var response = HTTPResponse.json(status: result.isNew ? 201 : 200) { writer in
+            let (table, isNew) = try await store.register(name, body.detached, if: context.head, at: clock.instant())
+            var response = HTTPResponse.json(status: isNew ? 201 : 200, headers: [("ETag", table.entityTag)]) {
+                writer in
                 writer.beginObject()
                 writer.name("table")
                 writer.value(name)
                 writer.name("version")
-                writer.value(result.version)
+                writer.value(table.version)
                 writer.endObject()
             }
-            if result.isNew { response.headers.append(("Location", "/v1/tables/\(name)")) }
+            if isNew { response.headers.append(("Location", "/v1/tables/\(name)")) }
             return response
         },
         Route("GET", "/v1/tables/{table}") { context in
             let name = context.parameter("table")
-            guard let table = try await store.table(name) else {
-                throw ProblemError(noTable: name)
+            guard let table = try await store.table(name) else { throw ProblemError(noTable: name) }
+            return table.response(to: context.head)
+        },
+        Route("GET", "/v1/tables/{table}/versions") { context in
+            let name = context.parameter("table")
+            let versions = try await store.versions(ofTable: name)
+            guard !versions.isEmpty else { throw ProblemError(noTable: name) }
+            return .json { writer in
+                writer.beginObject()
+                writer.name("table")
+                writer.value(name)
+                writer.name("versions")
+                writer.beginArray()
+                for version in versions {
+                    writer.beginObject()
+                    writer.name("version")
+                    writer.value(version.version)
+                    writer.name("updated")
+                    writer.value(Instant(millisecondsSince1970: version.updated).text)
+                    writer.endObject()
+                }
+                writer.endArray()
+                writer.endObject()
             }
-            return .json(table.description.bytes)
+        },
+        Route("GET", "/v1/tables/{table}/versions/{version}") { context in
+            let name = context.parameter("table"), text = context.parameter("version")
+            // A number that is too large for `Int` is a version that does not exist.
+            let version = text.utf8.allSatisfy(\.isDigit) ? Int(text) ?? .max : 0
+            guard version > 0 else {
+                throw ProblemError(.badRequest, "A table's version must be an integer from 1, not \"\(text)\".")
+            }
+            guard let table = try await store.table(name, version: version) else {
+                let versions = try await store.versions(ofTable: name).map { String($0.version) }
+                if versions.isEmpty { throw ProblemError(noTable: name) }
+                throw ProblemError(
+                    .notFound,
+                    "The table description \"\(name)\" has no version \(version). The server has: \(versions.joined(separator: ", "))."
+                )
+            }
+            return table.response(to: context.head)
         },
         Route("DELETE", "/v1/tables/{table}") { context in
             let name = context.parameter("table")
@@ -100,6 +133,46 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
             }
         },
     ]
+}
+
+/// Returns the route that shows the description files that the server watches.
+func fixtureRoute(_ files: WatchedFiles) -> Route {
+    Route("GET", "/v1/fixtures", query: ["since", "wait"], endsAtStop: true) { context in
+        let since = try context.integer("since", in: 0...Int.max), wait = try context.integer("wait", in: 0...60)
+        if let since, let wait { try await files.waitForChange(of: since, within: .seconds(wait)) }
+        return .json { files.write(to: &$0) }
+    }
+}
+
+extension SessionStore {
+    /// Registers a table description if the latest version meets the request's conditions. Returns the latest version
+    /// afterwards, and whether the table is new.
+    fileprivate func register(
+        _ name: String, _ description: JSONText, if head: HTTPRequestHead, at: Int
+    ) async throws -> (table: StoredTable, isNew: Bool) {
+        while true {
+            let old = try await table(name)
+            try head.checkConditions(on: old, named: name)
+            if let old, old.description == description { return (old, false) }
+            do {
+                let version = try await putTable(name, description: description, after: old?.version ?? 0, at: at)
+                return (StoredTable(name: name, version: version, updated: at, description: description), old == nil)
+            } catch StoreError.tableChanged {
+                continue  // another request has registered a version since, which may not meet the conditions
+            }
+        }
+    }
+}
+
+extension StoredTable {
+    /// Returns the answer to a GET of this version: the description, with the version in the header.
+    fileprivate func response(to head: HTTPRequestHead) -> HTTPResponse {
+        var response =
+            head.notModified(entityTag)
+            ?? .json(description.bytes, headers: [("ETag", entityTag)])
+        response.headers.append(("Table-Version", "\(version)"))
+        return response
+    }
 }
 
 extension RequestContext {

@@ -7,8 +7,9 @@ import BraidStore
 ///   "checkpoint"?}`.
 /// - Each further line is the record of one revision: `{"revision", "at", "command", "update", "emitted"?}`.
 ///
-/// If the journal does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored
-/// table at the revision before the first record.
+/// `description` is the table description with which the session was opened. If the journal does not reach back to the
+/// opening, the first line contains a checkpoint. A checkpoint is the stored table at the revision before the first
+/// record, with its table description if that is another one.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
@@ -31,7 +32,7 @@ package struct JournalFile {
         }
         if let checkpoint {
             writer.name("checkpoint")
-            checkpoint.writeCheckpoint(to: &writer)
+            checkpoint.writeCheckpoint(openedWith: session.description, to: &writer)
         }
         writer.endObject()
         writer.raw("\n")
@@ -70,15 +71,14 @@ package struct JournalFile {
             }
         }
         guard let replay else { throw JournalFault("the journal is empty") }
-        return replay.snapshot.encoded(session: replay.session, table: replay.table, epoch: replay.epoch)
+        return replay.snapshot.encoded(session: replay.session, table: replay.bound.stored?.table, epoch: replay.epoch)
     }
 
     private struct Replay {
         let session: String
         let epoch: String
-        let table: String?
-        var binder: Binder
-        let opening: TableModel
+        let request: SessionOpening
+        var bound: BoundTable
         var model: TableModel
         var snapshot: Snapshot
         var unpublished: Unpublished?
@@ -96,25 +96,22 @@ package struct JournalFile {
             self.session = session
             self.epoch = epoch
             ids = CommandIDs(session: session, epoch: epoch, created: created)
-            let request = try SessionOpening(body)
-            if let text = line["description"] {
-                let description = try TableDescription(text)
-                table = description.name
-                binder = description.binder
-                model = try description.openingTable(models: request.models, state: request.state)
+            request = try SessionOpening(body)
+            let checkpoint = line["checkpoint"]
+            if let text = checkpoint?["description"] ?? line["description"] {
+                // The version's number is part of no snapshot and of no update.
+                bound = BoundTable(try TableDescription(text), version: nil)
             } else {
-                table = nil
-                binder = Binder.dataSource.showing(empty: request.empty)
-                model = try binder.openingTable(request.sections, cells: request.cells)
+                bound = BoundTable(showing: request.empty)
             }
-            opening = model
             // A replay sets no limit on template steps, because the server that committed the commands had already
             // applied its limit.
-            binder.limits.templateSteps = .max
-            if let checkpoint = line["checkpoint"] {
-                (model, snapshot, unpublished) = try StoredSession(checkpoint: checkpoint).restored(by: binder)
+            bound.binder.limits.templateSteps = .max
+            if let checkpoint {
+                (model, snapshot, unpublished) = try StoredSession(checkpoint: checkpoint).restored(by: bound.binder)
             } else {
-                snapshot = try binder.snapshot(of: model, revision: 0, now: created)
+                model = try bound.content(of: request)
+                snapshot = try bound.binder.snapshot(of: model, revision: 0, now: created)
             }
         }
 
@@ -128,8 +125,9 @@ package struct JournalFile {
                 throw JournalFault("revision \(snapshot.revision + 1) is missing")
             }
             let command: Command =
-                Command.isReset(journalText: text) ? .reset(to: opening) : try Command(journalText: text)
-            let outcome = try binder.applying(
+                Command.isReset(journalText: text)
+                ? .reset(to: try bound.resetContent(of: request)) : try Command(journalText: text)
+            let outcome = try bound.binder.applying(
                 command, to: model, shown: snapshot, unpublished: unpublished, now: at,
                 ids: ids.source(revision: revision, at: at))
             guard outcome.kind == .applied else { throw JournalFault("the command no longer changes anything") }
@@ -143,6 +141,7 @@ package struct JournalFile {
                 throw JournalFault("the command emits other events than the record's")
             }
             (model, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
+            bound = bound.rebound(by: outcome.rebinding)
         }
     }
 }

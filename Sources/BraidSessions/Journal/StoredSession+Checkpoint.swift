@@ -2,10 +2,11 @@ import BraidEngine
 import BraidStore
 
 // The checkpoint in a journal file: a stored table as JSON, `{"revision", "at", "nextKey", "nextSection", "state",
-// "displayedSections"?, "cells"?, "sections", "published"?}`. Each section of a checkpoint contains its rows as `[key,
+// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. Each section of a checkpoint contains its rows as `[key,
 // rank, id, model]`. `published` contains the table that clients see, if that table differs from the stored table.
 extension StoredSession {
-    func writeCheckpoint(to writer: inout JSONWriter) {
+    /// Writes the checkpoint. `openedWith` is the description with which the session was opened.
+    func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")
         writer.value(facts.revision)
@@ -17,6 +18,10 @@ extension StoredSession {
         writer.value(nextSection)
         writer.name("state")
         writer.value(state)
+        if facts.table != nil, let description, description != first {
+            writer.name("description")
+            writer.value(description)
+        }
         if let cells {
             writer.name("cells")
             writer.value(cells)
@@ -76,9 +81,9 @@ extension StoredSession {
         let at = try integer(checkpoint, "at")
         self.init(
             facts: SessionSummary(
-                id: "", number: 0, table: nil, epoch: "", revision: try integer(checkpoint, "revision"), created: at,
-                updated: at, totalRowCount: 0),
-            tableVersion: nil, description: nil, state: state, displayedSections: checkpoint["displayedSections"],
+                id: "", number: 0, table: nil, tableVersion: nil, epoch: "",
+                revision: try integer(checkpoint, "revision"), created: at, updated: at, totalRowCount: 0),
+            description: nil, state: state, displayedSections: checkpoint["displayedSections"],
             cells: checkpoint["cells"],
             nextKey: try integer(checkpoint, "nextKey"), nextSection: try integer(checkpoint, "nextSection"),
             sections: try sections(checkpoint),

@@ -4,12 +4,14 @@ import BraidStore
 
 /// A client's request to change a session: the command, and the options of the HTTP request.
 package struct CommandRequest: Sendable {
-    /// The change that a request asks for: a command or a reset of the session.
+    /// The change that a request asks for: a command, a reset of the session, or another version of its description.
     package enum Content: Sendable {
         /// A command, and the text with which the session's journal records it.
         case command(Command, text: JSONText)
         /// The reset of the session to the table with which it was opened.
         case reset
+        /// The change to another version of the session's table description.
+        case rebinding(RebindingRequest)
     }
 
     /// The options that a request can set for its command.
@@ -98,32 +100,30 @@ extension Sessions {
         _ request: CommandRequest, keep: (@Sendable (Session, Session.Answer) -> KeptAnswer)?
     ) async throws -> (session: Session, answer: Session.Answer) {
         try await with(request.session) { session in
-            let (command, text) = try await command(of: request, for: session)
+            let work = try await work(of: request, for: session)
             do {
-                try limits.check(command, of: request.options.role)
+                if case .command(let command, _) = work { try limits.check(command, of: request.options.role) }
                 // Choose the worker pool before waiting for the session's lock, so that no thread is blocked during the
                 // wait.
-                let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: command)]) {
-                    try await session.perform(command, text: text, request.options, keep: keep)
+                let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: work)]) {
+                    try await session.perform(work, request.options, keep: keep)
                 }
-                metrics.commands.count(command, request.options.dryRun ? .dryRun : answer.outcome)
+                metrics.commands.count(work.kind, request.options.dryRun ? .dryRun : answer.outcome)
                 return (session, answer)
             } catch {
-                metrics.commands.count(command, thrown: error)
+                metrics.commands.count(work.kind, thrown: error)
                 throw error
             }
         }
     }
 
-    private func command(
-        of request: CommandRequest, for session: Session
-    ) async throws -> (command: Command, text: JSONText) {
+    private func work(of request: CommandRequest, for session: Session) async throws -> Session.Work {
         do {
             try request.check(session)
             switch request.content {
-            case .command(let command, let text): return (command, text)
-            case .reset:
-                return (.reset(to: try await session.openingTable()), JSONText(object: [("reset", .emptyObject)]))
+            case .command(let command, let text): return .command(command, text: text)
+            case .reset: return .reset(try await session.opening())
+            case .rebinding(let request): return try await work(of: request, for: session)
             }
         } catch {
             // The refusal may be outdated: if another server has ended the session, `refresh` throws `StaleSession`

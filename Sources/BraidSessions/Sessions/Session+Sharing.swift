@@ -92,10 +92,13 @@ extension Session {
     private func apply(_ record: JournalRecord) async throws {
         let before = current
         let command =
-            Command.isReset(journalText: record.command)
-            ? .reset(to: try await openingTable()) : try Command(journalText: record.command)
+            if Command.isReset(journalText: record.command) {
+                Command.reset(to: try before.bound.resetContent(of: try await opening()))
+            } else {
+                try Command(journalText: record.command, compiled: descriptions.compiled)
+            }
         let now = Instant(millisecondsSince1970: record.at).text
-        let outcome = try binder.applying(
+        let outcome = try before.bound.binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
             ids: ids.source(revision: record.revision, at: now))
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision,
@@ -107,14 +110,10 @@ extension Session {
             at: record.at)
     }
 
-    /// Returns the table as it was when the session was opened, for a reset.
-    package func openingTable() async throws -> TableModel {
+    /// Returns the request that opened the session, for a reset.
+    func opening() async throws -> SessionOpening {
         guard let stored = try await store.opening(id), stored.facts.number == number else { throw StaleSession() }
-        let opening = try SessionOpening(stored.body)
-        guard opening.table != nil, let description = stored.description else {
-            return try binder.openingTable(opening.sections, cells: opening.cells)
-        }
-        return try descriptions.compiled(description).openingTable(models: opening.models, state: opening.state)
+        return try SessionOpening(stored.body)
     }
 }
 
@@ -163,8 +162,14 @@ extension Command {
 
     /// Parses a command from the text with which the journal records it. The text of a reset contains no table, so
     /// callers must check `isReset` first.
-    package init(journalText text: JSONText) throws {
-        if let transaction = text["transactions"] {
+    ///
+    /// - Parameter compiled: returns the compiled table description for its text.
+    package init(
+        journalText text: JSONText, compiled: (JSONText) throws -> TableDescription = { try TableDescription($0) }
+    ) throws {
+        if let table = text["table"] {
+            self = .rebind(try Rebinding(json: table, compiled: compiled))
+        } else if let transaction = text["transactions"] {
             try self.init(kind: "transactions", body: transaction)
         } else {
             try self.init(json: text)

@@ -18,7 +18,6 @@ package final class Session: Sendable {
     package let epoch: String
     let created: Int
     let ids: CommandIDs
-    let binder: Binder
     private let limits: SessionLimits
     let store: any SessionStore
     private let clock: Clock
@@ -49,6 +48,8 @@ package final class Session: Sendable {
         /// published.
         var snapshot: Snapshot
         var unpublished: Unpublished?
+        /// The table description to which the session is bound, and the rules of its table.
+        var bound: BoundTable
         /// The time at which this revision was committed, in milliseconds since 1970.
         var updated: Int
         /// The snapshot of this revision as JSON, if the session caches it.
@@ -61,7 +62,8 @@ package final class Session: Sendable {
     }
 
     init(
-        facts: SessionSummary, binder: Binder, model: TableModel, snapshot: Snapshot, unpublished: Unpublished? = nil,
+        facts: SessionSummary, bound: BoundTable, model: TableModel, snapshot: Snapshot,
+        unpublished: Unpublished? = nil,
         store: any SessionStore, clock: Clock, descriptions: CompiledDescriptions, limits: SessionLimits,
         streams: StreamLimits, metrics: SessionMetrics
     ) {
@@ -72,13 +74,14 @@ package final class Session: Sendable {
         created = facts.created
         ids = CommandIDs(
             session: facts.id, epoch: facts.epoch, created: Instant(millisecondsSince1970: facts.created).text)
-        self.binder = binder
         self.limits = limits
         self.store = store
         self.clock = clock
         self.descriptions = descriptions
         self.metrics = metrics
-        committed = Mutex(Committed(model: model, snapshot: snapshot, unpublished: unpublished, updated: facts.updated))
+        committed = Mutex(
+            Committed(
+                model: model, snapshot: snapshot, unpublished: unpublished, bound: bound, updated: facts.updated))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
         if store.sharing != nil { feed.onMissing { [weak self] in self?.refreshSoon() } }
     }
@@ -96,11 +99,9 @@ package final class Session: Sendable {
     /// Returns the worker pool on which a command of this session should run. The choice depends on the command's
     /// estimated cost, and on the engine's time for the last command of its kind. Refused commands and dry runs count
     /// as well.
-    func lane(for command: Command) -> Workers.Lane {
-        let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }
-        return time > Self.longTime
-            || binder.estimatedCost(of: command, rowCount: current.snapshot.totalRowCount) > Self.longCost
-            ? .long : .short
+    func lane(for work: Work) -> Workers.Lane {
+        let time = engineTimes.withLock { $0[work.kind.name] ?? 0 }, current = current
+        return time > Self.longTime || work.estimatedCost(for: current) > Self.longCost ? .long : .short
     }
 
     /// The engine's time above which the next command of the kind runs on the long pool, in nanoseconds.
@@ -128,6 +129,9 @@ package final class Session: Sendable {
 
     /// Returns the position of a revision of this session: the epoch with the revision.
     package func position(at revision: Int) -> Position { Position(epoch: epoch, revision: revision) }
+
+    /// The table description to which the session is bound. `nil` for a session without a description.
+    package var binding: StoredBinding? { current.bound.stored }
 
     /// The session's current position.
     package var position: Position { position(at: current.snapshot.revision) }
@@ -201,7 +205,7 @@ package final class Session: Sendable {
     /// - Throws: `CancellationError` if the task is cancelled before the command gets the session's lock. A cancelled
     ///   command has changed nothing.
     func perform(
-        _ command: Command, text: JSONText, _ options: CommandRequest.Options,
+        _ work: Work, _ options: CommandRequest.Options,
         keep: (@Sendable (Session, Answer) -> KeptAnswer)?
     ) async throws -> Answer {
         try await commands.lock()
@@ -211,7 +215,7 @@ package final class Session: Sendable {
             while true {
                 let trial: Trial
                 do {
-                    trial = try await attempt(command, text, options)
+                    trial = try await attempt(work, options)
                 } catch {
                     // The command may have failed only because this server's copy of the session was behind. If so, try
                     // it again.
@@ -249,20 +253,20 @@ package final class Session: Sendable {
 
         var undo: StoredUndo {
             StoredUndo(
-                change: outcome.undo, updated: before.updated, nextKey: before.model.nextKey,
-                nextSection: before.model.nextSection,
+                change: outcome.undo, binding: outcome.rebinding == nil ? nil : before.bound.stored,
+                updated: before.updated, nextKey: before.model.nextKey, nextSection: before.model.nextSection,
                 isPublished: before.unpublished == nil)
         }
     }
 
-    private func attempt(_ command: Command, _ text: JSONText, _ options: CommandRequest.Options) async throws -> Trial
-    {
+    private func attempt(_ work: Work, _ options: CommandRequest.Options) async throws -> Trial {
         let before = current
         if before.isStale { throw StaleSession() }
         try options.condition?.check(position(at: before.snapshot.revision))
-        var binder = binder
+        var binder = before.bound.binder
         binder.limits = limits.table(for: options.role)
-        let (command, text, place) = try await rebased(command, text, base: options.base, before, binder.limits)
+        let (given, givenText) = try work.command(for: before.bound)
+        let (command, text, place) = try await rebased(given, givenText, base: options.base, before, binder.limits)
         let at = clock.instant(), start = monotonicNanoseconds(), now = Instant(millisecondsSince1970: at).text
         let revision = before.snapshot.revision + 1
         defer { engineTimes.withLock { $0[command.kind.name] = monotonicNanoseconds() - start } }
@@ -298,7 +302,9 @@ package final class Session: Sendable {
                 SessionCommit(
                     session: number, from: trial.before.snapshot.revision, fromTime: trial.before.updated,
                     to: outcome.snapshot.revision, at: trial.at,
-                    change: outcome.change, publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
+                    change: outcome.change,
+                    binding: outcome.rebinding.flatMap { trial.before.bound.rebound(by: $0).stored },
+                    publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                     nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                     command: trial.text, update: trial.answer.updateText,
                     controllerEvents: controllerEvents.isEmpty ? nil : JSONText(parts: controllerEvents),
@@ -334,6 +340,7 @@ package final class Session: Sendable {
             $0.model = model
             $0.snapshot = outcome.snapshot
             $0.unpublished = outcome.unpublished
+            $0.bound = $0.bound.rebound(by: outcome.rebinding)
             $0.updated = at
             $0.encoded = nil
         }
@@ -346,6 +353,43 @@ package final class Session: Sendable {
 }
 
 extension Session {
+    /// What a session executes for a request.
+    enum Work: Sendable {
+        /// A command, and the text with which the session's journal records it.
+        case command(Command, text: JSONText)
+        /// The reset of the session, with the request that opened it. The content depends on the version of the table
+        /// description to which the session is bound when it executes the reset.
+        case reset(SessionOpening)
+
+        var kind: CommandKind {
+            switch self {
+            case .command(let command, _): command.kind
+            case .reset: .reset
+            }
+        }
+
+        fileprivate func estimatedCost(for current: Committed) -> Int {
+            let rowCount = current.snapshot.totalRowCount
+            switch self {
+            case .command(let command, _): return current.bound.binder.estimatedCost(of: command, rowCount: rowCount)
+            case .reset: return rowCount
+            }
+        }
+
+        /// Returns the command for a session that is bound to `table`, and its text for the journal.
+        func command(for table: BoundTable) throws -> (Command, text: JSONText) {
+            switch self {
+            case .command(.rebind(var rebinding), let text):
+                rebinding.isCurrent =
+                    table.version == rebinding.version && table.description?.text == rebinding.description.text
+                return (.rebind(rebinding), text)
+            case .command(let command, let text): return (command, text)
+            case .reset(let opening):
+                return (.reset(to: try table.resetContent(of: opening)), JSONText(object: [("reset", .emptyObject)]))
+            }
+        }
+    }
+
     /// Rebases a command: its index paths and ids refer to the position `base`, and the result's refer to the current
     /// revision. Also returns the command's text for the journal and the current place of its row.
     ///

@@ -19,7 +19,7 @@ package final class Sessions: Sendable {
     package let metrics = SessionMetrics()
     private let logger: Logger
     let keysUnderWay = KeysUnderWay()
-    private let descriptions = CompiledDescriptions()
+    let descriptions = CompiledDescriptions()
     private let live = Mutex(Live())
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
@@ -123,13 +123,14 @@ package final class Sessions: Sendable {
     private func load(_ id: String) async throws -> Session? {
         if let session = inMemory(id) { return session }
         guard let stored = try await store.session(id) else { return nil }
-        var binder = try stored.binder(descriptions)
+        let bound = try stored.boundTable(descriptions)
+        var binder = bound.binder
         binder.limits.templateSteps = .max
         let (model, snapshot, unpublished) = try stored.restored(by: binder)
         if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
         return try await adopt(
             Session(
-                facts: stored.facts, binder: limited(binder), model: model, snapshot: snapshot,
+                facts: stored.facts, bound: limited(bound), model: model, snapshot: snapshot,
                 unpublished: unpublished, store: store, clock: clock, descriptions: descriptions, limits: limits,
                 streams: streams, metrics: metrics))
     }
@@ -186,31 +187,28 @@ package final class Sessions: Sendable {
         // Return freed memory to the system afterwards: at that time, the store has released its copies of a large
         // body.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
-        let (table, unlimited) = try await boundTable(opening)
-        let binder = limited(unlimited)
+        let bound = limited(try await boundTable(opening)), table = bound.stored
         let id = if let id = opening.id { id } else { try await unusedID() }
         if currentInMemory(id) != nil { throw StoreError.sessionExists }
         let now = clock.instant()
-        var model =
-            try table?.description.openingTable(models: opening.models, state: opening.state)
-            ?? binder.openingTable(opening.sections, cells: opening.cells)
-        let snapshot = try binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
+        var model = try bound.content(of: opening)
+        let snapshot = try bound.binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
         let epoch = ids.epoch()
         var facts = SessionSummary(
-            id: id, number: 0, table: table?.description.name, epoch: epoch, revision: 0, created: now, updated: now,
-            totalRowCount: snapshot.totalRowCount)
+            id: id, number: 0, table: table?.table, tableVersion: table?.version, epoch: epoch, revision: 0,
+            created: now, updated: now, totalRowCount: snapshot.totalRowCount)
         model = model.sharingModels(with: snapshot)
         func session() -> Session {
             Session(
-                facts: facts, binder: binder, model: model, snapshot: snapshot, store: store, clock: clock,
+                facts: facts, bound: bound, model: model, snapshot: snapshot, store: store, clock: clock,
                 descriptions: descriptions, limits: limits, streams: streams, metrics: metrics)
         }
         try await count.addOne()
         do {
             facts.number = try await store.createSession(
                 NewSession(
-                    id: id, table: table?.description.name, tableVersion: table?.version,
-                    description: table?.description.text ?? opening.empty,
+                    id: id, table: table?.table, tableVersion: table?.version,
+                    description: table?.description ?? opening.empty,
                     epoch: epoch, created: now, opening: text, state: model.state,
                     displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
                     nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
@@ -233,10 +231,10 @@ package final class Sessions: Sendable {
         }
     }
 
-    private func limited(_ binder: Binder) -> Binder {
-        var binder = binder
-        binder.limits = limits.table
-        return binder
+    private func limited(_ table: BoundTable) -> BoundTable {
+        var table = table
+        table.binder.limits = limits.table
+        return table
     }
 
     private func unusedID() async throws -> String {
@@ -247,17 +245,13 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// Returns the binder for a session that is about to be opened. If the session has a table description, also
-    /// returns the description and its version.
-    private func boundTable(_ opening: SessionOpening) async throws -> (
-        table: (description: TableDescription, version: Int?)?, binder: Binder
-    ) {
+    /// Returns the table of a session that is about to be opened.
+    private func boundTable(_ opening: SessionOpening) async throws -> BoundTable {
         switch opening.table {
-        case nil: return (nil, Binder.dataSource.showing(empty: opening.empty))
+        case nil: return BoundTable(showing: opening.empty)
         case .inline(let text)?:
             do {
-                let description = try descriptions.compiled(text)
-                return ((description, nil), description.binder)
+                return BoundTable(try descriptions.compiled(text), version: nil)
             } catch let refusal as Refusal {
                 throw refusal.placed(at: JSONPointer.root.appending("table"))
             }
@@ -267,8 +261,7 @@ package final class Sessions: Sendable {
                     .noTable,
                     "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
             }
-            let description = try descriptions.compiled(table.description)
-            return ((description, table.version), description.binder)
+            return BoundTable(try descriptions.compiled(table.description), version: table.version)
         }
     }
 

@@ -3,14 +3,13 @@ import BraidStore
 
 // Conversions of stored sessions to the types of the engine: binder, table and snapshot.
 extension StoredSession {
-    /// Returns the binder for this stored session: the one of its table description, or the common one of sessions
-    /// without a description.
-    func binder(_ descriptions: CompiledDescriptions) throws -> Binder {
-        if facts.table == nil { return Binder.dataSource.showing(empty: description) }
+    /// Returns the table to which this stored session is bound.
+    func boundTable(_ descriptions: CompiledDescriptions) throws -> BoundTable {
+        if facts.table == nil { return BoundTable(showing: description) }
         guard let description else {
             throw SessionError(.internalError, "The session \"\(facts.id)\" has no description.")
         }
-        return try descriptions.compiled(description).binder
+        return BoundTable(try descriptions.compiled(description), version: facts.tableVersion)
     }
 
     /// Converts the stored session to the engine's types: its table, the snapshot that clients see, and the unpublished

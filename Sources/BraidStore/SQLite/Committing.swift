@@ -51,6 +51,7 @@ extension SQLiteConnection {
         guard found.revision == commit.from, commit.fromTime == nil || commit.fromTime == found.updated else {
             throw StoreError.revisionConflict
         }
+        if let binding = commit.binding { try bind(commit.session, to: binding, at: commit.at) }
         if commit.publishes {
             if found.hasPublished { try publish(commit.session) }
         } else {
@@ -68,6 +69,26 @@ extension SQLiteConnection {
         try run(
             "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
             commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
+    }
+
+    /// Binds a session to another table description. Throws `tableMissing` before anything is written if the whole
+    /// registered description was deleted.
+    private func bind(_ session: Int, to binding: StoredBinding, at: Int) throws {
+        if let version = binding.version {
+            try keepVersion(version, of: binding.table, binding.description, at: at)
+        }
+        // Keep the description with which the session was opened: its journal starts with it.
+        try run(
+            """
+            UPDATE opening SET description = (
+                SELECT t.description FROM session s JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+                WHERE s.number = ?1)
+            WHERE session = ?1 AND description IS NULL
+            """,
+            session)
+        try run("UPDATE state SET description = ? WHERE session = ?", binding.inlineDescription, session)
+        try run("UPDATE session SET table_version = ? WHERE number = ?", binding.version, session)
+        try dropUnusedVersions(of: binding.table)
     }
 
     private func write(_ change: TableChange, of session: Int) throws {

@@ -7,7 +7,7 @@ extension SQLiteConnection {
     func session(_ id: String) throws -> StoredSession? {
         let found = try first(
             """
-            SELECT \(SessionSummary.columns), s.table_version, coalesce(o.description, t.description),
+            SELECT \(SessionSummary.columns), coalesce(st.description, t.description, o.description),
                    st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
             FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
@@ -16,7 +16,7 @@ extension SQLiteConnection {
             id
         ) {
             StoredSession(
-                facts: SessionSummary($0), tableVersion: $0.optionalInt(8), description: try $0.optionalJSON(9),
+                facts: SessionSummary($0), description: try $0.optionalJSON(9),
                 state: try $0.json(10), displayedSections: try $0.optionalJSON(11), cells: try $0.optionalJSON(12),
                 nextKey: $0.int(13), nextSection: $0.int(14), sections: [])
         }
@@ -36,7 +36,7 @@ extension SQLiteConnection {
             """,
             id
         ) {
-            StoredOpening(facts: SessionSummary($0), description: try $0.optionalJSON(8), body: try $0.json(9))
+            StoredOpening(facts: SessionSummary($0), description: try $0.optionalJSON(9), body: try $0.json(10))
         }
     }
 
@@ -83,12 +83,14 @@ extension SQLiteConnection {
         try first("SELECT \(SessionSummary.columns) FROM session s WHERE s.id = ?", id, value: { SessionSummary($0) })
     }
 
-    func sessions(after: String?, limit: Int) throws -> [SessionSummary] {
+    func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
         var sessions: [SessionSummary] = []
-        // Without `after`, start after the empty string: session ids are not empty, so every id is greater.
+        // Without `after`, start after the empty string: session ids are not empty, so every id is greater. `IS ?1`
+        // without a table would prevent the use of an index, so each case has a statement.
+        let condition = table == nil ? "?1 IS NULL" : "s.table_name = ?1"
         try query(
-            "SELECT \(SessionSummary.columns) FROM session s WHERE s.id > ? ORDER BY s.id LIMIT ?", after ?? "",
-            max(0, limit)
+            "SELECT \(SessionSummary.columns) FROM session s WHERE \(condition) AND s.id > ?2 ORDER BY s.id LIMIT ?3",
+            table, after ?? "", max(0, limit)
         ) {
             sessions.append(SessionSummary($0))
         }

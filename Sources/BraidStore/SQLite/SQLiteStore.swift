@@ -55,11 +55,17 @@ public final class SQLiteStore: SessionStore {
 }
 
 extension SQLiteStore {
-    public func putTable(_ name: String, description: JSONText, at: Int) async throws -> (version: Int, isNew: Bool) {
-        try await writer.write { try $0.putTable(name, description: description, at: at) }
+    public func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
+        try await writer.write { try $0.putTable(name, description: description, after: latest, at: at) }
     }
 
-    public func table(_ name: String) async throws -> StoredTable? { try await read { try $0.table(name) } }
+    public func table(_ name: String, version: Int?) async throws -> StoredTable? {
+        try await read { try $0.table(name, version: version) }
+    }
+
+    public func versions(ofTable name: String) async throws -> [TableSummary] {
+        try await read { try $0.versions(ofTable: name) }
+    }
 
     public func tables() async throws -> [TableSummary] { try await read { try $0.tables() } }
 
@@ -92,8 +98,8 @@ extension SQLiteStore {
         try await read { try $0.sessionSummary(id) }
     }
 
-    public func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
-        try await read { try $0.sessions(after: after, limit: limit) }
+    public func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
+        try await read { try $0.sessions(of: table, after: after, limit: limit) }
     }
 
     public func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int? {

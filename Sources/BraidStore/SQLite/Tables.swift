@@ -4,15 +4,16 @@ import BraidEngine
 // Committing.swift.
 
 extension SQLiteConnection {
-    func putTable(_ name: String, description: JSONText, at: Int) throws -> (version: Int, isNew: Bool) {
+    func putTable(_ name: String, description: JSONText, after expected: Int?, at: Int) throws -> Int {
         let latest =
-            try first("SELECT max(version) FROM table_description WHERE name = ?", name) { $0.optionalInt(0) } ?? nil
-        let version = (latest ?? 0) + 1
+            try first("SELECT coalesce(max(version), 0) FROM table_description WHERE name = ?", name) { $0.int(0) } ?? 0
+        guard expected == nil || expected == latest else { throw StoreError.tableChanged }
+        let version = latest + 1
         try run(
             "INSERT INTO table_description (name, version, updated, description) VALUES (?, ?, ?, ?)",
             name, version, at, description)
         try dropUnusedVersions(of: name)
-        return (version, latest == nil)
+        return version
     }
 
     func deleteTable(_ name: String) throws -> TableDeletion {
@@ -24,19 +25,20 @@ extension SQLiteConnection {
         return try run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Removes those versions of a table description that are neither the latest version nor used by a stored session.
+    /// Removes those versions of a table description that are neither among the latest versions nor used by a stored
+    /// session.
     func dropUnusedVersions(of table: String) throws {
         try run(
             """
             DELETE FROM table_description AS old WHERE name = ?1
-            AND version < (SELECT max(version) FROM table_description WHERE name = ?1)
+            AND version <= (SELECT max(version) FROM table_description WHERE name = ?1) - ?2
             AND NOT EXISTS (SELECT 1 FROM session WHERE table_name = ?1 AND table_version = old.version)
             """,
-            table)
+            table, StoredTable.keptVersions)
     }
 
-    /// Makes sure that the version of a table description that a new session uses is stored. Restores the version if it
-    /// was deleted because a newer version exists and no session used it. Throws `tableMissing` if the whole
+    /// Makes sure that the version of a table description that a session is about to use is stored. Restores the version
+    /// if it was deleted because newer versions exist and no session used it. Throws `tableMissing` if the whole
     /// description was deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
         let next =
@@ -50,13 +52,24 @@ extension SQLiteConnection {
             at, description)
     }
 
-    func table(_ name: String) throws -> StoredTable? {
+    func table(_ name: String, version: Int?) throws -> StoredTable? {
         try first(
-            "SELECT version, updated, description FROM table_description WHERE name = ? ORDER BY version DESC LIMIT 1",
-            name
+            """
+            SELECT version, updated, description FROM table_description
+            WHERE name = ?1 AND version = coalesce(?2, (SELECT max(version) FROM table_description WHERE name = ?1))
+            """,
+            name, version
         ) {
             StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2))
         }
+    }
+
+    func versions(ofTable name: String) throws -> [TableSummary] {
+        var versions: [TableSummary] = []
+        try query("SELECT version, updated FROM table_description WHERE name = ? ORDER BY version", name) {
+            versions.append(TableSummary(name: name, version: $0.int(0), updated: $0.int(1)))
+        }
+        return versions
     }
 
     func tables() throws -> [TableSummary] {

@@ -12,6 +12,7 @@ struct ServeOptions {
     var socket: String?
     var database = "braid.sqlite"
     var fixtures: [String] = []
+    var watch = false
     var access = AccessOptions()
     var journalLimit = 1000
     var journalBytes = 67_108_864
@@ -39,6 +40,9 @@ struct ServeOptions {
         .repeatedText(
             "fixtures", \.fixtures,
             help: "A directory of *.table.json and *.session.json to load at start. Can be given several times."),
+        .flag(
+            "watch", \.watch,
+            help: "Reload the *.table.json files of --fixtures when they change, and bind their sessions to them."),
         .integer(
             "journal-limit", \.journalLimit, in: 1...Int.max,
             help: "The number of revisions that a session's journal keeps."),

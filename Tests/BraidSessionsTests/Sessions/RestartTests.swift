@@ -13,8 +13,37 @@ import Testing
         #"{"rows":[{"id":1},"two"]}"#,
         #"{"sections":[{"header":"A","rows":[{"id":"a"},{"id":"b"}]},{"rows":[]}],"cellsForModelTypes":{"object":"C"},"empty":{"text":"none", "n":1.0}}"#,
         #"{"table":{"table":"t","sections":"dynamic","cells":{"C":{}},"empty":"none","bindings":[{"on":"allOtherSections","cell":"C","models":{"x":[{"id":"a"}]},"viewModel":{"$eval":"now"},"header":"${section} ${count}","editing":"delete"}]}}"#,
+        #"{"table":"t","models":{"x":[{"id":"o","n":1},{"id":"b","n":2}]},"state":{"own":1}}"#,
         #"{"table":{"table":"t","sections":["x","d"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C","string":"C"},"bindings":[{"on":{"section":"x"},"cell":{"byModelType":true},"models":[{"id":"a"},{"id":"b"}],"shown":"model.id != 'h'","editing":"delete"},{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.x)"}]}}"#,
     ]
+
+    /// The versions of the registered table `t`. Between them, sections come and go and become dynamic, ids change and
+    /// get lost, and models no longer fit.
+    private static let versions = [
+        #"{"table":"t","sections":["x"],"state":{"a":1},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"x":[{"id":"v"}]},"viewModel":{"$eval":"now"},"editing":"delete"}]}"#,
+        #"{"table":"t","sections":["y","x"],"state":{"b":2},"modelTypes":{"M":{"id":null}},"cells":{"D":{}},"bindings":[{"on":"allOtherSections","modelType":"M","cell":"D","models":{"y":[{"id":"w"}]},"header":"${section}","editing":"delete"}]}"#,
+        #"{"table":"t","sections":"dynamic","modelTypes":{"M":{"id":"/n","schema":{"properties":{},"optionalProperties":{"id":{"type":"string"},"n":{}}}}},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","modelType":"M","cell":"C","editing":"delete"}]}"#,
+    ]
+
+    private static func register(_ store: SQLiteStore) async throws {
+        for (index, version) in versions.enumerated() {
+            try await store.putTable("t", description: JSONText(parsing: version), at: index)
+        }
+    }
+
+    /// Binds the session to another version now and then, if it has a description.
+    private static func rebind(_ sessions: Sessions, _ step: Int, _ random: inout SeededGenerator) async throws {
+        guard step % 5 == 4, try await sessions.session("s").table != nil else { return }
+        let number = Int.random(in: 1...versions.count, using: &random)
+        let source = Bool.random(using: &random) ? #""version":\#(number)"# : #""table":\#(versions[number - 1])"#
+        let discard = Bool.random(using: &random) ? #""x","y","d","s1","s2","s3""# : ""
+        let request = try RebindingRequest(JSONText(parsing: "{\(source),\"discard\":[\(discard)]}"))
+        do {
+            _ = try await sessions.perform(CommandRequest(session: "s", .rebinding(request)))
+        } catch let refusal as Refusal {
+            #expect(refusal.code == .modelsDoNotFit, "\(refusal.detail)")
+        }
+    }
 
     @Test(arguments: tables, 0..<3)
     func nothingChangesWithARestart(table: String, seed: Int) async throws {
@@ -22,6 +51,7 @@ import Testing
         let store = try SQLiteStore(path: ":memory:")
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
         var sessions = Self.sessions(store)
+        try await Self.register(store)
         _ = try await sessions.open(SessionOpening(body), text: body)
         var kept = 0, applied = 0
         for step in 0..<100 {
@@ -29,6 +59,7 @@ import Testing
             if step % 40 == 39 {
                 _ = try await sessions.perform(CommandRequest(session: "s", .reset))
             }
+            try await Self.rebind(sessions, step, &random)
             do {
                 let (session, answer) = try await sessions.perform(
                     CommandRequest(session: "s", .command(try Command(json: text), text: text)))
@@ -64,6 +95,7 @@ import Testing
         var random = SeededGenerator(seed: UInt64(100 + seed))
         let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 1 + seed))
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#), sessions = Self.sessions(store)
+        try await Self.register(store)
         _ = try await sessions.open(SessionOpening(body), text: body)
         var cuts = 0, beforeEnd = 0
         for step in 0..<100 {
@@ -80,6 +112,7 @@ import Testing
                     Command.isReset(journalText: text) ? .reset : .command(try Command(journalText: text), text: text)
                 _ = try await sessions.perform(CommandRequest(session: "s", content))
             } catch is Refusal {}
+            try await Self.rebind(sessions, step, &random)
             let stored = try #require(try await store.opening("s")), checkpoint = try await store.journalStart(of: "s")
             let start = checkpoint?.facts.revision ?? 0
             let records = try await store.journal(of: stored.facts.number, after: start, limit: 1000, bytes: .max)

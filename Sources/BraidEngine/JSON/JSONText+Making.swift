@@ -1,5 +1,3 @@
-import BraidEngine
-
 extension JSONText {
     /// Creates a JSON object with the given members.
     package init(object members: [(name: String, value: JSONText)]) {

@@ -1,0 +1,231 @@
+/// The change of a session to another version of its table description.
+public struct Rebinding: Sendable {
+    /// The description that the session has after the change.
+    public let description: TableDescription
+    /// The description's version. `nil` if the description is not a registered one.
+    public let version: Int?
+    /// The sections whose models and titles the session may lose where they do not fit the description.
+    public let discard: Set<SectionID>
+    /// Whether the session is bound to this version already, so that there is nothing to change.
+    public var isCurrent = false
+
+    /// Creates the change to a compiled description.
+    public init(to description: TableDescription, version: Int?, discarding discard: Set<SectionID> = []) {
+        self.description = description
+        self.version = version
+        self.discard = discard
+    }
+
+    /// The JSON form of the change, as the journal contains it: `{"version"?, "description", "discard"?}`. The journal
+    /// contains the whole description, so that it can be replayed without the server.
+    public var json: JSONText {
+        var writer = JSONWriter(capacity: description.text.count + 64)
+        writer.beginObject()
+        if let version {
+            writer.name("version")
+            writer.value(version)
+        }
+        writer.name("description")
+        writer.value(description.text)
+        if !discard.isEmpty {
+            writer.name("discard")
+            writer.value(JSONText(ids: discard.sorted()))
+        }
+        writer.endObject()
+        return writer.text
+    }
+
+    /// Decodes the change from its ``json``.
+    ///
+    /// - Parameter compiled: returns the compiled description for its text.
+    /// - Throws: ``Refusal`` with `badRequest` for any other JSON, and what `compiled` throws.
+    public init(json: JSONText, compiled: (JSONText) throws -> TableDescription) throws {
+        guard let description = json["description"] else {
+            throw Refusal.bad(.root, .missingMember, "the journal's record has no `description`")
+        }
+        self.init(
+            to: try compiled(description), version: json["version"]?.intValue,
+            discarding: Set((json["discard"]?.elements() ?? []).compactMap { $0.stringValue.map { SectionID($0) } }))
+    }
+}
+
+/// A request to bind a session to another version of its table description: the body of `PUT /v1/sessions/{id}/table`.
+public struct RebindingRequest: Sendable {
+    /// Where the description comes from: a registered version, or the request itself.
+    public enum Source: Sendable {
+        /// A version of the registered description.
+        case version(Int)
+        /// The text of a description.
+        case inline(JSONText)
+    }
+
+    /// Where the description comes from.
+    public let source: Source
+    /// The sections whose models and titles the session may lose where they do not fit the description.
+    public let discard: Set<SectionID>
+
+    /// Creates a request for a registered version, with which the session must lose nothing.
+    public init(version: Int) {
+        source = .version(version)
+        discard = []
+    }
+
+    /// Parses the request's body. Throws a `Refusal` with `badRequest` and the pointer to the fault.
+    public init(_ body: JSONText) throws(Refusal) {
+        let object = try BodyReader(body, at: .root, members: ["version", "table", "discard"])
+        switch (object["version"], object["table"]) {
+        case (let version?, nil):
+            guard let number = version.intValue, number > 0 else {
+                throw object.fault(
+                    "version", .rejecting(version.kind, accepting: .number), "must be a version of the table, from 1")
+            }
+            source = .version(number)
+        case (nil, let table?):
+            guard table.kind == .object else {
+                throw object.fault("table", .wrongType, "must be a table description")
+            }
+            source = .inline(table.detached)
+        case (let version, _):
+            throw Refusal.bad(
+                .root, version == nil ? .missingMember : .conflict,
+                "the body has either `version`, a registered version of the table, or `table`, a description")
+        }
+        var discard: Set<SectionID> = []
+        if let given = object["discard"] {
+            guard let elements = given.elements() else {
+                throw object.fault("discard", .wrongType, "must be an array of section ids")
+            }
+            for (index, element) in elements.enumerated() {
+                guard let id = element.stringValue else {
+                    throw Refusal.bad(
+                        JSONPointer.root.appending("discard").appending(index), .wrongType,
+                        "a section id must be a string")
+                }
+                discard.insert(SectionID(id))
+            }
+        }
+        self.discard = discard
+    }
+}
+
+extension Binder {
+    /// Returns the outcome of binding a table to another description. This binder is the one of the old description.
+    ///
+    /// The new table publishes all changes.
+    func rebinding(
+        _ rebinding: Rebinding, _ table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
+    ) throws -> Outcome {
+        var binder = rebinding.description.binder
+        binder.limits = limits
+        // As after every command, a table above a lowered limit may keep its size.
+        binder.limits.rows = max(limits.rows, table.rowCount, shown.totalRowCount)
+        binder.limits.sections = max(limits.sections, table.sections.count)
+        var work = CommandInProgress(binder: binder, table: table, shown: shown, unpublished: unpublished, now: now)
+        if rebinding.isCurrent { return try work.outcome(ignored: nil) }
+        try work.rebind(rebinding)
+        var outcome = try work.outcome(ignored: nil)
+        outcome.rebinding = rebinding
+        return outcome
+    }
+}
+
+extension CommandInProgress {
+    /// Fits the table to the binder, which is the one of the new description, and renders the whole snapshot again.
+    fileprivate mutating func rebind(_ rebinding: Rebinding) throws {
+        isRebinding = true
+        isRevision = true
+        publishes = true
+        try keepModels(discarding: rebinding.discard)
+        try addSections(of: rebinding.description)
+        // A session keeps its state, and gets the members of the description's state that it does not have.
+        if let state = editor.table.state.members(), let defaults = rebinding.description.state.members() {
+            let names = Set(state.map(\.name)), new = defaults.filter { !names.contains($0.name) }
+            if !new.isEmpty { editor.setState(JSONText(object: state + new)) }
+        }
+        if let displayed = editor.table.displayedSections {
+            let left = displayed.filter { editor.table.position(of: $0) != nil }
+            editor.setDisplayedSections(left.isEmpty && !displayed.isEmpty ? nil : left)
+        }
+        try showWhole()
+    }
+
+    /// Removes the sections that the new description does not have, and the models that do not fit their section.
+    ///
+    /// - Throws: ``Refusal`` with `modelsDoNotFit` if models or titles would be lost in a section that is not in
+    ///   `discard`.
+    private mutating func keepModels(discarding discard: Set<SectionID>) throws {
+        let declared = binder.declaredSections.map { Set($0) }
+        var faults: [Refusal.Fault] = [], count = 0, gone: Set<SectionID> = []
+        func lose(_ section: SectionID, _ found: [Refusal.Fault]) {
+            guard !discard.contains(section) else { return }
+            count += found.count
+            faults += found.prefix(DescriptionReader.faultLimit - faults.count)
+        }
+        for section in editor.table.sections {
+            try meter.checkTime()
+            let id = section.id
+            guard binder.binding(of: id) != nil, declared?.contains(id) ?? true else {
+                gone.insert(id)
+                if let loss = section.contents {
+                    lose(
+                        id,
+                        [
+                            .init(
+                                pointer: JSONPointer.root.appending(id.text), code: .unknownName,
+                                detail: "the table has no such section any more, and the section has \(loss)")
+                        ])
+                }
+                continue
+            }
+            let (models, misfits) = binder.fitting(section.rows.lazy.map(\.model), in: id)
+            lose(id, misfits)
+            try editor.setModels(models, in: id)
+        }
+        guard faults.isEmpty else {
+            throw Refusal(
+                .modelsDoNotFit,
+                "The session has \(count == 1 ? "content that does" : "\(count) parts that do") not fit this version of the table. Change the models, or name their sections in `discard` to lose what does not fit.",
+                faults: faults)
+        }
+        try editor.removeSections(gone)
+    }
+
+    /// Adds the declared sections that the session does not have, with the description's models, and brings the sections
+    /// into declared order.
+    private mutating func addSections(of description: TableDescription) throws {
+        guard let declared = binder.declaredSections else { return }
+        let new = Set(declared.filter { editor.table.position(of: $0) == nil })
+        for id in declared { editor.ensureSection(id) }
+        for (section, models, pointer) in description.initialModels where new.contains(section) {
+            try editor.setModels(binder.identified(models, in: section, at: pointer), in: section)
+        }
+        editor.arrangeSections(declared)
+    }
+
+    /// Renders the whole snapshot. Anything that was displayed may look different.
+    private mutating func showWhole() throws {
+        let old = shown.sections.map(\.id) + before.sections.map(\.id)
+        _ = editor.takeStep()
+        search.reset()
+        meter.allow(rows: editor.table.rowCount)
+        var remade: [Binder.Remade] = []
+        shown = try binder.snapshot(
+            of: editor.table, revision: before.revision + 1, after: nil, remade: &remade, evaluation)
+        for id in old + shown.sections.map(\.id) { editor.noteWhole(id) }
+        for (id, rowCount) in remade where binder.binding(of: id)?.cells.source.isStored == false {
+            try editor.noteFilled(id, rows: rowCount)
+        }
+        shownTable = editor.table
+    }
+}
+
+extension StoredSection {
+    /// What the session would lose with this section, for a message. `nil` if the section is empty.
+    fileprivate var contents: String? {
+        switch rows.count {
+        case 0: facts.header ?? facts.footer == nil ? nil : "a title"
+        case 1: "a model"
+        case let count: "\(count) models"
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Dispatch
+import Glibc
+
+/// Notices changes in directories: files that were written and closed, renamed, moved or deleted. Source: inotify(7).
+///
+/// The watch is on directories and not on files, because most editors save a file by renaming another one.
+public final class DirectoryWatch {
+    /// Yields an element after changes. Changes that happen before the reader asks for the next element are one element.
+    public let changes: AsyncStream<Void>
+    private let descriptor: CInt
+    private let source: any DispatchSourceRead
+
+    /// Creates a watch without directories. Returns `nil` if the system has no watch left (`errno` says why).
+    public init?() {
+        let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
+        guard descriptor >= 0 else { return nil }
+        self.descriptor = descriptor
+        let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.changes = changes
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
+        source.setEventHandler { if Self.readEvents(from: descriptor) { continuation.yield() } }
+        source.setCancelHandler { close(descriptor) }
+        source.resume()
+    }
+
+    deinit { source.cancel() }
+
+    /// Watches a directory, but not its subdirectories. Watching a directory twice has no effect.
+    ///
+    /// - Returns: `false` if the directory cannot be watched (`errno` says why).
+    public func add(_ directory: String) -> Bool {
+        let events =
+            IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
+            | IN_ONLYDIR
+        return inotify_add_watch(descriptor, directory, UInt32(events)) >= 0
+    }
+
+    /// Reads the waiting events. Returns whether one of them is a change.
+    ///
+    /// A file that was only created is no change yet: it is still empty.
+    private static func readEvents(from descriptor: CInt) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024), isChange = false
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { return isChange }
+            buffer.withUnsafeBytes { bytes in
+                let head = MemoryLayout<inotify_event>.size
+                var start = 0
+                while start + head <= count {
+                    let event = bytes.loadUnaligned(fromByteOffset: start, as: inotify_event.self)
+                    let isNewFile = event.mask & UInt32(IN_CREATE) != 0 && event.mask & UInt32(IN_ISDIR) == 0
+                    if !isNewFile { isChange = true }
+                    start += head + Int(event.len)
+                }
+            }
+        }
+    }
+}

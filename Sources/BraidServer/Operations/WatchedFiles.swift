@@ -1,0 +1,92 @@
+import BraidEngine
+import Synchronization
+
+/// What the server knows about the description files that it watches (`--watch`). `GET /v1/fixtures` shows it.
+package final class WatchedFiles: Sendable {
+    /// A watched description file.
+    package struct File: Sendable {
+        /// The name of the table that the file describes, and the version that was registered from the file. `nil` if
+        /// the file has had faults since the server started.
+        package var table: (name: String, version: Int)?
+        /// The file's present faults, in the form `file:line:column: pointer: message`.
+        package var faults: [String] = []
+        /// The sessions that stay at an earlier version of the table, with the reasons.
+        package var behind: [(session: String, detail: String)] = []
+
+        package init() {}
+    }
+
+    private struct Known {
+        /// The files by their paths. `nil` if the server watches no files.
+        var files: [String: File]?
+        /// The number of changes of `files`.
+        var revision = 0
+    }
+
+    private let known = Mutex(Known())
+
+    /// Starts the watch. Before, the server watches no files.
+    package func start() { change { $0 = [:] } }
+
+    package func file(_ path: String) -> File { known.withLock { $0.files?[path] } ?? File() }
+
+    /// Stores what is known about a file. `nil` forgets a file that was deleted.
+    package func set(_ file: File?, of path: String) { change { $0?[path] = file } }
+
+    private func change(_ body: (inout [String: File]?) -> Void) {
+        known.withLock {
+            body(&$0.files)
+            $0.revision += 1
+        }
+    }
+
+    /// Waits until the revision is not `revision` any more, or for the time. Throws if the task is cancelled.
+    ///
+    /// A file changes at the speed of a person, so the wait looks ten times in a second.
+    func waitForChange(of revision: Int, within time: Duration) async throws {
+        let deadline = ContinuousClock.now + time
+        while known.withLock({ $0.revision }) == revision, .now < deadline {
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    func write(to writer: inout JSONWriter) {
+        let (files, revision) = known.withLock { ($0.files, $0.revision) }
+        writer.beginObject()
+        writer.name("revision")
+        writer.value(revision)
+        writer.name("watching")
+        writer.value(files != nil)
+        writer.name("files")
+        writer.beginArray()
+        for (path, file) in (files ?? [:]).sorted(by: { $0.key < $1.key }) {
+            writer.beginObject()
+            writer.name("file")
+            writer.value(path)
+            if let table = file.table {
+                writer.name("table")
+                writer.value(table.name)
+                writer.name("version")
+                writer.value(table.version)
+            }
+            writer.name("faults")
+            writer.beginArray()
+            for fault in file.faults { writer.value(fault) }
+            writer.endArray()
+            writer.name("behind")
+            writer.beginArray()
+            for (session, detail) in file.behind {
+                writer.beginObject()
+                writer.name("session")
+                writer.value(session)
+                writer.name("detail")
+                writer.value(detail)
+                writer.endObject()
+            }
+            writer.endArray()
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+}

@@ -1,0 +1,145 @@
+import BraidEngine
+import BraidStore
+
+/// The table to which a session is bound: a version of its description, or data without a description.
+package struct BoundTable: Sendable {
+    /// The compiled description. `nil` for a session that was opened without one.
+    let description: TableDescription?
+    /// The description's version. `nil` if the description is not a registered one.
+    let version: Int?
+    /// The rules of the table, with the limits of the session.
+    package var binder: Binder
+
+    package init(_ description: TableDescription, version: Int?) {
+        self.description = description
+        self.version = version
+        binder = description.binder
+    }
+
+    /// Creates the table of a session without a description, which shows `empty` while it has no rows.
+    package init(showing empty: JSONText?) {
+        description = nil
+        version = nil
+        binder = Binder.dataSource.showing(empty: empty)
+    }
+
+    /// Returns the table after a change of the description. The limits stay.
+    package func rebound(by rebinding: Rebinding?) -> BoundTable {
+        guard let rebinding else { return self }
+        var table = BoundTable(rebinding.description, version: rebinding.version)
+        table.binder.limits = binder.limits
+        return table
+    }
+
+    /// The binding as the store keeps it. `nil` for a session without a description.
+    var stored: StoredBinding? {
+        description.map { StoredBinding(table: $0.name, version: version, description: $0.text) }
+    }
+
+    /// Returns the content with which a session of this table starts. Throws a `Refusal` if a model does not fit the
+    /// table.
+    package func content(of opening: SessionOpening) throws -> TableModel {
+        guard let description else { return try binder.openingTable(opening.sections, cells: opening.cells) }
+        return try description.openingTable(models: opening.models, state: opening.state)
+    }
+
+    /// Returns the content to which a session is reset that was opened with `opening`. The session may have been bound to
+    /// another version of its description since, so models that do not fit this version are left out.
+    package func resetContent(of opening: SessionOpening) throws -> TableModel {
+        guard let description else { return try content(of: opening) }
+        return try description.openingTable(models: description.fitting(opening.models), state: opening.state)
+    }
+}
+
+extension Sessions {
+    /// Returns what the session executes for a request to bind it to another version of its description.
+    func work(of request: RebindingRequest, for session: Session) async throws -> Session.Work {
+        let rebinding = try await rebinding(request, session)
+        return .command(.rebind(rebinding), text: JSONText(object: [("table", rebinding.json)]))
+    }
+
+    private func rebinding(_ request: RebindingRequest, _ session: Session) async throws -> Rebinding {
+        guard let name = session.table else {
+            throw SessionError(
+                .noTable,
+                "The session was opened without a table description, so it cannot be bound to another version.")
+        }
+        switch request.source {
+        case .version(let version):
+            guard let table = try await store.table(name, version: version) else {
+                throw SessionError(
+                    .noTable,
+                    "The table description \"\(name)\" has no version \(version). GET /v1/tables/\(name)/versions lists the versions."
+                )
+            }
+            return Rebinding(
+                to: try descriptions.compiled(table.description), version: version, discarding: request.discard)
+        case .inline(let text):
+            let place = JSONPointer.root.appending("table")
+            let description: TableDescription
+            do {
+                description = try descriptions.compiled(text)
+            } catch let refusal as Refusal {
+                throw refusal.placed(at: place)
+            }
+            guard description.name == name else {
+                throw Refusal(
+                    .descriptionInvalid,
+                    "The description has the name \"\(description.name)\", but the session's table is \"\(name)\".",
+                    faults: [
+                        .init(
+                            pointer: place.appending("table"), code: .conflict,
+                            detail: "must be \"\(name)\", as in the session's description")
+                    ])
+            }
+            return Rebinding(to: description, version: nil, discarding: request.discard)
+        }
+    }
+
+    /// Binds all sessions of a registered table to a version. A session that would lose something keeps its version, and
+    /// so does a session whose request contained the description.
+    ///
+    /// Sessions with subscribers are bound first.
+    ///
+    /// - Returns: the number of sessions that were bound to the version by this call, and the sessions that keep their
+    ///   version, with the errors.
+    package func bindSessions(of table: String, to version: Int) async throws -> (
+        bound: Int, left: [(session: String, error: any Error)]
+    ) {
+        var ids: [String] = [], after: String?
+        repeat {
+            let page = try await store.sessions(of: table, after: after, limit: 1_000)
+            ids += page.filter { $0.tableVersion != nil && $0.tableVersion != version }.map(\.id)
+            after = page.last?.id
+        } while after != nil
+        let isFollowed = { [self] (id: String) in inMemory(id)?.feed.isFollowed == true }
+        ids = ids.filter(isFollowed) + ids.filter { !isFollowed($0) }
+        var bound = 0, left: [(session: String, error: any Error)] = []
+        // Sessions that are bound at the same time share transactions of the store.
+        for start in stride(from: 0, to: ids.count, by: Self.boundAtOnce) {
+            await withTaskGroup(of: (id: String, error: (any Error)?).self) { group in
+                for id in ids[start..<min(start + Self.boundAtOnce, ids.count)] {
+                    group.addTask { [self] in
+                        do {
+                            _ = try await perform(
+                                CommandRequest(session: id, .rebinding(RebindingRequest(version: version))))
+                            return (id, nil)
+                        } catch {
+                            return (id, error)
+                        }
+                    }
+                }
+                for await (id, error) in group {
+                    switch error {
+                    case nil: bound += 1
+                    case let error as SessionError where error.code == .noSession: break  // it was ended meanwhile
+                    case let error?: left.append((id, error))
+                    }
+                }
+            }
+        }
+        return (bound, left.sorted { $0.session < $1.session })
+    }
+
+    private static let boundAtOnce = 16
+}

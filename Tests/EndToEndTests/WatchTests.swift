@@ -1,0 +1,126 @@
+import Foundation
+import Testing
+
+/// `--watch`: descriptions that are reloaded when their files change.
+@Suite struct WatchTests {
+    private let directory: TemporaryDirectory
+    private var file: String { directory.path("fixtures/deep/t.table.json") }
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory.path("fixtures/deep"), withIntermediateDirectories: true)
+        try RebindingTests.first.write(toFile: file, atomically: true, encoding: .utf8)
+        try #"{"id":"s","table":"t"}"#.write(
+            toFile: directory.path("fixtures/s.session.json"), atomically: true, encoding: .utf8)
+    }
+
+    private func start(_ database: String = ":memory:") throws -> KeptClient {
+        try ServerProcess(database: database, ["--fixtures", directory.path("fixtures"), "--watch"]).keptClient()
+    }
+
+    /// Waits until the server knows something new about its files. Returns what it knows about the file of `t`.
+    private func next(_ client: KeptClient, after revision: inout Int) throws -> [String: Any] {
+        let answer = try client.get("/v1/fixtures?since=\(revision)&wait=60").object
+        revision = answer["revision"] as? Int ?? -1
+        let files = answer["files"] as? [[String: Any]] ?? []
+        return files.first { ($0["file"] as? String)?.hasSuffix("t.table.json") == true } ?? [:]
+    }
+
+    /// Waits until a version was registered from the file.
+    @discardableResult
+    private func wait(for version: Int, _ client: KeptClient, after revision: inout Int) throws -> [String: Any] {
+        while true {
+            let file = try next(client, after: &revision)
+            if file["version"] as? Int == version, (file["faults"] as? [String])?.isEmpty == true { return file }
+        }
+    }
+
+    @Test("Sessions follow a description whose file is replaced or rewritten, and new files and directories")
+    func followsFiles() throws {
+        let client = try start()
+        var revision = 0
+        try wait(for: 1, client, after: &revision)
+        let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/s/updates?since=0")
+        // By renaming another file, as editors do.
+        try RebindingTests.second.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try stream.events(throughRevision: 1).last?.data.contains("two 1") == true)
+        // In place.
+        try RebindingTests.first.write(toFile: file, atomically: false, encoding: .utf8)
+        #expect(try stream.events(throughRevision: 2).last?.data.contains("one 1") == true)
+        #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 3)
+        // A file in a directory that is new.
+        let other = directory.path("fixtures/new/deep/u.table.json")
+        try FileManager.default.createDirectory(
+            atPath: directory.path("fixtures/new/deep"), withIntermediateDirectories: true)
+        try RebindingTests.first.replacingOccurrences(of: #""table":"t""#, with: #""table":"u""#).write(
+            toFile: other, atomically: true, encoding: .utf8)
+        while try client.get("/v1/tables/u").status != 200 { _ = try next(client, after: &revision) }
+        // A file that is removed changes nothing.
+        try FileManager.default.removeItem(atPath: other)
+        repeat {
+            _ = try next(client, after: &revision)
+        } while try client.get("/v1/fixtures").text.contains("u.table.json")
+        #expect(try client.get("/v1/tables/u").status == 200)
+    }
+
+    @Test("A faulty file changes nothing, and its faults are known with line and column until it is mended")
+    func faultyFile() throws {
+        let client = try start()
+        var revision = 0
+        try wait(for: 1, client, after: &revision)
+        let before = try client.get("/v1/sessions/s/snapshot").text
+        for (text, fault) in [
+            ("{\n  oops", ":2:3: "),
+            (RebindingTests.first.replacingOccurrences(of: #""cell":"C""#, with: #""cell":"D""#), "/bindings/0/cell"),
+        ] {
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            var known: [String: Any] = [:]
+            repeat {
+                known = try next(client, after: &revision)
+            } while (known["faults"] as? [String])?.first?
+                .contains(fault) != true
+            #expect(known["version"] as? Int == 1)
+            #expect(try client.get("/v1/sessions/s/snapshot").text == before)
+            #expect(client.server.log.contains(fault))
+        }
+        try RebindingTests.second.write(toFile: file, atomically: true, encoding: .utf8)
+        try wait(for: 2, client, after: &revision)
+        #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 2)
+    }
+
+    @Test("A session that would lose something keeps its version, and the log says so")
+    func behind() throws {
+        let client = try start()
+        var revision = 0
+        try wait(for: 1, client, after: &revision)
+        try client.request("POST", "/v1/sessions", #"{"id":"fits","table":"t","models":{"b":[]}}"#)
+        try RebindingTests.narrow.write(toFile: file, atomically: true, encoding: .utf8)
+        let known = try wait(for: 2, client, after: &revision)
+        let behind = known["behind"] as? [[String: String]] ?? []
+        #expect(behind.map { $0["session"] } == ["s"] && behind[0]["detail"]?.contains("/b: ") == true)
+        #expect(client.server.log.contains("the session \"s\" keeps its version"))
+        #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 1)
+        #expect(try client.get("/v1/sessions/fits").object["tableVersion"] as? Int == 2)
+    }
+
+    @Test("A description that was changed while the server did not run is applied at its start")
+    func changedBeforeTheStart() throws {
+        let database = directory.path("braid.sqlite")
+        do { #expect(try start(database).server.stop() == 0) }
+        try RebindingTests.second.write(toFile: file, atomically: true, encoding: .utf8)
+        let client = try start(database)
+        var revision = 0
+        try wait(for: 2, client, after: &revision)
+        #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 2)
+    }
+
+    @Test("Without --watch no file is watched, and --watch needs --fixtures")
+    func options() throws {
+        #expect(
+            try ServerProcess().keptClient().get("/v1/fixtures").text
+                == #"{"revision":0,"watching":false,"files":[]}"#)
+        let run = try CommandRun(["--port", "0", "--database", ":memory:", "--watch"])
+        #expect(run.status == 1 && run.errors.contains("--watch needs the directories of --fixtures."))
+    }
+}
