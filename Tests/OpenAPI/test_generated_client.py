@@ -104,7 +104,7 @@ def test_the_generated_client_calls_the_operation(client, server, name):
             values.setdefault(parameter["name"], parameter["example"])
     if name == "deleteTable":
         values["table"] = "unused"
-        ask(server, "PUT", "/v1/tables/unused", {"table": "unused", "cells": {"C": {}}, "bindings": [{"on": "table", "cell": "C"}]})
+        ask(server, "PUT", "/v1/tables/unused", {"table": "unused", "cells": {"C": {}}, "bindings": [{"cell": "C"}]})
     elif name == "putTable":
         values["table"] = "notes"
     elif name == "revokeToken":
