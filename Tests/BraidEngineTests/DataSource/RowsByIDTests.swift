@@ -6,7 +6,7 @@ import Testing
 /// Calls of the data source that name a row by its section's id and its own.
 @Suite struct RowsByIDTests {
     static let description = """
-        {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":3}],"b":[{"id":"4"}]},
+        {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":3}],"b":[{"id":"4"}]},
          "shown":"!('hidden' in model)","viewModel":{"text":{"$eval":"model.id"}}}]}
         """
 

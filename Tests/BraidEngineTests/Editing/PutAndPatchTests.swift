@@ -8,7 +8,7 @@ import Testing
     static func description(_ sections: String) -> String {
         """
         {"table":"t","sections":\(sections),"state":{"x":1,"y":{"z":2}},"cells":{"C":{}},
-         "bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},"headers":{"a":"A","b":"B"},"footers":{"a":"a","b":"b"}}]}
+         "bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},"headers":{"a":"A","b":"B"},"footers":{"a":"a","b":"b"}}]}
         """
     }
 

@@ -7,7 +7,7 @@ import Testing
     static func session(editing: String = "delete") throws -> Played {
         try Played(
             """
-            {"table":"t","sections":"dynamic","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"allSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"}]},
+            {"table":"t","sections":"dynamic","cells":{"C":{"events":{"e":{}}}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"}]},
              "editing":"\(editing)","moving":{"to":"anySection"},"onTap":[{"setState":{"tapped":{"$eval":"model.id"}}}],
              "onEvent":{"C":{"e":[{"setState":{"sent":{"$eval":"model.id"}}}]}},
              "prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"seen":{"$eval":"count"}}}]}]}
