@@ -38,7 +38,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
             let (revision, model) = try session.storedModel(
                 of: RowID(context.parameter("rowId")), in: SectionID(context.parameter("section")))
             let tag = session.position(at: revision).entityTag
-            if let unchanged = notModified(context.head.headers["if-none-match"], tag) { return unchanged }
+            if let unchanged = context.head.notModified(tag) { return unchanged }
             return .json(headers: [("ETag", tag)]) { $0.value(model) }
         },
         Route("GET", "/v1/sessions/{id}/sections/{section}/data") { context in

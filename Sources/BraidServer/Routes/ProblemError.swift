@@ -119,7 +119,8 @@ package struct ProblemError: Error, Sendable {
     /// Creates the error `tableNotFound` for a request that names a table description that does not exist.
     init(noTable name: String) {
         self.init(
-            .tableNotFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
+            .tableNotFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name)."
+        )
     }
 
     /// Converts any error to the problem that the client receives. Returns `nil` for a fault of the server itself,

@@ -50,7 +50,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         Route("GET", "/v1/sessions/{id}/table") { context in
             let id = context.parameter("id")
             guard let binding = try await sessions.current(id).binding else {
-                throw ProblemError(.notFound, "The session \"\(id)\" was opened without a table description.")
+                throw ProblemError(.tableNotFound, "The session \"\(id)\" was opened without a table description.")
             }
             var hash = StableHash()
             hash.combine(binding.description.bytes)

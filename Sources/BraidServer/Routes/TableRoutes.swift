@@ -114,7 +114,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                 let versions = try await store.versions(ofTable: name).map { String($0.version) }
                 if versions.isEmpty { throw ProblemError(noTable: name) }
                 throw ProblemError(
-                    .notFound,
+                    .tableNotFound,
                     "The table description \"\(name)\" has no version \(version). The server has: \(versions.joined(separator: ", "))."
                 )
             }

@@ -46,7 +46,8 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
             let id = context.parameter("id"), token = context.parameter("token")
             guard try await tokens.revoke(token, of: id) else {
                 throw ProblemError(
-                    .tokenNotFound, "The session \"\(id)\" has no token \"\(token)\". It never existed, or it was revoked.")
+                    .tokenNotFound,
+                    "The session \"\(id)\" has no token \"\(token)\". It never existed, or it was revoked.")
             }
             return HTTPResponse(status: 204)
         },
