@@ -11,8 +11,8 @@ import urllib.request
 import jsonschema
 import pytest
 
-from server import ROOT
-from test_openapi import DOCUMENT, HERE, TOKEN, ExampleServer
+from server import ROOT, Server
+from test_openapi import DOCUMENT, HERE, TOKEN
 
 METHODS = ["get", "put", "post", "patch", "delete"]
 OPERATIONS = {
@@ -65,7 +65,8 @@ def client(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server():
-    server = ExampleServer()
+    # With `--watch`, as a resource exists only then.
+    server = Server("--deterministic", "--fixtures", ROOT / "Examples", "--watch", token=TOKEN)
     yield server
     server.stop()
 
