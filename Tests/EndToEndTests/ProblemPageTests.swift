@@ -40,7 +40,7 @@ import Testing
         Cause(problem: "bad-request", path: "\(session)/edits", body: #"{"delete": {"id": "ada", "index": 0}}"#),
         Cause(
             problem: "description-invalid", method: "PUT", path: "/v1/tables/contacts",
-            body: #"{"table": "contacts", "cells": {"ContactCell": {}}, "bindings": [{"cell": "ContactCel", "models": []}]}"#),
+            body: #"{"table": "contacts", "cells": {"ContactCell": {}}, "bindings": [{"cell": "ContactCel"}]}"#),
         Cause(
             problem: "duplicate-row-id", method: "PUT", path: "\(session)/models",
             body: #"{"friends": [{"id": "ada", "name": "Ada"}, {"id": "ada", "name": "Ada"}]}"#),
