@@ -25,7 +25,7 @@ test("Every command of a session does what it says, and its update leads to the 
   await check(await party.patchFooters({ attending: "At seven" }));
   await check(await party.patchState({ mood: "good" }));
   await check(await party.setDisplayedSections(["invited", "attending"]));
-  await check(await party.transaction([{ edits: { delete: { id: "Sara" } } }, { state: { mood: null } }]));
+  await check(await party.transaction([{ edits: { delete: { id: "Sara" } } }, { patchState: { mood: null } }]));
   await check(await party.tap({ id: "Zoe" }));
   await check(await party.displayedRows([{ id: "Zoe" }]));
   const description = await party.table();
@@ -43,7 +43,7 @@ test("Every command of a session does what it says, and its update leads to the 
   assert.deepEqual(await client.fixtures(), { revision: 0, watching: false, files: [] });
   assert.equal((await party.facts()).revision, shown.revision);
   const { records } = await party.journal();
-  assert.deepEqual(records.map(({ command }) => Object.keys(command)[0]).slice(0, 3), ["edits", "moves", "models"]);
+  assert.deepEqual(records.map(({ command }) => Object.keys(command)[0]).slice(0, 3), ["edits", "moves", "patchModels"]);
   assert.equal((await party.journal({ after: 1, limit: 1 })).records[0].revision, 2);
   assert.equal((await party.journalFile()).trimEnd().split("\n").length, records.length + 1);
   const since = await party.updates({ ...shown, revision: 0 });
