@@ -29,7 +29,7 @@ import Testing
     func modelsStay() throws {
         var session = try Self.played(Self.description())
         try session.perform(
-            .setModels([(section: "a", models: [#"{"id":2,"n":"y"}"#, #"{"id":9,"n":"z"}"#])], partial: true))
+            .setModels([(section: "a", models: [#"{"id":2,"n":"y"}"#, #"{"id":9,"n":"z"}"#])], merging: true))
         let before = session.snapshot
         let new = try Self.description(
             models: "{}", binding: #""viewModel":{"$if":"model.id == 9","then":"nine","else":"${model.id}"}"#)
@@ -57,7 +57,7 @@ import Testing
     @Test("State that is new gets its default, and other state stays")
     func state() throws {
         var session = try Self.played(Self.description(state: #"{"kept":1,"gone":2}"#))
-        try session.perform(.patchState(#"{"kept":5,"own":6}"#))
+        try session.perform(.setState(#"{"kept":5,"own":6}"#, merging: true))
         let new = try Self.description(state: #"{"new":{"x":3},"kept":1,"own":4}"#)
         let outcome = try session.perform(.rebind(Rebinding(to: new, version: 2)))
         #expect(session.table.state == #"{"kept":5,"gone":2,"own":6,"new":{"x":3}}"#)
@@ -107,7 +107,7 @@ import Testing
     func unpublished() throws {
         var session = try Self.played(Self.description())
         try session.perform(
-            .dataSource(.updateRow(#"{"id":1,"n":"hidden"}"#, at: RowPath(section: 0, row: 0)), notify: false))
+            .dataSource(.updateRow(#"{"id":1,"n":"hidden"}"#, at: .at(.displayed(0), row: 0)), notify: false))
         let before = session.snapshot
         let new = try Self.description(binding: #""viewModel":{"$eval":"model"}"#)
         let outcome = try session.perform(.rebind(Rebinding(to: new, version: 2)))
