@@ -148,7 +148,7 @@ import Testing
         #expect(missing.status == 404)
         #expect(
             try String(decoding: decompressed(missing.body, missing.header("content-encoding")), as: UTF8.self)
-                .contains("/problems/session-not-found"))
+                .contains("/problems/no-such-resource"))
     }
 
     @Test("A Range is ignored: the answer is the whole body in its coding", arguments: codings)

@@ -237,7 +237,10 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
     func sum(_ count: (BatchUpdate) -> Int) -> Int { updates.reduce(0) { $0 + count($1) } }
     #expect(composed.stages.count <= 3, about())
     #expect(composed.rowOperationCount <= sum(\.rowOperationCount), about())
-    #expect(composed.operationCount <= sum(\.operationCount), about())
+    // If rows change places, either can be the one that moves. A changed row that moves carries its content, so it needs
+    // one operation. If the other row moves instead, there is a second operation for the content.
+    let plainMoves = composed.stages.reduce(0) { $0 + $1.moveRows.count { $0.row == nil } }
+    #expect(composed.operationCount <= sum(\.operationCount) + plainMoves, about())
     if updates.count == 1 { #expect(composed.json == updates[0].json) }
 
     let cut = updates.count / 2
