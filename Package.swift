@@ -10,6 +10,8 @@ let package = Package(
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
         .library(name: "BraidClient", targets: ["BraidClient"]),
         .library(name: "BraidHTTP", targets: ["BraidHTTP"]),
+        // For the package of the benchmarks.
+        .library(name: "TestSupport", targets: ["TestSupport"]),
     ],
     traits: [
         .trait(

@@ -14,7 +14,10 @@ let package = Package(
         .systemLibrary(name: "CSysSQLite"),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["CSysEpoll", "CSysSQLite", .product(name: "BraidEngine", package: "braid-server")]
+            dependencies: [
+                "CSysEpoll", "CSysSQLite", .product(name: "BraidEngine", package: "braid-server"),
+                .product(name: "TestSupport", package: "braid-server"),
+            ]
                 + (differenceKit == nil ? [] : [.product(name: "DifferenceKit", package: "DifferenceKit")]),
             swiftSettings: differenceKit == nil ? [] : [.define("DIFFERENCEKIT")]),
     ],

@@ -14,7 +14,8 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var detail: String?
     /// The path of the request.
     public var instance: String?
-    /// The id that the server gave to the request. The server's log contains the same id.
+    /// The request's id, which the server's log contains too. The server takes a valid `X-Request-Id` of the request as
+    /// the id, or makes a new id.
     public var requestID: String?
     /// The number of the faulty line, from 1, in a request body that the server reads line by line.
     public var line: Int?

@@ -121,7 +121,8 @@ struct Parameters: Sendable {
         ranges.append(start..<bytes.count)
     }
 
-    /// Appends the value of an array parameter, in PostgreSQL's binary format: one dimension, and the lower bound 1.
+    /// Appends the value of an array parameter, in PostgreSQL's binary format: one dimension with the lower bound 1, or
+    /// no dimension for an empty array.
     /// Source: array_send in PostgreSQL's arrayfuncs.c.
     mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
         let start = bytes.count

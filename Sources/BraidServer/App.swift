@@ -474,8 +474,7 @@ package final class App: HTTPHandler {
         head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// The size in bytes above which JSON is too large to be parsed or indented on an event loop, whose other
-    /// connections would wait.
+    /// The size in bytes above which indenting or compressing an answer takes too long for the short worker pool.
     static let largeBytes = 64 * 1024
     /// The size in bytes from which parsing a request's body takes too long for the short worker pool.
     private static let longBytes = 1 << 20

@@ -207,8 +207,8 @@ public struct SessionCommit: Sendable {
     public var command: JSONText
     /// The update for the journal.
     public var update: JSONText
-    /// The command's taps and cell events, as a JSON array, in the form in which controllers receive them. `nil` if the
-    /// command has none.
+    /// The command's taps, cell events and emitted events, as a JSON array, in the form in which controllers receive
+    /// them. `nil` if the command has none.
     public var controllerEvents: JSONText?
     /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
     /// if there are none. Rebasing needs them.
@@ -270,7 +270,7 @@ public struct JournalRecord: Sendable, Equatable {
     public var command: JSONText
     /// The update from the previous revision to this one, as JSON.
     public var update: JSONText
-    /// The command's taps and cell events, as a JSON array. `nil` if the command has none.
+    /// The command's taps, cell events and emitted events, as a JSON array. `nil` if the command has none.
     public var controllerEvents: JSONText?
     /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
     /// if there are none. Rebasing needs them.

@@ -224,7 +224,7 @@ def test_accounts_controls_emit_cell_events_and_taps_tap(show, server, screensho
 
 def test_artists_a_response_of_the_backend_comes_in_live(show, server, screenshot):
     page = show("library")
-    server.request("PATCH", "/v1/sessions/library/models", {
+    server.request("PUT", "/v1/sessions/library/models", {
         "Nina Simone": [{"id": "sinnerman", "title": "Sinnerman", "album": "Pastel Blues", "length": "10:22"}],
         "Bill Withers": [{"id": "use-me", "title": "Use Me", "album": "Still Bill", "length": "3:47"}]})
     expect(page.locator(".header [role=heading]")).to_have_text(["Bill Withers", "Nina Simone"])
@@ -1211,7 +1211,7 @@ def test_a_description_is_saved_and_applied_to_its_sessions(page, make_server):
     server.request("PUT", "/v1/tables/sheet", description)
     for session in ["one", "two"]:
         assert server.request("POST", "/v1/sessions", {"id": session, "table": "sheet"})[0] == 201
-    assert server.request("PUT", "/v1/sessions/two/models", {"b": [{"id": "y"}]})[0] == 200
+    assert server.request("PATCH", "/v1/sessions/two/models", {"b": [{"id": "y"}]})[0] == 200
     page.goto(f"{server.url}/#/tables/sheet")
     source = page.get_by_label("Table description", exact=True).and_(page.locator("textarea"))
     expect(page.locator(".editor .status")).to_have_text("Valid")

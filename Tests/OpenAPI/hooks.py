@@ -11,6 +11,8 @@ schemathesis.openapi.media_type("application/x-ndjson", LINES.map(lambda lines: 
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
+    # Schemathesis cannot send an example that is not JSON.
+    del raw_schema["paths"]["/v1/sessions/{id}/observe"]["post"]["requestBody"]["content"]["application/x-ndjson"]["example"]
     # The format of table descriptions has tests of its own; to walk its schema here takes minutes.
     raw_schema["components"]["schemas"]["TableDescription"] = {
         "type": "object",

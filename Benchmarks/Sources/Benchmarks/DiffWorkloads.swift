@@ -1,4 +1,5 @@
 import BraidEngine
+import TestSupport
 
 /// Two tables to compare, as lists from which each contender makes its own elements.
 struct DiffWorkload {
@@ -87,7 +88,7 @@ extension DiffWorkload {
     }
 
     static var all: [DiffWorkload] {
-        var random = SeededNumbers(seed: 20)
+        var random = SeededGenerator(seed: 20)
         func rows(_ range: Range<Int>) -> [Row] { range.map { Row(id: $0) } }
         func edited(_ rows: [Row], _ edit: (inout [Row]) -> Void) -> [Row] {
             var rows = rows
@@ -174,19 +175,5 @@ extension DiffWorkload {
             DiffWorkload("first to last, 10,000", (0.45, 0.30), ten, edited(ten) { $0.append($0.removeFirst()) }),
             DiffWorkload("a page of 20", (0.35, 0.25), page, mixed(page, newIDs: 20, deleted: 1, moved: 1, changed: 2)),
         ]
-    }
-}
-
-/// SplitMix64. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
-struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

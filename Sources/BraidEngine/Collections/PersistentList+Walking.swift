@@ -59,8 +59,8 @@ extension PersistentList {
             return (inner, direction == .forward ? child + 1 : child - 1)
         }
 
-        /// Moves the cursor past the node `level` levels above its chunk, and past a number of that node's siblings. At
-        /// the end of the list the cursor stays in the last chunk.
+        /// Moves the cursor past the node `level` levels above its chunk, and past a number of that node's siblings. If
+        /// no element is ahead in the cursor's direction, the cursor stays in its chunk.
         mutating func leave(_ level: Int, siblings: Int = 0) {
             path.removeLast(level)
             if siblings > 0 { path[path.count - 1].child += direction == .forward ? siblings : -siblings }

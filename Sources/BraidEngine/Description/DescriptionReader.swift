@@ -9,6 +9,8 @@ struct DescriptionReader {
     private(set) var faults: [Refusal.Fault] = []
     private(set) var faultCount = 0
     static let faultLimit = 100
+    /// Whether the reader looks for warnings. To look for warnings takes a third of the time of reading.
+    let warns: Bool
     /// The first hundred warnings about parts of the description that are allowed but probably mistakes.
     private(set) var warnings: [Refusal.Fault] = []
     /// The names that the templates of the handler being read may use in addition to the names that all templates may
@@ -26,8 +28,9 @@ struct DescriptionReader {
     /// its start each time.
     private let bindings: [JSONText]
 
-    init(_ text: JSONText) {
+    init(_ text: JSONText, warns: Bool) {
         self.text = text
+        self.warns = warns
         bindings = text["bindings"]?.elements() ?? []
     }
 
@@ -162,9 +165,11 @@ struct DescriptionReader {
     /// Warns about names that a template reads but that have no value. An unknown name is not a fault, because
     /// rendering fails only if it reaches the name.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
+        let needed = read.all.subtracting(read.tolerated)
+        readNames.formUnion(needed)
+        guard warns else { return }
         let known = Self.commonNames + names + handlerNames
-        readNames.formUnion(read.all.subtracting(read.tolerated))
-        for name in read.all.subtracting(read.tolerated).subtracting(known).sorted() {
+        for name in needed.subtracting(known).sorted() {
             warn(
                 pointer, .unknownName,
                 "nothing gives the name `\(name)` here; \(suggestion(for: name, among: known, else: "there are"))")
@@ -175,6 +180,7 @@ struct DescriptionReader {
     /// or accesses to members such as `event.text`. The id of a declared section is no such string, nor is a name that
     /// the template itself defines.
     mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
+        guard warns else { return }
         let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }
         var found: [(text: String, place: [String])] = []
         node.forEachLiteral { text, place, locals in
@@ -200,6 +206,7 @@ struct DescriptionReader {
     /// Adds a warning. The warning replaces an equal warning at an enclosing pointer, because the reader reads the
     /// parts of some values a second time.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
+        guard warns else { return }
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }

@@ -15,13 +15,19 @@ public struct TableDescription: Sendable {
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     /// Warnings about parts of the document that are allowed but probably mistakes, for example names that nothing
     /// provides. Each warning has its pointer.
-    public let warnings: [Refusal.Fault]
+    ///
+    /// - Complexity: O(*n*) for a document of *n* bytes. The document is read again.
+    public var warnings: [Refusal.Fault] {
+        var reader = DescriptionReader(text, warns: true)
+        _ = DescriptionCompiler.compile(&reader)
+        return reader.warnings
+    }
 
     /// Checks a table description and compiles it to a binder.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` and the pointers of the first hundred faults.
     public init(_ text: JSONText) throws(Refusal) {
-        var reader = DescriptionReader(text)
+        var reader = DescriptionReader(text, warns: false)
         let compiled = DescriptionCompiler.compile(&reader)
         guard let compiled, reader.faults.isEmpty else {
             let count = reader.faultCount
@@ -34,7 +40,6 @@ public struct TableDescription: Sendable {
         binder = compiled.binder
         state = compiled.state
         initialModels = compiled.models
-        warnings = reader.warnings
         let faults = modelFaults
         if !faults.isEmpty {
             throw Refusal(

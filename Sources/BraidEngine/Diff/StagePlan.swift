@@ -39,7 +39,7 @@ struct StagePlan {
     private(set) var deletedSections = 0
     private(set) var content = 0
     private var rows = Array(repeating: 0, count: 16)
-    /// The stage that contains all row operations, or `nil` if they are in several stages.
+    /// The stage that contains all inserts, deletes and moves of rows, or `nil` if these are in several stages.
     private(set) var stageOfAllRows: Int? = 0
 
     func stage(of task: RowTask) -> Int { rows[task.rawValue] }

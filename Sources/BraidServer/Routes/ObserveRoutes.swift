@@ -21,7 +21,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
             var lines = BodyLines(body, limit: limits.bodyBytes, isGzip: try context.head.hasGzipBody)
             var applied = 0, unchanged = 0
             do {
-                // The next line is read only after the models of this line are on disk, so a fast sender is slowed
+                // The next line is read only after the models of this line are committed, so a fast sender is slowed
                 // down.
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)

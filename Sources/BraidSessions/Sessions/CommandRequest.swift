@@ -8,7 +8,8 @@ package struct CommandRequest: Sendable {
     package enum Content: Sendable {
         /// A command, and the text with which the session's journal records it.
         case command(Command, text: JSONText)
-        /// The reset of the session to the table with which it was opened.
+        /// The reset of the session to the content with which it was opened. The session keeps its version of the table
+        /// description.
         case reset
         /// The change to another version of the session's table description.
         case rebinding(RebindingRequest)

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Delivers a session's committed changes to its followers, in the order of revisions.
 ///
-/// A follower is a subscriber with an event stream, or a waiting long poll. `publish` only stores a change and wakes
-/// the pump, a single task that writes to the queues of all subscribers. So the time of a command does not depend on
-/// the subscribers.
+/// A follower is a subscriber with an event stream, or a waiting long poll. `publish` only stores a change,
+/// wakes the long polls that wait for the change, and wakes the pump. The pump is a single task that writes to the
+/// queues of all subscribers. So the time of a command does not depend on the number of event streams.
 ///
 /// Every follower has a position and receives the changes after this position. So a follower can read a snapshot and
 /// then subscribe without a gap and without duplicates.

@@ -87,8 +87,8 @@ extension Session {
         }
     }
 
-    /// Returns a list with one update that combines the given updates, which follow each other without a gap. The first
-    /// one leads away from the revision `from`.
+    /// Returns a list with one update that combines the given updates, or an empty list if there are none. The updates
+    /// follow each other without a gap, and the first one leads away from the revision `from`.
     private func coalesced(_ updates: [BatchUpdate], from: Int, _ form: UpdateListForm) throws -> UpdateList {
         if updates.isEmpty { return list([], from: from, to: from) }
         let update = try BatchUpdate.composing(updates)

@@ -69,8 +69,8 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Queues a write, which is committed with the writer's next group of requests. Returns when the write is on disk,
-    /// even if the task is cancelled while it waits.
+    /// Queues a write, which is committed with the writer's next group of requests. Returns when the write is
+    /// committed, even if the task is cancelled while it waits. With `synchronous` `full`, a committed write is on disk.
     func write<Value: Sendable>(
         makesRoom: Bool = false, cost: Int? = nil, _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
     ) async throws -> Value {
