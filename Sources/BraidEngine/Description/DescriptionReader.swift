@@ -9,7 +9,7 @@ struct DescriptionReader {
     private(set) var faults: [Refusal.Fault] = []
     private(set) var faultCount = 0
     static let faultLimit = 100
-    /// Whether the reader looks for warnings. To look for warnings takes a third of the time of reading.
+    /// Whether the reader looks for warnings, which makes the reading slower.
     let warns: Bool
     /// The first hundred warnings about parts of the description that are allowed but probably mistakes.
     private(set) var warnings: [Refusal.Fault] = []
