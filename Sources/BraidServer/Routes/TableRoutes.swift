@@ -16,10 +16,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                     writer.beginObject()
                     writer.name("table")
                     writer.value(table.name)
-                    writer.name("version")
-                    writer.value(table.version)
-                    writer.name("updated")
-                    writer.value(Instant(millisecondsSince1970: table.updated).text)
+                    table.writeVersion(to: &writer)
                     writer.endObject()
                 }
                 writer.endArray()
@@ -93,10 +90,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                 writer.beginArray()
                 for version in versions {
                     writer.beginObject()
-                    writer.name("version")
-                    writer.value(version.version)
-                    writer.name("updated")
-                    writer.value(Instant(millisecondsSince1970: version.updated).text)
+                    version.writeVersion(to: &writer)
                     writer.endObject()
                 }
                 writer.endArray()
@@ -197,5 +191,15 @@ extension HTTPResponse {
 
     static func json(_ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []) -> HTTPResponse {
         HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(bytes))
+    }
+}
+
+extension TableSummary {
+    /// Writes the members `version` and `updated` of an object that describes this version.
+    fileprivate func writeVersion(to writer: inout JSONWriter) {
+        writer.name("version")
+        writer.value(version)
+        writer.name("updated")
+        writer.value(Instant(millisecondsSince1970: updated).text)
     }
 }
