@@ -293,6 +293,11 @@ def test_the_proxy_knows_the_kind_of_every_request(tmp_path):
                     assert kind(method, example) == ("once" if method in {"PUT", "DELETE"} else "unsent"), path
                     assert kind(method, example, **{"Idempotency-Key": "k"}) == "repeatable", path
         assert seen == kinds
+        connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
+        for path, status in [("/v1/sessions/x/observe", 200), ("/v1/sessions/x/rows", 413)]:
+            connection.request("POST", path, headers={"Content-Length": str(1 << 30), "Connection": "close"})
+            assert connection.getresponse().status == status, path
+            connection.close()
     finally:
         proxy.stop()
 
