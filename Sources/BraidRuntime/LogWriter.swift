@@ -11,7 +11,7 @@ public final class LogWriter: @unchecked Sendable {
         var reported = 0
     }
 
-    /// Guards the properties from here to `failed`.
+    /// Guards the properties from here to `isWaiting`.
     private let condition = Condition()
     private var queue: [Line] = []
     /// The number of bytes in the queue and in the batch that the thread writes at the moment.
@@ -21,6 +21,8 @@ public final class LogWriter: @unchecked Sendable {
     private var unreported = 0
     /// Whether the last batch could not be written.
     private var failed = false
+    /// Whether the thread waits for a line.
+    private var isWaiting = false
 
     private let descriptor: CInt
     private let limit: Int
@@ -31,6 +33,8 @@ public final class LogWriter: @unchecked Sendable {
 
     /// The interval at which the thread tries to write the note about dropped lines while there are no other lines.
     private static let retryTime = Duration.seconds(1)
+    /// The pause after a batch of lines. Without a pause, each line under load would wake the thread.
+    private static let pauseMicroseconds: UInt32 = 1_000
     /// The most bytes of several lines that one call writes. The kernel writes as many bytes to a pipe at once
     /// (PIPE_BUF), so that the lines of several processes do not mix.
     private static let atomicBytes = 4_096
@@ -72,7 +76,10 @@ public final class LogWriter: @unchecked Sendable {
     private func append(_ line: Line) {
         queue.append(line)
         pending += line.bytes.count
-        if queue.count == 1 { condition.broadcast() }
+        if isWaiting {
+            isWaiting = false
+            condition.broadcast()
+        }
     }
 
     private func drop(_ count: Int, new: Int) {
@@ -100,6 +107,7 @@ extension LogWriter {
                 for line in lines[written...] { drop(max(1, line.reported), new: line.reported == 0 ? 1 : 0) }
                 condition.broadcast()
             }
+            usleep(Self.pauseMicroseconds)
         }
     }
 
@@ -107,6 +115,7 @@ extension LogWriter {
     private func next() -> [Line] {
         condition.withLock {
             while queue.isEmpty {
+                isWaiting = true
                 if unreported == 0 {
                     condition.wait()
                     continue
@@ -114,6 +123,7 @@ extension LogWriter {
                 if failed { condition.wait(for: Self.retryTime) }
                 if queue.isEmpty { reportDropped() }
             }
+            isWaiting = false
             defer { queue = [] }
             return queue
         }
