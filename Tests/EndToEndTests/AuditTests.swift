@@ -304,6 +304,37 @@ import Testing
         #expect(server.stop() == 0)
     }
 
+    @Test(
+        "A log on a full disk goes on when there is room, and every request is a whole line or counted",
+        .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func roomAgain() throws {
+        let disk = try SmallDisk(megabytes: 1), file = disk.path + "/log"
+        _ = FileManager.default.createFile(atPath: file, contents: nil)
+        let server = try ServerProcess(
+            ["--log-level", "info", "--log-format", "json"],
+            stderr: try FileHandle(forWritingTo: URL(fileURLWithPath: file)))
+        disk.fill()
+        let client = try server.keptClient(), path = "/" + String(repeating: "x", count: 3_000)
+        var requests = 0
+        while try Self.dropped(server) == 0 {
+            #expect(try client.get(path).status == 404)
+            requests += 1
+        }
+        disk.clear()
+        func text() -> String { (try? String(contentsOfFile: file, encoding: .utf8)) ?? "" }
+        while !text().contains("log lines were dropped") { usleep(10_000) }
+        #expect(try client.get("/after").status == 404)
+        #expect(server.stop() == 0)
+        // A line that was cut off is counted as dropped: what follows it begins on a line of its own.
+        let lines = text().split(separator: "\n").compactMap {
+            try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+        }
+        let whole = lines.filter { ($0["path"] as? String) == path }.count
+        let dropped = lines.compactMap { $0["dropped"] as? Int }.reduce(0, +)
+        #expect(whole < requests && whole + dropped >= requests && dropped > 0)
+        #expect(lines.contains { $0["path"] as? String == "/after" } && lines.last?["message"] as? String == "stopped")
+    }
+
     // MARK: The start
 
     @Test("The start logs the version and the settings, and no secret")
@@ -348,6 +379,28 @@ import Testing
         }
         let run = try CommandRun(["serve", "--log-format=text"] + rest, environment: ["BRAID_LOG_FORMAT": "json"])
         #expect(run.status == status && run.errors.contains("Error: ") && !run.errors.contains("secret"), "\(run)")
+    }
+
+    @Test(
+        "A lost write ends the server with a last line in the format of the log",
+        .enabled(if: HeldFlush.compiler != nil, "needs a C compiler"), .enabled(if: TestDatabase.isSQLite),
+        arguments: ["json", "text"])
+    func lostWrite(format: String) throws {
+        let disk = try HeldFlush(), directory = try TemporaryDirectory()
+        let server = try ServerProcess(
+            database: directory.path("braid.sqlite"), ["--log-format", format], environment: disk.environment)
+        disk.fail()
+        _ = try? server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
+        #expect(server.waitForEnd() == 74)
+        let line = try #require(server.log.split(separator: "\n").last)
+        let message = "writing the database \(directory.path("braid.sqlite")) to disk failed: "
+        if format == "json" {
+            let last = try #require(try Self.lines(String(line)).first)
+            #expect(last["level"] as? String == "critical")
+            #expect((last["message"] as? String)?.hasPrefix(message) == true)
+        } else {
+            #expect(line.contains(" critical \(message)"), "\(line)")
+        }
     }
 
     // MARK: Injection

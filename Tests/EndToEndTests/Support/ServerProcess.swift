@@ -96,6 +96,12 @@ final class ServerProcess {
         return process.terminationStatus
     }
 
+    /// Waits until the server ends by itself; returns the exit status.
+    func waitForEnd() -> Int32 {
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
     func client() throws -> HTTPClient { try HTTPClient(port: port) }
 
     deinit {
