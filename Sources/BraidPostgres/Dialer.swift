@@ -12,6 +12,8 @@ final class Dialer: Sendable {
     let name: String
     let url: String
     private let options: PostgresStoreOptions
+    /// Whether the database cannot be reached at the moment.
+    private let trouble: StoreTrouble
 
     private struct Failure {
         var error: StoreError
@@ -28,6 +30,7 @@ final class Dialer: Sendable {
     init(url: String, options: PostgresStoreOptions) throws {
         self.url = url
         self.options = options
+        trouble = StoreTrouble(options.onChange)
         name = try Self.name(of: url)
     }
 
@@ -39,6 +42,7 @@ final class Dialer: Sendable {
             let connection = try dial(timeout: timeout)
             try checkEpochs(connection)
             failure.withLock { $0 = nil }
+            trouble.succeeded()
             return connection
         } catch {
             let error = StoreError(error, of: name)
@@ -46,6 +50,7 @@ final class Dialer: Sendable {
                 let delay = failure.map { min($0.delay * 2, Self.longestDelay) } ?? Self.firstDelay
                 failure = Failure(error: error, delay: delay, until: .now + delay)
             }
+            trouble.failed(error)
             throw error
         }
     }

@@ -38,7 +38,8 @@ public final class PostgresStore: SessionStore {
         } catch {
             throw StoreError(error, of: dialer.name)
         }
-        writer = PostgresWriter(dialer: dialer, connection: connection, sender: peers.sender)
+        writer = PostgresWriter(
+            dialer: dialer, connection: connection, sender: peers.sender, onChange: options.onChange)
         readers = Readers(dialer: dialer, maximum: options.readers)
         revisions = Revisions(readers: readers)
     }

@@ -1,4 +1,5 @@
 import BraidPostgres
+import BraidServer
 import BraidStore
 
 /// The database that `--database` names: an SQLite file or the URL of a PostgreSQL database.
@@ -6,14 +7,14 @@ enum Database {
     static func isPostgres(_ name: String) -> Bool { name.hasPrefix("postgres://") || name.hasPrefix("postgresql://") }
 
     /// Opens the database. Throws a `Failure` that says why it cannot be opened.
-    static func open(_ options: ServeOptions) throws -> OpenDatabase {
+    static func open(_ options: ServeOptions, logging log: LogLines) throws -> OpenDatabase {
         do {
             guard isPostgres(options.database) else {
-                let store = try SQLiteStore(path: options.database, options: options.sqlite)
+                let store = try SQLiteStore(path: options.database, options: options.sqlite(logging: log))
                 return OpenDatabase(store: store, name: options.database)
             }
             #if PostgreSQL
-            let store = try PostgresStore(url: options.database, options: options.postgres)
+            let store = try PostgresStore(url: options.database, options: options.postgres(logging: log))
             return OpenDatabase(store: store, name: store.name)
             #else
             throw Failure(
