@@ -25,6 +25,7 @@ final class ClusterCoordinator: Sendable {
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
+    private let answerClock: AnswerClock
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
@@ -35,9 +36,10 @@ final class ClusterCoordinator: Sendable {
     private static let silence = Duration.seconds(6)
 
     /// Creates this server's coordinator for a database. `wait` is the longest time to wait for a session's lock.
-    init(dialer: Dialer, wait: Duration) throws {
+    init(dialer: Dialer, wait: Duration, answerClock: AnswerClock) throws {
         self.dialer = dialer
         self.wait = wait
+        self.answerClock = answerClock
         wake = try WakeUp()
     }
 
@@ -153,7 +155,7 @@ final class ClusterCoordinator: Sendable {
                     return state.jobs
                 }, over: connection)
             guard .now >= next else { continue }
-            _ = try connection.query("SELECT 1")
+            try share(connection)
             tell(.look)
             next = .now + Self.interval
         }
@@ -168,6 +170,21 @@ final class ClusterCoordinator: Sendable {
             job.done(result.map { $0[index].first?.bool(0) ?? false }.mapError { StoreError($0, of: dialer.name) })
         }
         _ = try result.get()
+    }
+
+    /// Exchanges the facts that servers share. Sets the clock of this server or of the database to the later one of the
+    /// two. The database's clock is written only if it is half a minute late, so that few of these calls write.
+    private func share(_ connection: PostgresConnection) throws {
+        do {
+            let time = try connection.sharedFacts(), now = answerClock.now()
+            answerClock.advance(to: time)
+            if now - time > 30_000 {
+                _ = try connection.query("UPDATE braid_server SET answer_time = \(now) WHERE answer_time < \(now)")
+            }
+        } catch let error as StoreError {
+            if case .newerVersion = error { dialer.retire(error) }
+            throw error
+        }
     }
 
     private func tell(_ notice: StoreNotice) { state.withLock { $0.hear }?(notice) }

@@ -30,6 +30,8 @@ public struct PostgresStoreOptions: Sendable {
     public var timeout: Duration
     /// Returns a new epoch suffix, as `SQLiteStoreOptions.newEpochSuffix` does. `last` is the current suffix.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
+    /// For tests: called before each statement of an upgrade of the schema, and before its COMMIT.
+    var upgrading: (@Sendable (Int) throws -> Void)?
 
     /// Creates options for a PostgreSQL store.
     public init(
