@@ -1,23 +1,22 @@
 import Foundation
 import Testing
 
-/// The machine's time jumps by days while the server runs: the server and its restarts see the time of a file, which
-/// the tests change.
-@Suite(.serialized, .enabled(if: FakeTime.library != nil, "needs libfaketime")) struct ClockJumpTests {
+/// The machine's time jumps by days while the server runs and before it starts again.
+@Suite(.serialized, .enabled(if: HeldFlush.compiler != nil, "needs a C compiler")) struct ClockJumpTests {
     private let directory: TemporaryDirectory
     private let database: String
-    private let time: FakeTime
+    private let time: JumpingClock
 
     init() throws {
         directory = try TemporaryDirectory()
         database = directory.path("braid.sqlite")
-        time = try FakeTime(file: directory.path("time"))
+        time = try JumpingClock()
     }
 
-    private func start() throws -> ServerProcess {
+    private func start(_ options: [String] = []) throws -> ServerProcess {
         try ServerProcess(
-            database: database, ["--journal-limit", "100"],
-            environment: time.environment.merging(["BRAID_TOKEN": "controller"]) { $1 }, launcher: FakeTime.launcher)
+            database: database, ["--journal-limit", "100"] + options,
+            environment: time.environment.merging(["BRAID_TOKEN": "controller"]) { $1 })
     }
 
     private static let controller = ["Authorization": "Bearer controller"]
@@ -67,6 +66,31 @@ import Testing
         #expect(try change(client, 1, key: "first").text == first.text)
     }
 
+    @Test(
+        "Long polls and idle sessions end after their time, though the machine's time jumps meanwhile",
+        arguments: [-3, 3])
+    func waiting(days: Int) throws {
+        let server = try start(["--session-idle-time", "1"]), client = try server.client()
+        try open(client)
+        let asked = ContinuousClock.now
+        try client.send(
+            "GET /v1/sessions/s/updates?since=0&wait=2 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer controller\r\n\r\n"
+        )
+        let other = try server.client()
+        func gauge(_ name: String) throws -> String? {
+            try other.get("/metrics").text.split(separator: "\n").first { $0.hasPrefix(name + " ") }?
+                .split(separator: " ").last.map(String.init)
+        }
+        while try gauge("braid_subscribers{by=\"poll\"}") != "1", !client.hasAnswer { usleep(1_000) }
+        try time.jump(days: days)
+        #expect(try client.receive().status == 200)
+        #expect(.now - asked > .seconds(1.9))
+        // Every wait that begins after the jump ends, too.
+        #expect(try client.get("/v1/sessions/s/updates?since=0&wait=1", headers: Self.controller).status == 200)
+        while try gauge("braid_sessions_in_memory") != "0" { usleep(10_000) }
+        #expect(try day(other.get("/metrics")) == days)
+    }
+
     @Test("A stream goes on through jumps of the time, and the order of revisions and their journal stay")
     func streams() throws {
         let server = try start(), client = try server.client()
@@ -110,33 +134,5 @@ import Testing
         #expect(try read() == 200)
         try time.jump(days: -3)
         #expect(try read() == 200)
-    }
-}
-
-/// The time that a server sees instead of the machine's, by libfaketime.
-struct FakeTime {
-    static let library = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
-        .first { FileManager.default.fileExists(atPath: $0) }
-    /// The library adds a variable to the environment of the first program, which must not be the server: a Swift program
-    /// does not find its arguments then.
-    static let launcher = ["/usr/bin/env"]
-    private let file: String
-
-    init(file: String) throws {
-        self.file = file
-        try jump(days: 0)
-    }
-
-    /// Sets the time to so many days after the real time.
-    func jump(days: Int) throws {
-        try "\(days < 0 ? "" : "+")\(days)d".write(toFile: file, atomically: true, encoding: .utf8)
-    }
-
-    /// The monotonic clock stays as it is, as when the time of a machine is set.
-    var environment: [String: String] {
-        [
-            "LD_PRELOAD": Self.library ?? "", "FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        ]
     }
 }
