@@ -92,8 +92,8 @@ extension SchemaShape {
 extension SchemaShape {
     /// Creates the shape that the statements of a schema create.
     package init(schema: String) {
-        let lines: [String] = schema.split(separator: "\n").map { line in
-            String(line.firstRange(of: "--").map { line[..<$0.lowerBound] } ?? line)
+        let lines = schema.split(separator: "\n").map { line in
+            line.split(separator: " ").prefix { !$0.hasPrefix("--") }.joined(separator: " ")
         }
         for statement in lines.joined(separator: " ").split(separator: ";") {
             let words = statement.split(separator: " ")
@@ -102,20 +102,25 @@ extension SchemaShape {
             if let place = words.firstIndex(of: "TABLE") {
                 for part in Self.parts(text) { add(part, to: String(words[place + 1])) }
             } else if let place = words.firstIndex(of: "ON") {
-                let condition = text.firstRange(of: " WHERE ").map { String(text[$0.upperBound...]) }
                 let index = Index(
                     table: String(words[place + 1]), columns: Self.parts(text).joined(separator: ", "),
-                    isUnique: words[1] == "UNIQUE", condition: condition)
+                    isUnique: words[1] == "UNIQUE", condition: Self.condition(of: text))
                 indexes[index] = text
             }
         }
+    }
+
+    /// Returns the condition of a partial index from the statement that creates the index.
+    static func condition(of statement: String) -> String? {
+        let words = statement.split(whereSeparator: \.isWhitespace)
+        return words.firstIndex(of: "WHERE").map { words[($0 + 1)...].joined(separator: " ") }
     }
 
     /// Adds a column or a constraint of a table's definition.
     private mutating func add(_ part: String, to table: String) {
         let words = part.split(separator: " ")
         guard words.count > 1 else { return }
-        let isKey = part.firstRange(of: "PRIMARY KEY") != nil
+        let isKey = words.contains("PRIMARY")
         func unique(_ columns: String) {
             indexes[Index(table: table, columns: columns, isUnique: true, condition: nil)] = .some(nil)
         }
@@ -124,7 +129,7 @@ extension SchemaShape {
             return
         }
         let column = Column(
-            type: words[1].lowercased(), isRequired: isKey || part.firstRange(of: "NOT NULL") != nil,
+            type: words[1].lowercased(), isRequired: isKey || words.contains("NOT"),
             hasDefault: words.contains("DEFAULT") || words.contains("GENERATED"))
         add(column, named: String(words[0]), to: table)
         if isKey || words.contains("UNIQUE") { unique(String(words[0])) }

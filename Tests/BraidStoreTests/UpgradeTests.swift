@@ -36,6 +36,23 @@ import Testing
         try await expectUpgrade(of: place, kind: kind)
     }
 
+    #if PostgreSQL
+    @Test(
+        "An upgrade that another program's lock holds up is refused, and can be repeated",
+        .enabled(if: PostgresCluster.isThere))
+    func lockedOut() async throws {
+        let place = try released(.postgres)
+        let dump = try PostgresConnection(url: place, timeout: .seconds(30), settings: [])
+        _ = try dump.all(["BEGIN", "LOCK TABLE braid_server IN ACCESS SHARE MODE"])
+        #expect { try PostgresStore(url: place, options: PostgresStoreOptions(timeout: .seconds(2))) } throws: {
+            if case StoreError.busy = $0 { true } else { false }
+        }
+        #expect(try StoreKind.postgres.schemaVersion(at: place) == 1)
+        try dump.endTransaction()
+        try await expectUpgrade(of: place, kind: .postgres)
+    }
+    #endif
+
     /// The place of a new database that release 0.1.0 made.
     private func released(_ kind: StoreKind) throws -> String {
         let place = try kind.place()

@@ -174,30 +174,61 @@ import Testing
         init(_ server: ServerProcess) { self.server = server }
     }
 
+    /// Changes a database with the shell of its kind.
+    private func change(_ database: String, sqlite: String, postgres: String) throws {
+        if TestDatabase.isSQLite {
+            try Shell.sqlite(database, sqlite)
+        } else {
+            try TestDatabase.run(postgres, in: TestDatabase.address(of: database))
+        }
+    }
+
+    private func refusal(of database: String) throws -> String {
+        let refused = try CommandRun(["serve", "--port", "0", "--database", TestDatabase.address(of: database)])
+        #expect(refused.status == 1 && refused.output == "")
+        return refused.errors
+    }
+
     @Test("A database that a newer version upgraded is used if it allows this version, and refused if not")
     func newer() throws {
         let database = directory.path("braid.sqlite")
-        let server = try start(database)
+        var server = try start(database)
         #expect(server.stop() == 0)
-        func change(_ sqlite: String, _ postgres: String) throws {
-            if TestDatabase.isSQLite {
-                try Shell.sqlite(database, sqlite)
-            } else {
-                try TestDatabase.run(postgres, in: TestDatabase.address(of: database))
-            }
-        }
         try change(
-            "PRAGMA user_version = 9; ALTER TABLE session ADD COLUMN note TEXT",
-            "UPDATE braid_server SET version = 9; ALTER TABLE session ADD COLUMN note TEXT")
-        let older = try start(database, ["--log-level", "notice"])
-        #expect(older.log.contains("schema version 9, made by a newer Braid Server"), "\(older.log)")
+            database, sqlite: "PRAGMA user_version = 9; ALTER TABLE session ADD COLUMN note TEXT",
+            postgres: "UPDATE braid_server SET version = 9; ALTER TABLE session ADD COLUMN note TEXT")
+        server = try start(database, ["--log-level", "notice"])
+        #expect(server.log.contains("schema version 9, made by a newer Braid Server"), "\(server.log)")
+        let client = try server.client()
+        func open() throws -> HTTPClient.Response {
+            try client.request("POST", "/v1/sessions", #"{"rows":[]}"#, headers: Self.authorization)
+        }
+        #expect(try open().status == 201)
+        if TestDatabase.isSQLite { #expect(server.stop() == 0) }
+        try change(
+            database, sqlite: "UPDATE compatibility SET minimum_version = 9",
+            postgres: "UPDATE braid_server SET minimum_version = 9")
+        #expect(try refusal(of: database).contains("schema version 9, made by a newer Braid Server"))
+        guard !TestDatabase.isSQLite else { return }
+        // A server that still runs notices it, and uses the database no more.
+        while try client.get("/readyz").status == 200 { usleep(10_000) }
+        let refused = try open()
+        #expect(refused.status == 503 && refused.text.contains("A newer server has upgraded"), "\(refused.text)")
+    }
+
+    @Test("A missing index is named at the start, with the statement that creates it")
+    func missingIndex() throws {
+        let database = directory.path("braid.sqlite")
+        #expect(try start(database).stop() == 0)
+        try change(database, sqlite: "DROP INDEX session_by_table", postgres: "DROP INDEX session_by_table")
+        let refusal = try refusal(of: database)
+        let statement = "CREATE INDEX session_by_table ON session (table_name, id)"
         #expect(
-            try older.client().request("POST", "/v1/sessions", #"{"rows":[]}"#, headers: Self.authorization).status
-                == 201)
-        #expect(older.stop() == 0)
-        try change("UPDATE compatibility SET minimum_version = 9", "UPDATE braid_server SET minimum_version = 9")
-        let refused = try CommandRun(["serve", "--port", "0", "--database", TestDatabase.address(of: database)])
-        #expect(refused.status == 1 && refused.errors.contains("schema version 9"), "\(refused.errors)")
+            refusal.contains(
+                "schema version 2 has to be: the table session has no index on (table_name, id) (\(statement)). "),
+            "\(refusal)")
+        try change(database, sqlite: statement, postgres: statement)
+        #expect(try start(database).stop() == 0)
     }
 
     /// `BRAID_PREVIOUS_SERVER`: the binary of release 0.1.0, with PostgreSQL.

@@ -96,9 +96,9 @@ extension SQLiteConnection {
             """
         ) {
             let sql = $0.optionalText(2)
-            let condition = sql.flatMap { sql in sql.firstRange(of: " WHERE ").map { String(sql[$0.upperBound...]) } }
             let index = SchemaShape.Index(
-                table: $0.text(0), columns: $0.optionalText(3) ?? "", isUnique: $0.int(1) != 0, condition: condition)
+                table: $0.text(0), columns: $0.optionalText(3) ?? "", isUnique: $0.int(1) != 0,
+                condition: sql.flatMap { SchemaShape.condition(of: $0) })
             shape.indexes[index] = .some(sql)
         }
         return shape
