@@ -172,11 +172,11 @@ final class ClusterCoordinator: Sendable {
         _ = try result.get()
     }
 
-    /// Exchanges the facts that servers share. Sets the clock of this server or of the database to the later one of the
-    /// two. The database's clock is written only if it is half a minute late, so that few of these calls write.
+    /// Sets this server's clock of kept answers and the clock in the database to the later one of the two. The clock in
+    /// the database is written only if it is half a minute late, so that few of these calls write.
     private func share(_ connection: PostgresConnection) throws {
         do {
-            let time = try connection.sharedFacts(), now = answerClock.now()
+            let time = try connection.sharedAnswerTime(), now = answerClock.now()
             answerClock.advance(to: time)
             if now - time > 30_000 {
                 _ = try connection.query("UPDATE braid_server SET answer_time = \(now) WHERE answer_time < \(now)")

@@ -41,7 +41,7 @@ final class Dialer: Sendable {
         do {
             if let retirement { throw retirement }
             let connection = try dial(timeout: timeout)
-            _ = try connection.sharedFacts()
+            _ = try connection.sharedAnswerTime()
             try checkEpochs(connection)
             failure.withLock { $0 = nil }
             return connection

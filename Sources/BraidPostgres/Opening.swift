@@ -71,7 +71,7 @@ enum Opening {
         }
         let version = mark.int(1)
         // A newer version has the column `minimum_version`, unless another program has made the table.
-        if version > PostgresSchema.version { _ = try connection.sharedFacts() }
+        if version > PostgresSchema.version { _ = try connection.sharedAnswerTime() }
         return version
     }
 }

@@ -47,10 +47,10 @@ enum PostgresSchema {
 }
 
 extension PostgresConnection {
-    /// Returns the facts that servers share: the servers' clock for the age of kept answers.
+    /// Checks that this server may still use the database, and returns the time of the clock that servers share.
     ///
     /// - Throws: `newerVersion` if a newer server has upgraded the database to a schema that this server cannot use.
-    func sharedFacts() throws -> Int {
+    func sharedAnswerTime() throws -> Int {
         let row = try query("SELECT version, minimum_version, answer_time FROM braid_server").first
         guard let row else { throw StoreError.corrupt("it has no braid_server") }
         guard row.int(1) <= PostgresSchema.version else {

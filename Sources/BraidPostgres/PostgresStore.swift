@@ -38,7 +38,7 @@ public final class PostgresStore: SessionStore {
             let found = try Opening.prepare(connection, name: dialer.name, before: options.upgrading)
             schemaNotice = SchemaShape.notice(found: found, known: PostgresSchema.version)
             try dialer.checkEpochs(connection)
-            answerClock = AnswerClock(from: try connection.sharedFacts())
+            answerClock = AnswerClock(from: try connection.sharedAnswerTime())
             peers = try ClusterCoordinator(dialer: dialer, wait: options.timeout / 4, answerClock: answerClock)
         } catch {
             throw StoreError(error, of: dialer.name)
