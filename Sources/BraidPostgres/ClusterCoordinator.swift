@@ -25,6 +25,7 @@ final class ClusterCoordinator: Sendable {
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
+    private let answerClock: AnswerClock
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
@@ -38,9 +39,10 @@ final class ClusterCoordinator: Sendable {
     private static let lease = Duration.seconds(4)
 
     /// Creates this server's coordinator for a database. `wait` is the longest time to wait for a session's lock.
-    init(dialer: Dialer, wait: Duration) throws {
+    init(dialer: Dialer, wait: Duration, answerClock: AnswerClock) throws {
         self.dialer = dialer
         self.wait = wait
+        self.answerClock = answerClock
         wake = try WakeUp()
     }
 
@@ -173,6 +175,7 @@ final class ClusterCoordinator: Sendable {
                 }, over: connection)
             guard .now >= next else { continue }
             _ = try connection.query(Self.endingHungConnections)
+            try share(connection)
             tell(.look)
             next = .now + Self.interval
         }
@@ -187,6 +190,21 @@ final class ClusterCoordinator: Sendable {
             job.done(result.map { $0[index].first?.bool(0) ?? false }.mapError { StoreError($0, of: dialer.name) })
         }
         _ = try result.get()
+    }
+
+    /// Sets this server's clock of kept answers and the clock in the database to the later one of the two. The clock in
+    /// the database is written only if it is half a minute late, so that few of these calls write.
+    private func share(_ connection: PostgresConnection) throws {
+        do {
+            let time = try connection.sharedAnswerTime(), now = answerClock.now()
+            answerClock.advance(to: time)
+            if now - time > 30_000 {
+                _ = try connection.query("UPDATE braid_server SET answer_time = \(now) WHERE answer_time < \(now)")
+            }
+        } catch let error as StoreError {
+            if case .newerVersion = error { dialer.retire(error) }
+            throw error
+        }
     }
 
     private func tell(_ notice: StoreNotice) { state.withLock { $0.hear }?(notice) }

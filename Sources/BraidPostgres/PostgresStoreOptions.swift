@@ -32,6 +32,8 @@ public struct PostgresStoreOptions: Sendable {
     public var newEpochSuffix: @Sendable (_ last: String) -> String
     /// Called when the store's state changes, from any thread. Must not block.
     public var onChange: @Sendable (StoreChange) -> Void
+    /// For tests: called before each statement of an upgrade of the schema, and before its COMMIT.
+    var upgrading: (@Sendable (Int) throws -> Void)?
 
     /// Creates options for a PostgreSQL store.
     public init(

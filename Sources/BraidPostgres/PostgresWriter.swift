@@ -189,6 +189,7 @@ extension PostgresWriter {
     }
 
     private func connected() throws -> PostgresConnection {
+        if let retirement = dialer.retirement { throw retirement }
         if let connection, connection.isAlive { return connection }
         connection = nil
         let made = try dialer.connect()

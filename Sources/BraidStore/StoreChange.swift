@@ -50,7 +50,7 @@ extension StoreError {
         case .unavailable: "unavailable"
         case .readOnly: "read-only"
         case .sessionExists, .sessionMissing, .revisionConflict, .answered, .tableMissing, .tableChanged, .exhausted,
-            .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .missing, .exists:
+            .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .differentSchema, .missing, .exists:
             nil
         }
     }

@@ -58,6 +58,7 @@ struct Serve: ServerCommand {
         }
         let database = try Database.open(options, logging: log)
         let store = database.store
+        if let notice = database.schemaNotice { logger.notice("\(notice)") }
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
         var limits = options.limits.limits

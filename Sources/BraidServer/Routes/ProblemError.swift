@@ -165,6 +165,11 @@ package struct ProblemError: Error, Sendable {
             case .readOnly:
                 self.init(
                     unavailable: "The database is read-only at the moment. Try again after the time in `Retry-After`.")
+            case .newerVersion:
+                self.init(
+                    unavailable:
+                        "A newer server has upgraded the database, and this server cannot use it any more. Send the request to the newer server."
+                )
             case .unavailable:
                 self.init(unavailable: "The database is not available. Try again after the time in `Retry-After`.")
             case .closed: self.init(unavailable: "The server is stopping.")

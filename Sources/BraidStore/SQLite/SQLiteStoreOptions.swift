@@ -44,6 +44,8 @@ public struct SQLiteStoreOptions: Sendable {
 
     /// For tests: returns the SQLite error code with which the next COMMIT fails, or `nil` to perform the COMMIT.
     var simulatedFailure: (@Sendable () -> CInt?)?
+    /// For tests: called before each statement of an upgrade of the schema, and before its COMMIT.
+    var upgrading: (@Sendable (Int) throws -> Void)?
 
     public init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,

@@ -11,11 +11,11 @@ enum Database {
         do {
             guard isPostgres(options.database) else {
                 let store = try SQLiteStore(path: options.database, options: options.sqlite(logging: log))
-                return OpenDatabase(store: store, name: options.database)
+                return OpenDatabase(store: store, name: options.database, schemaNotice: store.schemaNotice)
             }
             #if PostgreSQL
             let store = try PostgresStore(url: options.database, options: options.postgres(logging: log))
-            return OpenDatabase(store: store, name: store.name)
+            return OpenDatabase(store: store, name: store.name, schemaNotice: store.schemaNotice)
             #else
             throw Failure(
                 "This braid-server was built without PostgreSQL. Build one with it: "
@@ -32,4 +32,6 @@ struct OpenDatabase {
     var store: any SessionStore
     /// The database's name for the log. The name contains no password.
     var name: String
+    /// What opening the database did to its schema, for the log.
+    var schemaNotice: String?
 }
