@@ -58,7 +58,7 @@ struct Serve: ServerCommand {
         }
         let database = try Database.open(options, logging: log)
         let store = database.store
-        if let notice = database.schemaNotice { logger.notice("\(notice)") }
+        if let notice = database.schemaNotice { log.write(.notice, "database schema") { $0.add("detail", notice) } }
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
         var limits = options.limits.limits
