@@ -23,6 +23,8 @@ final class Dialer: Sendable {
     /// `renewal` is called.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Whether this server has checked the database's tables, or created them.
+    private let isPrepared = Atomic<Bool>(false)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
 
     init(url: String, options: PostgresStoreOptions) throws {
@@ -31,12 +33,16 @@ final class Dialer: Sendable {
         name = try Self.name(of: url)
     }
 
-    /// Opens a connection to the database. `timeout` is the longest silence of the database that the connection
+    /// Opens a connection to the database. The first connection prepares the database's tables. `timeout` is the longest silence of the database that the connection
     /// accepts. Its default is `options.timeout`.
     func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
             let connection = try dial(timeout: timeout)
+            if !isPrepared.load(ordering: .relaxed) {
+                try Opening.prepare(connection, name: name)
+                isPrepared.store(true, ordering: .relaxed)
+            }
             try checkEpochs(connection)
             failure.withLock { $0 = nil }
             return connection
@@ -50,15 +56,13 @@ final class Dialer: Sendable {
         }
     }
 
-    /// Opens a connection to a database that may have no tables yet. The caller must call `checkEpochs` before using
-    /// the connection for data.
-    func dial(timeout: Duration? = nil) throws -> PostgresConnection {
+    private func dial(timeout: Duration? = nil) throws -> PostgresConnection {
         try PostgresConnection(url: url, timeout: timeout ?? options.timeout, settings: settings)
     }
 
     /// Begins new epochs for all sessions if they are due, before a new connection is used. Calls `renewal` if the
     /// epochs differ from those that the last connection found.
-    func checkEpochs(_ connection: PostgresConnection) throws {
+    private func checkEpochs(_ connection: PostgresConnection) throws {
         let found = try connection.beginEpochs(options)
         let isRenewed = suffix.withLock { suffix in
             defer { suffix = found }

@@ -33,8 +33,9 @@ final class PostgresWriter: @unchecked Sendable {
     let counters = StoreCounters()
     private let end = Latch()
 
-    /// Starts the writer's thread. `connection` is the writer's first connection.
-    init(dialer: Dialer, connection: sending PostgresConnection, sender: String) {
+    /// Starts the writer's thread. `connection` is the writer's first connection. With `nil`, the writer connects when
+    /// it first writes.
+    init(dialer: Dialer, connection: sending PostgresConnection?, sender: String) {
         self.dialer = dialer
         self.sender = sender
         self.connection = connection

@@ -16,6 +16,7 @@ package final class App: HTTPHandler {
     package let store: any SessionStore
     package let logger: Logger
     package let watchedFiles = WatchedFiles()
+    package let readiness = Readiness()
     /// The log that gets one line for each answered request. `nil` if requests are not logged.
     private let requestLog: LogLines?
     let metrics = Metrics()
@@ -31,10 +32,10 @@ package final class App: HTTPHandler {
 
     /// Creates the application.
     ///
-    /// - Parameter token: the controller's token. If the token is `nil`, everyone who can connect is a controller.
+    /// - Parameter controllers: the controller tokens. Without one, everyone who can connect is a controller.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
-        limits: ServerLimits = ServerLimits(), token: String?, pages: PagePolicy = PagePolicy(),
+        limits: ServerLimits = ServerLimits(), controllers: ControllerTokens, pages: PagePolicy = PagePolicy(),
         streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil
     ) {
         self.store = store
@@ -48,9 +49,11 @@ package final class App: HTTPHandler {
         let sessions = Sessions(
             store: store, clock: clock, ids: ids, limits: limits.session, streams: streams, logger: logger)
         self.sessions = sessions
-        access = AccessControl(controllerToken: token, tokens: sessions.tokens)
+        access = AccessControl(controllers: controllers, tokens: sessions.tokens)
         router = Router(
-            operationRoutes(store: store, logger: logger) + [metricsRoute(metrics, sessions: sessions)] + assetRoutes()
+            operationRoutes(store: store, readiness: readiness, logger: logger) + [
+                metricsRoute(metrics, sessions: sessions)
+            ] + assetRoutes()
                 + tableRoutes(store: store, clock: clock, limits: limits.table) + [fixtureRoute(watchedFiles)]
                 + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
@@ -252,14 +255,17 @@ package final class App: HTTPHandler {
     /// Returns the response of the route's handler. If a token opened a stream or a long poll, this ends when the token
     /// is revoked or expires.
     private func response(of route: Route, _ context: RequestContext) async throws -> HTTPResponse {
-        guard let token = context.requester.token else { return try await route.handle(context) }
-        if context.isLongPoll {
+        let token = context.requester.token
+        if let token, context.isLongPoll {
             return try await sessions.tokens.whileValid(token) { try await route.handle(context) }
         }
         let response = try await route.handle(context)
         if case .stream(let stream) = response.body, stream.isEndless {
             do {
-                try await sessions.tokens.follow(token, stream)
+                if let token { try await sessions.tokens.follow(token, stream) }
+                if let digest = context.requester.controllerToken, !access.controllers.follow(digest, stream) {
+                    throw SessionError.invalidToken
+                }
             } catch {
                 stream.close()
                 throw error

@@ -75,7 +75,7 @@ package struct SessionError: Error, Sendable, Equatable {
         }
     }
 
-    static var invalidToken: SessionError {
+    package static var invalidToken: SessionError {
         SessionError(.invalidToken, "The token is unknown, expired or revoked. Get a new one.")
     }
 }

@@ -16,7 +16,15 @@ enum Program {
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        // Only this user may read the files and sockets that the process makes: the database, its copies, the log.
+        umask(0o077)
+        let all = ProcessArguments.all
+        // Without the command line, an empty one would start a server with the default settings.
+        guard let first = all.first, !first.isEmpty else {
+            complain("The command line of this process cannot be read. Start the program with its name as argument 0.")
+            exit(64)
+        }
+        let arguments = Array(all.dropFirst())
         let command = command(for: arguments.first)
         do {
             try await execute(arguments, of: command)

@@ -3,7 +3,6 @@ import BraidHTTP
 import BraidRuntime
 import BraidServer
 import BraidSessions
-import Dispatch
 import Glibc
 import Logging
 
@@ -13,7 +12,8 @@ struct Serve: ServerCommand {
     static let abstract = "Run the server."
     static let discussion = """
         Prints one line to stdout when it accepts connections: listening on http://127.0.0.1:PORT. Writes logs to stderr.
-        SIGTERM and SIGINT stop it. It finishes current requests within 10 seconds and exits with status 0.
+        SIGTERM and SIGINT stop it, after --drain-time. It finishes current requests within 10 seconds and exits with \
+        status 0. A second SIGTERM or SIGINT ends it at once. SIGHUP reads the token file and opens the log file again.
 
         Every option is also an environment variable. The command line takes precedence. A flag is true or false. Several \
         values are separated by commas. The server does not start with any other variable BRAID_…. The variables: \
@@ -27,16 +27,16 @@ struct Serve: ServerCommand {
     func run() async throws {
         try EnvironmentVariables.check(
             EnvironmentVariables.ofProcess(), known: Program.commands.flatMap { $0.variables })
-        // The server must keep running when the readers of its stdout and stderr exit.
-        signal(SIGPIPE, SIG_IGN)
+        Signals.ignoreOthers()
         Memory.prepare()
+        if let path = options.logFile { try LogFile(path: path).open() }
         let log = LogLines(format: options.logFormat)
         var logger = Logger(label: "braid") { _ in log }
         logger.logLevel = options.logLevel
         let address =
             options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
-        let token = try options.access.controllerToken()
-        try options.access.checkAddress(address, token: token)
+        let tokens = try options.access.controllerTokens()
+        try options.access.checkAddress(address, tokens: tokens)
         if options.watch, options.fixtures.isEmpty {
             throw Failure("--watch needs the directories of --fixtures.")
         }
@@ -46,74 +46,102 @@ struct Serve: ServerCommand {
         let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
         var limits = options.limits.limits
         limits.bodies = incoming
+        let controllers = ControllerTokens(tokens)
         let app = App(
-            store: store, clock: clock, ids: ids, limits: limits, token: token,
-            pages: options.access.pages(for: address, token: token),
+            store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
+            pages: options.access.pages(for: address, tokens: tokens),
             streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
-        try await Fixtures(directories: options.fixtures).load(into: app)
+        let isWaiting = database.unavailable != nil
+        if isWaiting { app.readiness.enter(.starting) } else { try await loadFixtures(into: app) }
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
+        configuration.socketMode = options.socketAccess.mode
         configuration.incoming = incoming
         configuration.outgoing = outgoing
         options.limits.configure(&configuration)
         let server = HTTPServer(configuration: configuration, handler: app)
         app.reportConnections(of: server)
-        let stop = await StopSignal()
+        let signals = await Signals { [logger] number in
+            logger.warning("stopped at once by a second signal; requests in progress were not answered")
+            _exit(128 + number)
+        }
         do {
             try server.start()
         } catch {
             throw Failure("\(error)")
         }
-        Files.write("listening on \(server.address?.description ?? "")\n".utf8, to: STDOUT_FILENO)
-        logger.info("serving \(database.name)")
+        let listening = server.address ?? address
+        Files.write("listening on \(listening)\n".utf8, to: STDOUT_FILENO)
+        if !isWaiting { logger.info("serving \(database.name)") }
+        let manager = ServiceManager()
+        manager.notify("READY=1")
+        manager.startWatchdog(of: listening)
 
-        app.sessions.listen()
+        let background = Task { [logger] in
+            do {
+                if isWaiting {
+                    manager.notify("STATUS=Waiting for the database.")
+                    try await database.becameAvailable(logger: logger)
+                    try await loadFixtures(into: app)
+                    app.readiness.enter(.running)
+                    manager.notify("STATUS=")
+                    logger.info("serving \(database.name)")
+                }
+                app.sessions.listen()
+                if options.watch {
+                    var watcher = FixtureWatcher(directories: options.fixtures, app: app)
+                    await watcher.run()
+                }
+            } catch {
+                signals.fail(error)
+            }
+        }
         let unloading = Task {
             if options.sessionIdleTime > 0 {
                 await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions)
             }
         }
-        let watching =
-            options.watch
-            ? Task { [directories = options.fixtures] in
-                var watcher = FixtureWatcher(directories: directories, app: app)
-                await watcher.run()
-            } : nil
-        await stop.wait()
-        unloading.cancel()
-        watching?.cancel()
-        logger.info("stopping")
-        await server.stop(grace: .seconds(10))
-        await store.close()
-        logger.info("stopped")
-    }
-}
-
-/// Waits for SIGTERM or SIGINT.
-struct StopSignal {
-    private let signals: AsyncStream<Void>
-    private let sources: [any DispatchSourceSignal]
-
-    /// Registers for SIGTERM and SIGINT. A process that reads the readiness line can send a signal at once, so this
-    /// method returns only when the registration is complete.
-    init() async {
-        let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
-        self.signals = signals
-        sources = [SIGTERM, SIGINT].map { DispatchSource.makeSignalSource(signal: $0) }
-        for source in sources {
-            source.setEventHandler { continuation.yield() }
-            await withCheckedContinuation { registered in
-                // After the registration, the source receives the signal. Signals before the registration end the
-                // process.
-                source.setRegistrationHandler { registered.resume() }
-                source.resume()
+        events: for await event in signals.events {
+            switch event {
+            case .reload: reload(controllers, logger)
+            case .failed(let error): throw error
+            case .stop: break events
             }
         }
+        manager.notify("STOPPING=1")
+        background.cancel()
+        unloading.cancel()
+        let hasStarted = app.readiness.isRunning
+        if hasStarted, options.drainTime > 0 {
+            app.readiness.enter(.stopping)
+            logger.info("draining for \(options.drainTime) s")
+            try await Task.sleep(for: .seconds(options.drainTime))
+        }
+        logger.info("stopping")
+        await server.stop(grace: .seconds(10))
+        // To close a store that waits for its database could take as long as an attempt to connect.
+        if hasStarted { await store.close() }
+        logger.info("stopped")
     }
 
-    func wait() async {
-        for await _ in signals { break }
-        for source in sources { source.cancel() }
+    private func loadFixtures(into app: App) async throws {
+        try await Fixtures(directories: options.fixtures).load(into: app)
+    }
+
+    /// Opens the log file again, and reads the token file again. A fault changes nothing, and is logged.
+    private func reload(_ controllers: ControllerTokens, _ logger: Logger) {
+        do {
+            if let path = options.logFile { try LogFile(path: path).open() }
+            if options.access.tokenFile != nil {
+                let tokens = try options.access.controllerTokens()
+                controllers.replace(with: tokens)
+                logger.notice("SIGHUP: the number of controller tokens is \(tokens.count)")
+            } else {
+                logger.notice("SIGHUP: received")
+            }
+        } catch {
+            logger.error("SIGHUP: \(error) The server goes on as before.")
+        }
     }
 }

@@ -109,10 +109,11 @@ extension JSONText {
 }
 
 /// Returns the routes for operators: liveness (`/healthz`), readiness (`/readyz`) and the explanations of problems.
-func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
+func operationRoutes(store: any SessionStore, readiness: Readiness, logger: Logger) -> [Route] {
     [
         Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },
         Route("GET", "/readyz", for: .everyone, lane: .operations) { _ in
+            try readiness.check()
             do {
                 try await store.check()
             } catch {

@@ -11,7 +11,7 @@ import Testing
 @Suite struct AdmissionTests {
     private static func app() throws -> App {
         App(
-            store: try SQLiteStore(path: ":memory:"), token: "t",
+            store: try SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

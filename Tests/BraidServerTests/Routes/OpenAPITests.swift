@@ -14,7 +14,7 @@ import Testing
     init() throws {
         document = try JSONText(parsing: Asset.openAPI.bytes.plain)
         routes = try App(
-            store: SQLiteStore(path: ":memory:"), token: "t",
+            store: SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ).router.routes
     }
