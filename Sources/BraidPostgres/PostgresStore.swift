@@ -18,31 +18,23 @@ public final class PostgresStore: SessionStore {
     private let revisions: Revisions
     let peers: ClusterCoordinator
 
-    /// The reason why the database could not be reached when the store was opened. Until the database can be reached,
-    /// the store's methods throw `unavailable`.
-    public let unavailable: StoreError?
-
     /// Opens a database and creates the store's tables if the database has none. A database with another application's
     /// tables is not changed.
     ///
     /// - Parameters:
     ///   - url: the database's address in libpq's form, `postgres://user@host:port/database?…`.
     ///   - options: the store's options.
-    ///   - mayBeUnavailable: whether to open the store even if the database cannot be reached now.
+    ///   - connects: whether to connect now. Otherwise the first operation connects, and throws the reason why the
+    ///     database cannot be opened.
     /// - Throws: ``StoreError`` with the reason why the database cannot be opened.
     public init(
-        url: String, options: PostgresStoreOptions = PostgresStoreOptions(), mayBeUnavailable: Bool = false
+        url: String, options: PostgresStoreOptions = PostgresStoreOptions(), connects: Bool = true
     ) throws {
         let dialer = try Dialer(url: url, options: options)
         self.dialer = dialer
         self.options = options
         peers = try ClusterCoordinator(dialer: dialer, wait: options.timeout / 4)
-        let connection: PostgresConnection?
-        do {
-            (connection, unavailable) = (try dialer.connect(), nil)
-        } catch StoreError.unavailable(let detail) where mayBeUnavailable {
-            (connection, unavailable) = (nil, .unavailable(detail))
-        }
+        let connection = connects ? try dialer.connect() : nil
         writer = PostgresWriter(dialer: dialer, connection: connection, sender: peers.sender)
         readers = Readers(dialer: dialer, maximum: options.readers)
         revisions = Revisions(readers: readers)

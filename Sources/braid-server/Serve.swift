@@ -42,6 +42,8 @@ struct Serve: ServerCommand {
         }
         let database = try Database.open(options)
         let store = database.store
+        let reasonToWait = try await database.reasonToWaitAtStart()
+        if options.deterministic, let reasonToWait { throw Failure("\(reasonToWait)") }
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
         var limits = options.limits.limits
@@ -51,8 +53,7 @@ struct Serve: ServerCommand {
             store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
             pages: options.access.pages(for: address, tokens: tokens),
             streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
-        let isWaiting = database.unavailable != nil
-        if isWaiting { app.readiness.enter(.starting) } else { try await loadFixtures(into: app) }
+        if reasonToWait == nil { try await loadFixtures(into: app) } else { app.readiness.enter(.starting) }
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
@@ -73,16 +74,16 @@ struct Serve: ServerCommand {
         }
         let listening = server.address ?? address
         Files.write("listening on \(listening)\n".utf8, to: STDOUT_FILENO)
-        if !isWaiting { logger.info("serving \(database.name)") }
+        if reasonToWait == nil { logger.info("serving \(database.name)") }
         let manager = ServiceManager()
         manager.notify("READY=1")
         manager.startWatchdog(of: listening)
 
         let background = Task { [logger] in
             do {
-                if isWaiting {
+                if let reasonToWait {
                     manager.notify("STATUS=Waiting for the database.")
-                    try await database.becameAvailable(logger: logger)
+                    try await database.becameAvailable(after: reasonToWait, logger: logger)
                     try await loadFixtures(into: app)
                     app.readiness.enter(.running)
                     manager.notify("STATUS=")

@@ -152,6 +152,20 @@ import Testing
     }
 
     @Test(
+        "A database that accepts connections and is silent delays neither the start nor SIGTERM",
+        .enabled(if: PostgresCluster.hasTrait))
+    func waitsForASilentDatabase() throws {
+        // Connections to a process that is suspended wait in the kernel.
+        let silent = try ServerProcess()
+        kill(silent.processIdentifier, SIGSTOP)
+        let server = try ServerProcess(database: "postgres://me@127.0.0.1:\(silent.port)/tables")
+        #expect(try server.client().get("/healthz").status == 200)
+        #expect(try server.client().get("/readyz").status == 503)
+        #expect(server.log.contains("it has not answered for 3 s"), "\(server.log)")
+        #expect(server.stop() == 0)
+    }
+
+    @Test(
         "A server that has waited for its database loads the fixtures, and is ready",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func findsItsDatabaseLater() throws {

@@ -6,8 +6,8 @@ import Logging
 enum Database {
     static func isPostgres(_ name: String) -> Bool { name.hasPrefix("postgres://") || name.hasPrefix("postgresql://") }
 
-    /// Opens the database. Throws a `Failure` that says why it cannot be opened. A PostgreSQL database that cannot be
-    /// reached is opened later.
+    /// Opens the database. Throws a `Failure` that says why it cannot be opened. A PostgreSQL database is opened when it
+    /// is first used.
     static func open(_ options: ServeOptions) throws -> OpenDatabase {
         do {
             guard isPostgres(options.database) else {
@@ -15,9 +15,8 @@ enum Database {
                 return OpenDatabase(store: store, name: options.database)
             }
             #if PostgreSQL
-            let store = try PostgresStore(
-                url: options.database, options: options.postgres, mayBeUnavailable: !options.deterministic)
-            return OpenDatabase(store: store, name: store.name, unavailable: store.unavailable)
+            let store = try PostgresStore(url: options.database, options: options.postgres, connects: false)
+            return OpenDatabase(store: store, name: store.name)
             #else
             throw Failure(
                 "This braid-server was built without PostgreSQL. Build one with it: "
@@ -34,27 +33,52 @@ struct OpenDatabase {
     var store: any SessionStore
     /// The database's name for the log. The name contains no password.
     var name: String
-    /// The reason why the database could not be reached. `nil` if it could.
-    var unavailable: StoreError?
 
-    /// Waits until the database can be reached, and logs each failed attempt. Throws a `Failure` if the server cannot use
-    /// the database, for example because it belongs to another application.
-    func becameAvailable(logger: Logger) async throws {
-        guard var reason = unavailable else { return }
-        var delay = 1
+    /// Returns the reason why the server must wait for the database, or `nil` if the database can be used. Throws a
+    /// `Failure` if waiting does not help, for example because the database belongs to another application.
+    func reasonToWait() async throws -> StoreError? {
+        // An SQLite database is open already.
+        guard store.sharing != nil else { return nil }
+        do {
+            try await store.check()
+            return nil
+        } catch let error as StoreError {
+            switch error {
+            case .unavailable, .busy: return error
+            default: throw Failure("\(error)")
+            }
+        }
+    }
+
+    /// The same, but does not wait longer than a few seconds for an answer of the database.
+    func reasonToWaitAtStart() async throws -> StoreError? {
+        let seconds = 3
+        let (results, continuation) = AsyncStream.makeStream(of: Result<StoreError?, any Error>.self)
+        Task {
+            do {
+                continuation.yield(.success(try await reasonToWait()))
+            } catch {
+                continuation.yield(.failure(error))
+            }
+        }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(seconds))
+            continuation.yield(.success(.unavailable("it has not answered for \(seconds) s")))
+        }
+        defer { timer.cancel() }
+        for await result in results { return try result.get() }
+        return nil
+    }
+
+    /// Waits until the database can be used, and logs each failed attempt.
+    func becameAvailable(after first: StoreError, logger: Logger) async throws {
+        var reason = first, delay = 1
         while true {
             logger.warning("waiting for the database \(name); next attempt in \(delay) s. \(reason)")
             try await Task.sleep(for: .seconds(delay))
-            delay = min(2 * delay, 10)
-            do {
-                try await store.check()
-                return logger.warning("the database \(name) is available")
-            } catch let error as StoreError {
-                switch error {
-                case .unavailable, .busy: reason = error
-                default: throw Failure("\(error)")
-                }
-            }
+            guard let next = try await reasonToWait() else { break }
+            (reason, delay) = (next, min(2 * delay, 10))
         }
+        logger.warning("the database \(name) is available")
     }
 }
