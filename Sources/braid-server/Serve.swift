@@ -103,22 +103,25 @@ struct Serve: ServerCommand {
                 await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions)
             }
         }
+        var hasStarted = true
         events: for await event in signals.events {
             switch event {
             case .reload: reload(controllers, logger)
             case .failed(let error): throw error
-            case .stop: break events
+            case .stop:
+                manager.notify("STOPPING=1")
+                hasStarted = app.readiness.isRunning
+                guard hasStarted, options.drainTime > 0 else { break events }
+                app.readiness.enter(.stopping)
+                logger.info("draining for \(options.drainTime) s")
+                Task {
+                    try? await Task.sleep(for: .seconds(options.drainTime))
+                    signals.end()
+                }
             }
         }
-        manager.notify("STOPPING=1")
         background.cancel()
         unloading.cancel()
-        let hasStarted = app.readiness.isRunning
-        if hasStarted, options.drainTime > 0 {
-            app.readiness.enter(.stopping)
-            logger.info("draining for \(options.drainTime) s")
-            try await Task.sleep(for: .seconds(options.drainTime))
-        }
         logger.info("stopping")
         await server.stop(grace: .seconds(10))
         // To close a store that waits for its database could take as long as an attempt to connect.
@@ -130,19 +133,24 @@ struct Serve: ServerCommand {
         try await Fixtures(directories: options.fixtures).load(into: app)
     }
 
-    /// Opens the log file again, and reads the token file again. A fault changes nothing, and is logged.
+    /// Opens the log file again, and reads the token file again. The fault of a file is logged. A faulty file changes
+    /// nothing.
     private func reload(_ controllers: ControllerTokens, _ logger: Logger) {
-        do {
-            if let path = options.logFile { try LogFile(path: path).open() }
-            if options.access.tokenFile != nil {
-                let tokens = try options.access.controllerTokens()
-                controllers.replace(with: tokens)
-                logger.notice("SIGHUP: the number of controller tokens is \(tokens.count)")
-            } else {
-                logger.notice("SIGHUP: received")
+        func attempt(_ work: () throws -> Void) {
+            do {
+                try work()
+            } catch {
+                logger.error("SIGHUP: \(error) The server goes on as before.")
             }
-        } catch {
-            logger.error("SIGHUP: \(error) The server goes on as before.")
+        }
+        attempt {
+            if let path = options.logFile { try LogFile(path: path).open() }
+        }
+        attempt {
+            guard options.access.tokenFile != nil else { return logger.notice("SIGHUP: received") }
+            let tokens = try options.access.controllerTokens()
+            controllers.replace(with: tokens)
+            logger.notice("SIGHUP: the number of controller tokens is \(tokens.count)")
         }
     }
 }

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 
 /// The signals that a server receives, and the failure of a task in its background.
-struct Signals {
-    enum Event {
+struct Signals: Sendable {
+    enum Event: Sendable {
         /// SIGTERM or SIGINT: stop.
         case stop
         /// SIGHUP: read the token file again, and open the log file again.
@@ -15,7 +15,8 @@ struct Signals {
 
     let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
-    private let sources: [any DispatchSourceSignal]
+    /// Unsafe: this property only keeps the sources alive.
+    nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
     /// Ignores the signals that would end the process by default although nothing is wrong with it. SIGQUIT still ends
     /// the process, so that an operator can get the core dump of a server that hangs.
@@ -60,6 +61,9 @@ struct Signals {
             }
         }
     }
+
+    /// Ends the sequence of events.
+    func end() { continuation.finish() }
 
     /// Reports that a task has failed.
     func fail(_ error: any Error) { continuation.yield(.failed(error)) }

@@ -243,7 +243,8 @@ import Testing
     @Test("After SIGTERM the server answers requests for the drain time, but is not ready")
     func drain() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
-        let server = try ServerProcess(database: database, ["--drain-time", "3600"]), client = try server.client()
+        let server = try ServerProcess(database: database, ["--drain-time", "3600", "--log-level", "notice"]),
+            client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
         #expect(try client.get("/readyz").status == 200)
         kill(server.processIdentifier, SIGTERM)
@@ -254,6 +255,9 @@ import Testing
         #expect(
             try client.get("/readyz").object["detail"] as? String
                 == "The server is stopping. Send new requests to another server.")
+        // SIGHUP still has its effect.
+        kill(server.processIdentifier, SIGHUP)
+        try Self.wait(for: "the reload") { server.log.contains(" notice SIGHUP: received") }
         // A second signal ends it at once. Nothing that was acknowledged is lost.
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
         _ = try stream.events(through: "caught-up")
