@@ -12,6 +12,8 @@ final class Dialer: Sendable {
     let name: String
     let url: String
     private let options: PostgresStoreOptions
+    /// Whether the database cannot be reached at the moment.
+    private let trouble: StoreTrouble
 
     private struct Failure {
         var error: StoreError
@@ -30,6 +32,7 @@ final class Dialer: Sendable {
     init(url: String, options: PostgresStoreOptions) throws {
         self.url = url
         self.options = options
+        trouble = StoreTrouble(options.onChange)
         name = try Self.name(of: url)
     }
 
@@ -45,6 +48,7 @@ final class Dialer: Sendable {
             }
             try checkEpochs(connection)
             failure.withLock { $0 = nil }
+            trouble.succeeded()
             return connection
         } catch {
             let error = StoreError(error, of: name)
@@ -52,6 +56,7 @@ final class Dialer: Sendable {
                 let delay = failure.map { min($0.delay * 2, Self.longestDelay) } ?? Self.firstDelay
                 failure = Failure(error: error, delay: delay, until: .now + delay)
             }
+            trouble.failed(error)
             throw error
         }
     }

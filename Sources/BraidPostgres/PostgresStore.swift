@@ -35,7 +35,8 @@ public final class PostgresStore: SessionStore {
         self.options = options
         peers = try ClusterCoordinator(dialer: dialer, wait: options.timeout / 4)
         let connection = connects ? try dialer.connect() : nil
-        writer = PostgresWriter(dialer: dialer, connection: connection, sender: peers.sender)
+        writer = PostgresWriter(
+            dialer: dialer, connection: connection, sender: peers.sender, onChange: options.onChange)
         readers = Readers(dialer: dialer, maximum: options.readers)
         revisions = Revisions(readers: readers)
     }

@@ -4,7 +4,6 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 import Glibc
-import Logging
 
 /// The command that runs the server until a signal stops it.
 struct Serve: ServerCommand {
@@ -24,15 +23,27 @@ struct Serve: ServerCommand {
 
     var options = ServeOptions()
 
+    /// Returns whether the command line or the environment sets `--log-format json`, even if another value there is
+    /// wrong. Errors before the start of the log then have this format too.
+    static func isLogJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
+        let name = "--log-format", options = Array(arguments.prefix { $0 != "--" })
+        let given = options.indices.compactMap { index in
+            options[index] == name
+                ? options.dropFirst(index + 1).first
+                : options[index].hasPrefix(name + "=") ? String(options[index].dropFirst(name.count + 1)) : nil
+        }
+        return (given.last ?? environment["BRAID_LOG_FORMAT"]) == LogLines.Format.json.rawValue
+    }
+
     func run() async throws {
         try EnvironmentVariables.check(
             EnvironmentVariables.ofProcess(), known: Program.commands.flatMap { $0.variables })
         Signals.ignoreOthers()
         Memory.prepare()
         if let path = options.logFile { try LogFile(path: path).open() }
-        let log = LogLines(format: options.logFormat)
-        var logger = Logger(label: "braid") { _ in log }
-        logger.logLevel = options.logLevel
+        var log = LogLines(format: options.logFormat)
+        log.logLevel = options.logLevel
+        defer { log.flush() }
         let address =
             options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
         let tokens = try options.access.controllerTokens()
@@ -40,7 +51,12 @@ struct Serve: ServerCommand {
         if options.watch, options.fixtures.isEmpty {
             throw Failure("--watch needs the directories of --fixtures.")
         }
-        let database = try Database.open(options)
+        log.write(.notice, "starting") { line in
+            line.add("version", App.version)
+            line.add("access", tokens.isEmpty ? "anonymous" : "token")
+            for (name, value) in options.settings { line.add(name, value) }
+        }
+        let database = try Database.open(options, logging: log)
         let store = database.store
         let reasonToWait = try await database.reasonToWaitAtStart()
         if options.deterministic, let reasonToWait { throw Failure("\(reasonToWait)") }
@@ -52,8 +68,8 @@ struct Serve: ServerCommand {
         let app = App(
             store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
             pages: options.access.pages(for: address, tokens: tokens),
-            streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
-        if reasonToWait == nil { try await loadFixtures(into: app) } else { app.readiness.enter(.starting) }
+            streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies)
+        if reasonToWait == nil { try await loadFixtures(into: app) } else { app.phase.enter(.starting) }
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
@@ -61,10 +77,12 @@ struct Serve: ServerCommand {
         configuration.incoming = incoming
         configuration.outgoing = outgoing
         options.limits.configure(&configuration)
+        configuration.onPause = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
         app.reportConnections(of: server)
-        let signals = await Signals { [logger] number in
-            logger.warning("stopped at once by a second signal; requests in progress were not answered")
+        let signals = await Signals { [log] number in
+            log.write(.warning, "stopped at once by a second signal; requests in progress were not answered")
+            log.flush()
             _exit(128 + number)
         }
         do {
@@ -74,20 +92,20 @@ struct Serve: ServerCommand {
         }
         let listening = server.address ?? address
         Files.write("listening on \(listening)\n".utf8, to: STDOUT_FILENO)
-        if reasonToWait == nil { logger.info("serving \(database.name)") }
+        if reasonToWait == nil { log.write(.notice, "serving \(Secrets.redacted(database.name))") }
         let manager = ServiceManager()
         manager.notify("READY=1")
         manager.startWatchdog(of: listening)
 
-        let background = Task { [logger] in
+        let background = Task { [log] in
             do {
                 if let reasonToWait {
                     manager.notify("STATUS=Waiting for the database.")
-                    try await database.becameAvailable(after: reasonToWait, logger: logger)
+                    try await database.becameAvailable(after: reasonToWait, log: log)
                     try await loadFixtures(into: app)
-                    app.readiness.enter(.running)
+                    app.phase.enter(.running)
                     manager.notify("STATUS=")
-                    logger.info("serving \(database.name)")
+                    log.write(.notice, "serving \(Secrets.redacted(database.name))")
                 }
                 app.sessions.listen()
                 if options.watch {
@@ -106,14 +124,14 @@ struct Serve: ServerCommand {
         var hasStarted = true
         events: for await event in signals.events {
             switch event {
-            case .reload: reload(controllers, logger)
+            case .reload: reload(controllers, log)
             case .failed(let error): throw error
             case .stop:
                 manager.notify("STOPPING=1")
-                hasStarted = app.readiness.isRunning
+                hasStarted = app.phase.isRunning
                 guard hasStarted, options.drainTime > 0 else { break events }
-                app.readiness.enter(.stopping)
-                logger.info("draining for \(options.drainTime) s")
+                app.phase.enter(.stopping)
+                log.write(.notice, "draining for \(options.drainTime) s")
                 Task {
                     try? await Task.sleep(for: .seconds(options.drainTime))
                     signals.end()
@@ -122,11 +140,11 @@ struct Serve: ServerCommand {
         }
         background.cancel()
         unloading.cancel()
-        logger.info("stopping")
+        log.write(.notice, "stopping")
         await server.stop(grace: .seconds(10))
         // To close a store that waits for its database could take as long as an attempt to connect.
         if hasStarted { await store.close() }
-        logger.info("stopped")
+        log.write(.notice, "stopped")
     }
 
     private func loadFixtures(into app: App) async throws {
@@ -135,22 +153,24 @@ struct Serve: ServerCommand {
 
     /// Opens the log file again, and reads the token file again. The fault of a file is logged. A faulty file changes
     /// nothing.
-    private func reload(_ controllers: ControllerTokens, _ logger: Logger) {
+    private func reload(_ controllers: ControllerTokens, _ log: LogLines) {
         func attempt(_ work: () throws -> Void) {
             do {
                 try work()
             } catch {
-                logger.error("SIGHUP: \(error) The server goes on as before.")
+                log.write(.error, "SIGHUP: \(error) The server goes on as before.")
             }
         }
         attempt {
-            if let path = options.logFile { try LogFile(path: path).open() }
+            guard let path = options.logFile else { return }
+            log.flush()  // into the old file
+            try LogFile(path: path).open()
         }
         attempt {
-            guard options.access.tokenFile != nil else { return logger.notice("SIGHUP: received") }
+            guard options.access.tokenFile != nil else { return log.write(.notice, "SIGHUP: received") }
             let tokens = try options.access.controllerTokens()
             controllers.replace(with: tokens)
-            logger.notice("SIGHUP: the number of controller tokens is \(tokens.count)")
+            log.write(.notice, "SIGHUP: the number of controller tokens is \(tokens.count)")
         }
     }
 }

@@ -126,9 +126,9 @@ import Testing
         kill(server.processIdentifier, SIGHUP)
         try Self.wait(for: "the log is there again") { lines(log).contains { $0.contains(" notice SIGHUP: ") } }
         try request("third")
-        try Self.wait(for: "the line") { lines(log).contains { $0.contains("id=third") } }
-        #expect(lines(log + ".1").filter { $0.contains("id=first") || $0.contains("id=second") }.count == 2)
-        #expect(!lines(log + ".1").contains { $0.contains("id=third") } && server.log.isEmpty)
+        try Self.wait(for: "the line") { lines(log).contains { $0.contains("requestId=third") } }
+        #expect(lines(log + ".1").filter { $0.contains("requestId=first") || $0.contains("requestId=second") }.count == 2)
+        #expect(!lines(log + ".1").contains { $0.contains("requestId=third") } && server.log.isEmpty)
 
         // A file that cannot be opened: the server continues with the old one.
         try FileManager.default.moveItem(atPath: log, toPath: log + ".2")
@@ -136,7 +136,7 @@ import Testing
         kill(server.processIdentifier, SIGHUP)
         try Self.wait(for: "the error") { lines(log + ".2").contains { $0.contains("error SIGHUP: The log file") } }
         try request("fourth")
-        try Self.wait(for: "the line") { lines(log + ".2").contains { $0.contains("id=fourth") } }
+        try Self.wait(for: "the line") { lines(log + ".2").contains { $0.contains("requestId=fourth") } }
         #expect(server.stop() == 0)
     }
 

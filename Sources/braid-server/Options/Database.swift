@@ -1,6 +1,6 @@
 import BraidPostgres
+import BraidServer
 import BraidStore
-import Logging
 
 /// The database that `--database` names: an SQLite file or the URL of a PostgreSQL database.
 enum Database {
@@ -8,14 +8,15 @@ enum Database {
 
     /// Opens the database. Throws a `Failure` that says why it cannot be opened. A PostgreSQL database is opened when it
     /// is first used.
-    static func open(_ options: ServeOptions) throws -> OpenDatabase {
+    static func open(_ options: ServeOptions, logging log: LogLines) throws -> OpenDatabase {
         do {
             guard isPostgres(options.database) else {
-                let store = try SQLiteStore(path: options.database, options: options.sqlite)
+                let store = try SQLiteStore(path: options.database, options: options.sqlite(logging: log))
                 return OpenDatabase(store: store, name: options.database)
             }
             #if PostgreSQL
-            let store = try PostgresStore(url: options.database, options: options.postgres, connects: false)
+            let store = try PostgresStore(
+                url: options.database, options: options.postgres(logging: log), connects: false)
             return OpenDatabase(store: store, name: store.name)
             #else
             throw Failure(
@@ -71,14 +72,14 @@ struct OpenDatabase {
     }
 
     /// Waits until the database can be used, and logs each failed attempt.
-    func becameAvailable(after first: StoreError, logger: Logger) async throws {
+    func becameAvailable(after first: StoreError, log: LogLines) async throws {
         var reason = first, delay = 1
         while true {
-            logger.warning("waiting for the database \(name); next attempt in \(delay) s. \(reason)")
+            log.write(.warning, "waiting for the database \(name); next attempt in \(delay) s. \(reason)")
             try await Task.sleep(for: .seconds(delay))
             guard let next = try await reasonToWait() else { break }
             (reason, delay) = (next, min(2 * delay, 10))
         }
-        logger.warning("the database \(name) is available")
+        log.write(.warning, "the database \(name) is available")
     }
 }

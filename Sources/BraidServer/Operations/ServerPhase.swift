@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The phase of the server's life, as `/readyz` reports it to load balancers.
-package final class Readiness: Sendable {
+package final class ServerPhase: Sendable {
     package enum Phase: Sendable {
         /// The server waits for its database, or loads fixtures.
         case starting
@@ -17,7 +17,7 @@ package final class Readiness: Sendable {
     package var isRunning: Bool { phase.withLock { $0 == .running } }
 
     /// Throws `unavailable` unless the server is running.
-    func check() throws {
+    func checkReady() throws {
         switch phase.withLock({ $0 }) {
         case .starting: throw ProblemError(unavailable: "The server is starting: it waits for its database.")
         case .running: return
