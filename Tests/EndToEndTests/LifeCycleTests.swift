@@ -127,7 +127,8 @@ import Testing
         try Self.wait(for: "the log is there again") { lines(log).contains { $0.contains(" notice SIGHUP: ") } }
         try request("third")
         try Self.wait(for: "the line") { lines(log).contains { $0.contains("requestId=third") } }
-        #expect(lines(log + ".1").filter { $0.contains("requestId=first") || $0.contains("requestId=second") }.count == 2)
+        #expect(
+            lines(log + ".1").filter { $0.contains("requestId=first") || $0.contains("requestId=second") }.count == 2)
         #expect(!lines(log + ".1").contains { $0.contains("requestId=third") } && server.log.isEmpty)
 
         // A file that cannot be opened: the server continues with the old one.
