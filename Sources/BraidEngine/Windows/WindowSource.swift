@@ -14,15 +14,37 @@ public struct WindowSource: Sendable {
         self.starts = starts
     }
 
-    /// Cuts a window out of the snapshot.
+    /// Cuts a run of rows out of the snapshot.
     ///
     /// - Parameters:
-    ///   - window: the window. A section that is not displayed has no rows.
-    ///   - index: returns the index of the row with an id among the displayed rows of a section, if the caller knows it
-    ///     at no cost. `cut` checks the index, and searches the section if the index is wrong.
-    /// - Returns: the window's rows. `nil` if no displayed row is the window's anchor.
+    ///   - section: the section whose rows the window shows, or `nil` for a window across all sections. A section that
+    ///     is not displayed has no rows.
+    ///   - offset: the index of the window's first row, in the section or in display order. A negative offset counts
+    ///     from the end.
+    ///   - limit: the most rows of the window.
+    /// - Complexity: O(rows of the window + log rows).
+    public func cut(section: SectionID? = nil, offset: Int, limit: Int) -> WindowedSnapshot {
+        cut(TableWindow(section: section, .rows(offset: offset, limit: limit)), anchorAt: nil)
+    }
+
+    /// Cuts the rows around an anchor out of the snapshot.
+    ///
+    /// - Parameters:
+    ///   - section: the section whose rows the window shows, or `nil` for a window across all sections.
+    ///   - before: the most rows of the window before the anchor.
+    ///   - after: the most rows of the window after the anchor.
+    ///   - index: returns the index of the anchor among the displayed rows of its section, if the caller knows it at no
+    ///     cost. `cut` checks the index, and searches the section if the index is wrong.
+    /// - Returns: the window. `nil` if no displayed row is the anchor.
     /// - Complexity: O(rows of the window + log rows), and O(rows of the anchor's section) without a known index.
-    public func cut(_ window: TableWindow, index: (TableWindow.Anchor) -> Int? = { _ in nil }) -> WindowedSnapshot? {
+    public func cut(
+        section: SectionID? = nil, around anchor: TableWindow.Anchor, before: Int, after: Int,
+        index: (TableWindow.Anchor) -> Int? = { _ in nil }
+    ) -> WindowedSnapshot? {
+        cut(TableWindow(section: section, .around(anchor, before: before, after: after)), index)
+    }
+
+    private func cut(_ window: TableWindow, _ index: (TableWindow.Anchor) -> Int?) -> WindowedSnapshot? {
         guard case .around(let anchor?, _, _) = window.run else { return cut(window, anchorAt: nil) }
         guard window.section == nil || window.section == anchor.section,
             let section = snapshot.sections.firstIndex(where: { $0.id == anchor.section })
@@ -31,6 +53,16 @@ public struct WindowSource: Sendable {
         let known = index(anchor).flatMap { rows.indices.contains($0) && rows[$0].content.has(anchor.id) ? $0 : nil }
         guard let row = known ?? rows.indexes(of: anchor.id).first else { return nil }
         return cut(window, anchorAt: RowPath(section: section, row: row))
+    }
+
+    /// Cuts a window that was seen at an earlier revision, if the updates since then are not known. The window stays with
+    /// its anchor if a row with the anchor's id is displayed in the anchor's section. Otherwise the row at the same
+    /// place becomes the anchor.
+    public func cut(following old: WindowedSnapshot, index: (TableWindow.Anchor) -> Int? = { _ in nil })
+        -> WindowedSnapshot
+    {
+        if let known = cut(old.window, index) { return known }
+        return cut(old.window, anchorAt: path(near: old.anchorIndex ?? 0, old.window))
     }
 
     /// Returns the sections that display a row with an id. O(rows).
@@ -51,8 +83,12 @@ public struct WindowSource: Sendable {
             let start = offset < 0 ? max(0, bounds.count + max(offset, -bounds.count)) : min(offset, bounds.count)
             run = bounds.lowerBound + start..<bounds.lowerBound + start + min(limit, bounds.count - start)
         case .around(_, let before, let after):
-            if path == nil, !bounds.isEmpty { path = self.path(at: bounds.lowerBound) }
-            let anchor = path.flatMap { self.anchor(at: $0) }
+            var anchor = path.flatMap { self.anchor(at: $0) }
+            if anchor == nil, !bounds.isEmpty {
+                let first = self.path(at: bounds.lowerBound)
+                path = first
+                anchor = self.anchor(at: first)
+            }
             window.run = .around(anchor, before: before, after: after)
             if let place = path {
                 let index = starts[place.section] + place.row

@@ -32,6 +32,11 @@ public struct WindowedSnapshot: Sendable {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
     }
 
+    /// The anchor's index in display order, counted in the window's section or in the table.
+    var anchorIndex: Int? {
+        anchorPath.map { window.section == nil ? starts[$0.section] + $0.row : $0.row }
+    }
+
     private func nextAnchor(_ follower: RowFollower, _ source: WindowSource) -> RowPath? {
         guard let anchorPath else { return nil }
         func place(of path: RowPath) -> RowPath? {
@@ -54,7 +59,7 @@ public struct WindowedSnapshot: Sendable {
             }
             if !bounds.contains(index + distance), !bounds.contains(index - distance) { break }
         }
-        return source.path(near: index - bounds.lowerBound, window)
+        return source.path(near: anchorIndex ?? 0, window)
     }
 
     /// How many rows before and after a lost anchor are followed to find the nearest one that is left.
@@ -69,7 +74,7 @@ extension WindowSource {
 
     /// Returns the index path of the row with an index in the window's section or in the table, or of the last row.
     /// `nil` if there are no rows.
-    fileprivate func path(near index: Int, _ window: TableWindow) -> RowPath? {
+    func path(near index: Int, _ window: TableWindow) -> RowPath? {
         let all = bounds(of: window, near: nil)
         return all.isEmpty ? nil : path(at: all.lowerBound + min(index, all.count - 1))
     }
