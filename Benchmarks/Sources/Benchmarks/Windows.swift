@@ -99,7 +99,7 @@ private func windowServerBenchmark() throws {
     }
     for (name, query) in [
         ("by position", { (viewer: Int) in "offset=\(viewer * (rows / viewers))&limit=100" }),
-        ("anchored", { (viewer: Int) in "around=row-\(viewer * (rows / viewers))&aroundSection=s0&before=50&after=49" }),
+        ("anchored", { (viewer: Int) in "section=s0&around=row-\(viewer * (rows / viewers))&before=50&after=49" }),
         ("the same window", { (_: Int) in "offset=\(rows / 2)&limit=100" }),
     ] {
         let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
