@@ -36,9 +36,15 @@ public enum StoreError: Error, Sendable, Equatable {
     case wrongApplication(path: String)
     case newerVersion(found: Int, known: Int)
 
-    // Reasons why `braid-server backup` did not copy a database.
+    // Reasons why a command such as `braid-server backup` did not read or write a file or a database.
     case missing(path: String)
     case exists(path: String)
+    /// The disk of a new file is full. Nothing of the file is left.
+    case noRoom(path: String)
+    /// The database has an older schema, and the command does not upgrade it.
+    case olderVersion(found: Int, known: Int)
+    /// The database contains sessions or table descriptions, and an import replaces none.
+    case notEmpty(path: String)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -69,7 +75,13 @@ extension StoreError: CustomStringConvertible {
         case .newerVersion(let found, let known):
             "The database has schema version \(found), made by a newer Braid Server; this one knows versions up to \(known)."
         case .missing(let path): "There is no file \(path)."
-        case .exists(let path): "There is a file \(path) already, and a backup replaces none: give it another name."
+        case .exists(let path):
+            "There is a file \(path) already, and this command replaces none. Choose another name, or move the file away."
+        case .noRoom(let path): "There is no room for \(path): the disk is full. Nothing was left behind."
+        case .olderVersion(let found, let known):
+            "The database has schema version \(found), and this braid-server needs version \(known). Start the server on it once: the start upgrades it."
+        case .notEmpty(let path):
+            "The database \(path) is not empty, and an import replaces nothing. Import into a new database."
         }
     }
 }
