@@ -239,8 +239,8 @@ import Testing
         (9, #"{"journal""#, #"{"opening""#, "must come before"),
         (9, #"{"journal""#, #"{"journal":{},"opening""#, "must have one member"),
         (10, "viewer", "vie\\u0000wer", "must be a string"),
-        (11, #""model":1"#, #""model":2"#, #"1 rows of "model", but must have 2"#),
-        (11, #","token":1"#, "", "must have a number"),
+        (11, #""model":1"#, #""model":2"#, #"counts 2 rows of "model", but the archive has 1"#),
+        (11, #","token":1"#, "", "needs the number of rows"),
     ]
 
     @Test("A mistake in an archive is named, and nothing is imported", arguments: StoreKind.forTests)

@@ -253,7 +253,7 @@ import Testing
             "backup \(database) \(directory.path("x"))", "export \(database) \(directory.path("x"))",
             "import \(archive) \(directory.path("x"))", "compact \(database)",
         ] {
-            // No file may be longer than 100 blocks of 512 bytes.
+            // No file may be longer than 100 KiB.
             let run = try shell("ulimit -f 100; exec \"$0\" \(arguments)")
             #expect(run.status == 1 && run.errors.contains("There is no room"), "\(arguments): \(run)")
             #expect(try files() == before, "\(arguments)")

@@ -123,10 +123,13 @@ extension Archive {
         }
 
         private mutating func readEnd(_ json: JSONText) throws {
-            for (table, count) in zip(ArchiveTable.all, counts.rows) where json[table.name]?.intValue != count {
-                throw fault(
-                    "the archive has \(count) rows of \"\(table.name)\", but must have \(json[table.name]?.text ?? "a number of them"). Lines were lost or added"
-                )
+            for (table, count) in zip(ArchiveTable.all, counts.rows) {
+                guard let expected = json[table.name]?.intValue else {
+                    throw fault("\"end\" needs the number of rows of \"\(table.name)\"")
+                }
+                guard expected == count else {
+                    throw fault("\"end\" counts \(expected) rows of \"\(table.name)\", but the archive has \(count)")
+                }
             }
             isComplete = true
         }

@@ -40,8 +40,8 @@ package struct ArchiveTable: Sendable {
         self.hasSessionKey = hasSessionKey
     }
 
-    /// The column that contains the number of the session to which a row belongs. `nil` for the tables whose rows belong
-    /// to no session, and for the table of sessions.
+    /// The column that contains the number of the session to which a row belongs. `nil` for the table of sessions, and
+    /// for tables whose rows belong to no session.
     package var sessionColumn: Int? { columns.firstIndex { $0.name == "session" } }
 
     /// All tables, in their order in an archive. A row refers only to rows of earlier tables.

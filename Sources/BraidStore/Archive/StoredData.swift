@@ -23,8 +23,8 @@ package protocol StoredData {
 
 /// An empty database that `import` fills. The database keeps what was inserted only if `finish` returns.
 package protocol ArchiveTarget {
-    /// Inserts a row, perhaps later, together with others. Throws an ``ArchiveFault`` if the database refuses a row, for
-    /// example because another row has the same key.
+    /// Inserts a row, perhaps later and together with others. Throws an ``ArchiveFault`` if the database refuses a row,
+    /// for example because another row has the same key.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
     /// Stores the facts, and checks that all references lead to rows. The first start of a server begins new epochs for
     /// all sessions, as after the restore of a backup.
