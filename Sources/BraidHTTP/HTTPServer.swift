@@ -59,6 +59,8 @@ public final class HTTPServer: Sendable {
     /// The settings of an HTTP server, which do not change while it runs.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
+        /// The permissions of the file of a Unix socket. A process that may write the file can connect.
+        public var socketMode: mode_t
         public var limits: Limits
         /// The most connections that may be open at once. The process's limit of file descriptors can lower this
         /// number.
@@ -71,15 +73,20 @@ public final class HTTPServer: Sendable {
         public var outgoing: Quota
         /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int
+        /// Called when the server pauses to accept connections: with 0 if `maxConnections` are open, otherwise with the
+        /// system's error number, for example for too many open files. Called on a loop's thread, so it must not block.
+        public var onPause: @Sendable (_ errno: CInt) -> Void = { _ in }
         /// The number of event loops. The number 0 means one loop for each core.
         public var loops: Int
 
         public init(
-            address: HTTPAddress = .tcp(host: "127.0.0.1", port: 8080), limits: Limits = Limits(),
-            maxConnections: Int = 10_000, incoming: Quota = Quota(256 << 20), outgoing: Quota = Quota(256 << 20),
+            address: HTTPAddress = .tcp(host: "127.0.0.1", port: 8080), socketMode: mode_t = 0o600,
+            limits: Limits = Limits(), maxConnections: Int = 10_000, incoming: Quota = Quota(256 << 20),
+            outgoing: Quota = Quota(256 << 20),
             backlog: Int = 1_024, loops: Int = 0
         ) {
             self.address = address
+            self.socketMode = socketMode
             self.limits = limits
             self.maxConnections = maxConnections
             self.incoming = incoming
@@ -115,9 +122,10 @@ public final class HTTPServer: Sendable {
         var loops: [EventLoop] = []
         for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load)) }
         let listener = try Listener(
-            configuration.address, backlog: configuration.backlog, userTimeout: 2 * limits.writeTime.milliseconds)
+            configuration.address, socketMode: configuration.socketMode, backlog: configuration.backlog,
+            userTimeout: 2 * limits.writeTime.milliseconds)
         let first = loops[0]
-        first.accept(with: Acceptor(listener, dealingTo: loops, load: load))
+        first.accept(with: Acceptor(listener, dealingTo: loops, load: load, onPause: configuration.onPause))
         load.onRoom { [weak first] in first?.post(.acceptAgain) }
         running.withLock { $0 = (loops, listener.address, load) }
         for loop in loops { try loop.start() }

@@ -150,6 +150,9 @@ private final class ArchiveInsertion: ArchiveTarget {
             _ = try connection.query(
                 "SELECT setval(pg_get_serial_sequence('session', 'number'), \(facts.lastSession))")
         }
+        // The age of the answers counts on from the newest one, as in a database that was closed.
+        _ = try connection.query(
+            "UPDATE braid_server SET answer_time = coalesce((SELECT max(at) FROM answer), answer_time)")
         if let fault = try connection.danglingReferences().first { throw ArchiveFault(fault) }
     }
 }

@@ -17,8 +17,25 @@ enum Program {
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        // Only this user may read the files and sockets that the process makes: the database, its copies, the log.
+        umask(0o077)
+        let all = ProcessArguments.all
+        let arguments = Array(all.dropFirst())
         let command = command(for: arguments.first)
+        func complain(_ text: String, hint: String = "") {
+            let text = Secrets.redacted(text)
+            guard command == Serve.self, Serve.isLogJSON(arguments, EnvironmentVariables.ofProcess()) else {
+                Files.write("Error: \(text)\n\(hint)".utf8, to: STDERR_FILENO)
+                return
+            }
+            let lines = text.split(separator: "\n").map { LogLines.line(.json, .critical, String($0)) }
+            Files.write(lines.joined(), to: STDERR_FILENO)
+        }
+        // Without the command line, an empty one would start a server with the default settings.
+        guard let first = all.first, !first.isEmpty else {
+            complain("The command line of this process cannot be read. Start the program with its name as argument 0.")
+            exit(64)
+        }
         do {
             try await execute(arguments, of: command)
         } catch is ReportedFailure {
@@ -26,7 +43,9 @@ enum Program {
         } catch let error as UsageError {
             let usage = command.map { CommandHelp.usage(of: $0, program: name) } ?? "\(name) <subcommand>"
             let words = [name, command?.name, "--help"].compactMap { $0 }
-            complain("\(error.message)\nUsage: \(usage)\n  See '\(words.joined(separator: " "))' for more information.")
+            complain(
+                error.message,
+                hint: "Usage: \(usage)\n  See '\(words.joined(separator: " "))' for more information.\n")
             exit(64)
         } catch {
             complain("\(error)")
@@ -77,8 +96,6 @@ enum Program {
                 commands: commands)
         try StandardOutput.print(Array(text.utf8))
     }
-
-    private static func complain(_ text: String) { Files.write("Error: \(text)\n".utf8, to: STDERR_FILENO) }
 }
 
 /// An error that stops a command. The error's description is a sentence for the user.

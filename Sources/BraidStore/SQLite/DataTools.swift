@@ -54,7 +54,7 @@ extension SQLiteStore {
             defer { connection.close() }
             // Nothing of the partial file survives a failure, and `finish` flushes the complete file.
             try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
-            try SQLiteSchema.prepare(connection, found: 0)
+            try SQLiteSchema.prepare(connection, found: 0, path: file.partial)
             let value = try connection.inTransaction(.immediate) { try body(connection) }
             connection.close()
             try file.finish()

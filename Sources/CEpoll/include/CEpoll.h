@@ -1,7 +1,7 @@
 #ifndef CEPOLL_H
 #define CEPOLL_H
 
-// The functions for event loops and memory that Glibc's Swift module does not contain. This header must not include
+// The functions for event loops, memory and processes that Glibc's Swift module does not contain. This header must not include
 // netinet/in.h, which conflicts with Glibc's module.
 #include <sys/epoll.h>
 
@@ -13,9 +13,17 @@ void cepoll_signal(int event);
 int cepoll_socket(int family);
 /// Accepts the next waiting connection: non-blocking, closed on exec. Returns -1 and sets errno on failure.
 int cepoll_accept(int listener);
+/// Writes the IP address of a connected socket's peer to `address`, an IPv4 address as an IPv4-mapped IPv6 address (RFC
+/// 4291, 2.5.5.2). Returns 0 if the peer has no IP address.
+int cepoll_peer(int socket, unsigned char address[16]);
 /// Returns the number of written bytes that the peer has not acknowledged, or -1 if the socket does not know this
 /// number.
 int cepoll_unacknowledged(int socket);
+
+/// Returns the number of arguments of the process's main function, or 0 if the C library does not tell it.
+int cepoll_argument_count(void);
+/// Returns an argument of the process's main function. The index is from 0 to below the number of arguments.
+const char *cepoll_argument(int index);
 
 /// Returns the kernel's ID of the calling thread (gettid(2)).
 int cepoll_thread_id(void);

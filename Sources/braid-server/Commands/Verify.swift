@@ -20,7 +20,8 @@ struct Verify: ServerCommand {
         let progress = Progress("checking \(database)")
         defer { progress.end() }
         let (sessions, faults) = try Database.read(database, isAtOneMoment: false) { data in
-            let all = try data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int($0) } ?? 0
+            // Only for the progress: a damaged table must not keep the other tables from being checked.
+            let all = (try? data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int($0) }) ?? 0
             let verification = Verification(of: data) { try? StandardOutput.print($0) }
             try verification.run { progress.show(part: $0, of: all) }
             return (verification.sessions, verification.faults)

@@ -1,15 +1,30 @@
 import BraidPostgres
 import BraidServer
 import BraidStore
+import Glibc
 import Logging
 
 /// The options of `serve`.
 struct ServeOptions {
     enum Synchronous: String, CaseIterable { case full, normal }
 
+    /// The users that may connect to the Unix socket.
+    enum SocketAccess: String, CaseIterable {
+        case owner, group, everyone
+
+        var mode: UInt32 {
+            switch self {
+            case .owner: 0o600
+            case .group: 0o660
+            case .everyone: 0o666
+            }
+        }
+    }
+
     var hostname = "127.0.0.1"
     var port = 8080
     var socket: String?
+    var socketAccess = SocketAccess.owner
     var database = "braid.sqlite"
     var fixtures: [String] = []
     var watch = false
@@ -22,6 +37,8 @@ struct ServeOptions {
     var deterministic = false
     var logLevel = Logger.Level.info
     var logFormat = LogLines.Format.text
+    var logFile: String?
+    var drainTime = 0
 
     static let options: [CommandOption<ServeOptions>] =
         ownOptions + AccessOptions.options.map { $0.inside(\.access, heading: "Access") }
@@ -33,6 +50,9 @@ struct ServeOptions {
             help: "The address to bind. An address other than loopback needs a token or --allow-anonymous."),
         .integer("port", \.port, in: 0...65_535, help: "The port. With 0 the system chooses a free one."),
         .optionalText("socket", \.socket, help: "Listen on this Unix socket instead of a port."),
+        .choice(
+            "socket-access", \.socketAccess,
+            help: "The users that may connect to the Unix socket: its owner, the owner's group, or everyone."),
         .text(
             "database", \.database,
             help: "The SQLite database, :memory:, or a PostgreSQL database: postgres://USER@HOST/NAME.",
@@ -60,9 +80,22 @@ struct ServeOptions {
             help: "For tests: ids, epochs and the clock count up, so that equal requests get equal answers."),
         .choice(
             "log-level", \.logLevel,
-            help: "The lowest level that is logged to stderr. The lines of requests have the level info."),
+            help:
+                "The lowest level that is logged to stderr. Requests have the level info, administrative acts the level notice."
+        ),
         .choice("log-format", \.logFormat, help: "The format of log lines: text, or JSON objects."),
+        .optionalText("log-file", \.logFile, help: "Append the log to this file instead. SIGHUP opens it again."),
+        .integer(
+            "drain-time", \.drainTime, in: 0...3_600,
+            help: "Seconds between SIGTERM and the stop, in which /readyz answers 503 and all other requests go on."),
     ]
+
+    /// The names and values of all options, for the log. They contain no secrets.
+    var settings: [(name: String, value: String)] {
+        Self.options.compactMap { option in
+            option.current(self).map { (option.name, Secrets.redacted($0)) }
+        }
+    }
 
     /// For a name with `file:`, SQLite would open another file than the store locks.
     private static func checkDatabase(_ name: String) throws(WrongValue) {
@@ -70,17 +103,36 @@ struct ServeOptions {
         throw WrongValue("must be a path, not a URI; a file of that name is ./\(name)")
     }
 
-    var sqlite: SQLiteStoreOptions {
+    func sqlite(logging log: LogLines) -> SQLiteStoreOptions {
         SQLiteStoreOptions(
             synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes,
-            newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random)
+            onLostWrite: { explanation in
+                log.write(.critical, explanation)
+                log.flush()
+                _exit(SQLiteStoreOptions.lostWriteExitStatus)
+            }, newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random, onChange: log.write)
     }
 
     #if PostgreSQL
-    var postgres: PostgresStoreOptions {
+    func postgres(logging log: LogLines) -> PostgresStoreOptions {
         PostgresStoreOptions(
             synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes,
-            newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random)
+            newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random, onChange: log.write)
     }
     #endif
+}
+
+extension LogLines {
+    /// Logs a change of the store's state.
+    @Sendable
+    fileprivate func write(_ change: StoreChange) {
+        switch change {
+        case .failing(let error):
+            write(.error, "the database fails: \(error)") { $0.add("reason", error.kind ?? "") }
+        case .working(let error):
+            write(.warning, "the database works again") { $0.add("reason", error.kind ?? "") }
+        case .newEpochs:
+            write(.warning, "all sessions have new epochs: the database was restored or may have lost commits")
+        }
+    }
 }
