@@ -45,14 +45,13 @@ STAGE = """<!doctype html><meta charset="utf-8"><style>
   #phone { left: 968px; top: 112px; width: 288px; height: 560px; border-radius: 38px; border: 8px solid #15151c; background: #15151c }
   #phone iframe { width: 362px; height: 724px; transform: scale(.7514); border-radius: 38px }
   iframe { border: 0; transform-origin: 0 0; display: block }
-  #source { left: 24px; top: 76px; width: 386px; border-radius: 12px; background: #1b1a2e; color: #d8d9f2;
-    font: 500 12.2px/1.53 "JetBrains Mono", "DejaVu Sans Mono", monospace }
+  #source { left: 24px; top: 80px; width: 392px; border-radius: 12px; background: #1b1a2e; color: #d8d9f2;
+    font: 500 11.6px/1.6 "JetBrains Mono", "DejaVu Sans Mono", monospace }
   #source h1 { font: inherit; color: #9c9dc4; padding: 9px 18px; border-bottom: 1px solid #34335a }
   #source pre { font: inherit; padding: 13px 0 15px }
   #source span { display: block; padding: 0 18px; border-left: 0 solid }
   #source b { font-weight: 500; color: #a5a8ff } #source u { text-decoration: none; color: #8fdcb0 }
   #source span.now { background: #4f46e580; box-shadow: inset 3px 0 #a5a8ff }
-  #caption { position: absolute; left: 24px; top: 24px; font: 600 21px/1.3 Inter, "DejaVu Sans", sans-serif; color: #1e1b4b; letter-spacing: -.01em }
   #pointer { position: absolute; z-index: 9; pointer-events: none; width: 34px; height: 34px; margin: -17px; border-radius: 50%;
     background: #4f46e540; border: 2px solid #4f46e5b0; opacity: 0 }
   #pointer.down { background: #4f46e573; scale: .82 }
@@ -95,8 +94,7 @@ def description():
 def shown(text):
     """The description in HTML, with a span for each line."""
     def colored(line):
-        line = re.sub(r"&quot;.*?&quot;(?=:)", r"<b>\g<0></b>", html.escape(line))
-        return re.sub(r"(?<!<b>)&quot;[^&]*&quot;(?!<)", r"<u>\g<0></u>", line)
+        return re.sub(r"&quot;(.*?)&quot;(:?)", lambda text: f"<{'b' if text[2] else 'u'}>{text[0].rstrip(':')}</{'b' if text[2] else 'u'}>{text[2]}", html.escape(line))
     return "".join(f"<span>{colored(line) or ' '}</span>" for line in text.rstrip().split("\n"))
 
 
@@ -214,13 +212,16 @@ def request(url, method, path, body):
     urllib.request.urlopen(asked, timeout=60).close()
 
 
+def chromium():
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 def film(steps=1.0):
     """Both drags: the frames, and what both pages show after each drag. `steps` scales the number of frames of a drag."""
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with Server() as server, sync_playwright() as playwright:
         request(server.url, "PUT", "/v1/tables/tasks", description())
         request(server.url, "POST", "/v1/sessions", '{"table": "tasks", "id": "weekend"}')
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--font-render-hinting=none"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--font-render-hinting=none"])
         page = browser.new_page(viewport=SIZE, device_scale_factor=SCALE, color_scheme="light", bypass_csp=True)
         film, orders = Film(page, server.url, steps), []
         film.hold(900)
@@ -238,8 +239,9 @@ def source_of(text):
 
 def save(frames, path):
     first, *others = [image for image, _ in frames]
-    first.save(path, save_all=True, append_images=others, duration=[duration for _, duration in frames], loop=0, quality=86, method=4,
-               minimize_size=False, kmax=1000, kmin=999, allow_mixed=True, xmp=source_of(description()).encode())
+    # Without loss where that is smaller: lossy frames would leave shadows of what moved.
+    first.save(path, save_all=True, append_images=others, duration=[duration for _, duration in frames], loop=0, lossless=True, quality=60, method=4,
+               allow_mixed=True, xmp=source_of(description()).encode())
 
 
 if __name__ == "__main__":

@@ -77,7 +77,8 @@ struct AccessOptions {
 
     func pages(for address: HTTPAddress, token: String?) -> PagePolicy {
         let origins = allowOrigin.compactMap { PagePolicy.origin($0) }
-        guard token == nil, case .tcp(let host, _) = address, Loopback.contains(host) else {
+        let namesHosts = !origins.isEmpty && !origins.contains("*")
+        guard token == nil, case .tcp(let host, _) = address, namesHosts || Loopback.contains(host) else {
             return PagePolicy(origins: origins, isOpen: token == nil)
         }
         return PagePolicy(origins: origins, isOpen: true, hosts: [PagePolicy.host(host).lowercased()])
