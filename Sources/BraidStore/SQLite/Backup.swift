@@ -39,7 +39,7 @@ extension SQLiteStore {
     /// Opens an empty file for the partial copy, and locks it against other backups to the same name. A file that a
     /// broken-off backup left is reused.
     private static func locked(_ partial: String) throws -> CInt {
-        let file = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        let file = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StoreError.io("\(partial): \(String(cString: strerror(errno)))") }
         var own = stat(), named = stat()
         // If the opened file has lost its name `…-partial` in the meantime, it is the finished backup of another
