@@ -16,7 +16,7 @@ RUN cp "$(Scripts/build-static ${TRAITS:+--traits $TRAITS})" /braid-server && mk
 
 FROM ${RUN_IMAGE} AS run
 FROM run AS run-PostgreSQL
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libpq5 && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libpq5 libsqlite3-0 && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin
 
 # Without traits the binary needs no other file: RUN_IMAGE may be `scratch`. Scripts/release makes the image from here.
 FROM run${TRAITS:+-$TRAITS}
