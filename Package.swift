@@ -48,10 +48,7 @@ let package = Package(
         .target(name: "BraidHTTP", dependencies: ["BraidRuntime", "CEpoll"]),
         .target(
             name: "BraidSessions",
-            dependencies: [
-                "BraidEngine", "BraidStore", "BraidRuntime",
-                .product(name: "Logging", package: "swift-log"),
-            ]),
+            dependencies: ["BraidEngine", "BraidStore", "BraidRuntime"]),
         .target(
             name: "BraidServer",
             dependencies: [

@@ -6,11 +6,15 @@
 -- `text` cannot hold, and are in the order of their bytes. What belongs to a session has a key that starts with the session's
 -- number: a range of the index, or a shard, is all of it. There are no foreign keys where a command writes.
 
+-- One row, for the servers that share the database.
 CREATE TABLE braid_server (
     application TEXT NOT NULL,
-    version BIGINT NOT NULL
+    version BIGINT NOT NULL,
+    minimum_version BIGINT NOT NULL, -- a server may use the database if it knows this schema version or a later one
+    answer_time BIGINT NOT NULL -- the servers' clock for the age of kept answers, at most a minute late
 );
-INSERT INTO braid_server (application, version) VALUES ('Braid Server', 1);
+INSERT INTO braid_server (application, version, minimum_version, answer_time)
+VALUES ('Braid Server', 2, 2, extract(epoch FROM clock_timestamp()) * 1000);
 
 CREATE TABLE table_description (
     name BYTEA NOT NULL,

@@ -6,7 +6,14 @@
 -- belongs to a session is deleted with it by key range.
 
 PRAGMA application_id = 1114792297; -- "Brai"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
+
+-- One row: which versions of the server may use the database.
+CREATE TABLE compatibility (
+    minimum_version INTEGER NOT NULL -- a server may use the database if it knows this schema version or a later one
+) STRICT;
+
+INSERT INTO compatibility (minimum_version) VALUES (2);
 
 -- Registered table descriptions. A version that no session uses is dropped when it is not among the latest ones any
 -- more.

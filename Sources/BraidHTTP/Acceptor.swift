@@ -81,20 +81,25 @@ final class Acceptor {
     private let listener: Listener
     private let loops: [EventLoop]
     private let load: ServerLoad
+    private let onPause: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
 
-    init(_ listener: Listener, dealingTo loops: [EventLoop], load: ServerLoad) {
+    init(
+        _ listener: Listener, dealingTo loops: [EventLoop], load: ServerLoad,
+        onPause: @escaping @Sendable (_ errno: CInt) -> Void
+    ) {
         self.listener = listener
         socket = listener.socket
         self.loops = loops
         self.load = load
+        self.onPause = onPause
     }
 
     /// Accepts waiting connections. One call accepts at most 64 connections, so that the loop serves open connections
     /// between two calls.
     func accept() {
         for _ in 0..<64 {
-            guard !load.isFull else { return pause() }
+            guard !load.isFull else { return pause(0) }
             let accepted = cepoll_accept(socket)
             guard accepted >= 0 else {
                 switch errno {
@@ -104,7 +109,7 @@ final class Acceptor {
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue
-                default: return pause()  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next call would fail too
+                default: return pause(errno)  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next call would fail too
                 }
             }
             load.opened()
@@ -116,8 +121,9 @@ final class Acceptor {
         }
     }
 
-    private func pause() {
+    private func pause(_ errno: CInt) {
         isPaused = true
+        onPause(errno)
         load.waitForRoom()
     }
 

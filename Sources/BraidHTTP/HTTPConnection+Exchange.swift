@@ -3,6 +3,8 @@ import BraidRuntime
 // One HTTP exchange on a connection: from the head of a request to the end of the server's answer.
 extension HTTPConnection {
     func received(_ head: HTTPRequestHead) {
+        var head = head
+        head.peer = peer
         exchange = HTTPExchange(head)
         self.head = head
         since = loop.now
@@ -137,7 +139,7 @@ extension HTTPConnection {
         if case .feeding(let reader) = phase { reader.fail(failure) }
         if head == nil { exchange = HTTPExchange() }
         exchange.keepsAlive = false
-        answer(loop.handler.response(to: failure, head: head ?? parser.takeUnfinishedHead()))
+        answer(loop.handler.response(to: failure, head: head ?? parser.takeUnfinishedHead(), peer: peer))
     }
 
     /// Encodes the answer to the current request and decides whether the connection stays open for the next request.
@@ -192,7 +194,7 @@ extension HTTPConnection {
                 close()
                 return nil
             }
-            return loop.handler.response(to: .noRoomForAnswer(error), head: head)
+            return loop.handler.response(to: .noRoomForAnswer(error), head: head, peer: peer)
         }
     }
 

@@ -32,6 +32,8 @@ final class HTTPConnection {
     let loop: EventLoop
     let id: UInt64
     private let socket: Int32
+    /// The IP address of the other end. `nil` with a Unix socket.
+    let peer: IPAddress?
     var phase = Phase.receiving
     private(set) var isClosed = false
 
@@ -79,6 +81,7 @@ final class HTTPConnection {
 
     init(socket: Int32, id: UInt64, loop: EventLoop) {
         self.socket = socket
+        peer = IPAddress(peerOf: socket)
         self.id = id
         self.loop = loop
         parser = HTTPParser(limits: loop.limits.parser)

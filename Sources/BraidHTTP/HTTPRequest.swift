@@ -28,6 +28,8 @@ public struct HTTPRequestHead: Sendable {
     /// The host and port of a request target in absolute form, such as `GET http://host:port/path`. This host and port
     /// take precedence over the Host field (RFC 9112, 3.2.2).
     public var authority: String?
+    /// The IP address of the other end of the connection: a client or a proxy. `nil` with a Unix socket.
+    public var peer: IPAddress?
 
     public var isHead: Bool { method == "HEAD" }
     /// The request's host and port: those of the request target, or else those of the Host field.
@@ -51,10 +53,13 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
     /// A sentence for the client that says what is wrong with the request and what would be right.
     public var detail: String
+    /// Whether the server's memory for bodies and answers is in use, or the account's share of it.
+    public var isMemoryLimit: Bool
 
-    public init(status: Int, detail: String) {
+    public init(status: Int, detail: String, isMemoryLimit: Bool = false) {
         self.status = status
         self.detail = detail
+        self.isMemoryLimit = isMemoryLimit
     }
 
     /// The failure of a request whose body needs memory, when the quota of body memory is used up, or the account's
@@ -69,13 +74,14 @@ public struct HTTPFailure: Error, Sendable, Equatable {
         case .quota:
             HTTPFailure(
                 status: 503,
-                detail: "The server's memory for large \(what) is in use. Try again after the time in `Retry-After`.")
+                detail: "The server's memory for large \(what) is in use. Try again after the time in `Retry-After`.",
+                isMemoryLimit: true)
         case .share:
             HTTPFailure(
                 status: 429,
                 detail:
-                    "This session or this token already uses its share of the server's memory for large \(what). Wait until its other requests are answered."
-            )
+                    "This session or this token already uses its share of the server's memory for large \(what). Wait until its other requests are answered.",
+                isMemoryLimit: true)
         }
     }
 }
@@ -112,7 +118,8 @@ public protocol HTTPHandler: Sendable {
     /// Returns the answer to a request with a framing error, an exceeded limit or a timeout. Called on a loop's thread,
     /// so this method must not block.
     ///
-    /// - Parameter head: the known part of the request's head. If the head itself failed, the known part contains no
-    ///   framing.
-    func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse
+    /// - Parameters:
+    ///   - head: the known part of the request's head. If the head itself failed, the known part contains no framing.
+    ///   - peer: the IP address of the other end of the connection. `nil` with a Unix socket.
+    func response(to failure: HTTPFailure, head: HTTPRequestHead?, peer: IPAddress?) -> HTTPResponse
 }

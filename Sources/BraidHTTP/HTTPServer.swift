@@ -71,6 +71,9 @@ public final class HTTPServer: Sendable {
         public var outgoing: Quota
         /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int
+        /// Called when the server pauses to accept connections: with 0 if `maxConnections` are open, otherwise with the
+        /// system's error number, for example for too many open files. Called on a loop's thread, so it must not block.
+        public var onPause: @Sendable (_ errno: CInt) -> Void = { _ in }
         /// The number of event loops. The number 0 means one loop for each core.
         public var loops: Int
 
@@ -117,7 +120,7 @@ public final class HTTPServer: Sendable {
         let listener = try Listener(
             configuration.address, backlog: configuration.backlog, userTimeout: 2 * limits.writeTime.milliseconds)
         let first = loops[0]
-        first.accept(with: Acceptor(listener, dealingTo: loops, load: load))
+        first.accept(with: Acceptor(listener, dealingTo: loops, load: load, onPause: configuration.onPause))
         load.onRoom { [weak first] in first?.post(.acceptAgain) }
         running.withLock { $0 = (loops, listener.address, load) }
         for loop in loops { try loop.start() }

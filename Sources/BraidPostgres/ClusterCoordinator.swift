@@ -4,7 +4,7 @@ import BraidStore
 import Synchronization
 
 /// Coordinates this server with the other servers on the same PostgreSQL database. The coordinator receives their
-/// notifications, and holds the session locks that this server has taken.
+/// notifications, holds the session locks that this server has taken, and ends the connections of servers that hang.
 ///
 /// Notifications and locks use one connection. If the connection is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {
@@ -25,19 +25,24 @@ final class ClusterCoordinator: Sendable {
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
+    private let answerClock: AnswerClock
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
-    /// The interval at which the coordinator tests its connection and reports the notice `look`.
+    /// The interval at which the coordinator tests its connection, ends the connections of hung servers, and reports the
+    /// notice `look`.
     private static let interval = Duration.seconds(2)
-    /// The longest silence on the coordinator's connection. After it, the database closes the connection, and this
-    /// server gives the connection up.
+    /// The longest silence of the database after which this server gives the coordinator's connection up.
     private static let silence = Duration.seconds(6)
+    /// The longest silence of a server whose connection holds locks. After it, the other servers end the connection.
+    /// Must be longer than `interval`.
+    private static let lease = Duration.seconds(4)
 
     /// Creates this server's coordinator for a database. `wait` is the longest time to wait for a session's lock.
-    init(dialer: Dialer, wait: Duration) throws {
+    init(dialer: Dialer, wait: Duration, answerClock: AnswerClock) throws {
         self.dialer = dialer
         self.wait = wait
+        self.answerClock = answerClock
         wake = try WakeUp()
     }
 
@@ -75,6 +80,28 @@ final class ClusterCoordinator: Sendable {
     static func turn(of session: Int) -> PostgresStatement {
         "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
     }
+
+    // MARK: Servers that hang
+
+    /// The SQL statement that ends the connections of servers that hang. A server hangs if its connection holds a
+    /// session's lock or has written to sessions in an open transaction, and the database waits longer than `lease` for
+    /// the server to send or to receive.
+    ///
+    /// The database then rolls the transaction back and releases the locks. If the server continues later, its
+    /// connection is lost, so it cannot commit what it had begun. PostgreSQL's timeouts are not enough:
+    /// `idle_in_transaction_session_timeout` does not count while the database waits for the rest of a pipeline, and
+    /// `idle_session_timeout` does not end a connection to which the database cannot send a notification.
+    private static let endingHungConnections: PostgresStatement = """
+        SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+        WHERE a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()
+        AND a.application_name = current_setting('application_name') AND a.wait_event_type = 'Client'
+        AND a.query_start < clock_timestamp() - interval '\(raw: "\(lease.milliseconds)") milliseconds'
+        AND EXISTS (
+            SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND (
+                l.locktype = 'advisory' AND l.classid = 'braid_server'::regclass
+                OR l.locktype = 'relation' AND l.relation IN ('session'::regclass, 'answer'::regclass, 'table_description'::regclass)
+                    AND l.mode IN ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock')))
+        """
 
     // MARK: The thread
 
@@ -136,12 +163,6 @@ final class ClusterCoordinator: Sendable {
 
     /// Serves the coordinator's connection until the connection is lost or the thread has to end.
     private func attend(_ connection: PostgresConnection) throws {
-        // Let the database close the connection after a silence, so that a server that hangs does not keep its session
-        // locks.
-        if connection.serverVersion >= 140_000 {
-            _ = try connection.query(
-                "SELECT set_config('idle_session_timeout', '\(raw: "\(Self.silence.milliseconds)")', false)")
-        }
         try connection.listen()
         tell(.hearing)
         var next = ContinuousClock.now + Self.interval
@@ -153,7 +174,8 @@ final class ClusterCoordinator: Sendable {
                     return state.jobs
                 }, over: connection)
             guard .now >= next else { continue }
-            _ = try connection.query("SELECT 1")
+            _ = try connection.query(Self.endingHungConnections)
+            try share(connection)
             tell(.look)
             next = .now + Self.interval
         }
@@ -168,6 +190,21 @@ final class ClusterCoordinator: Sendable {
             job.done(result.map { $0[index].first?.bool(0) ?? false }.mapError { StoreError($0, of: dialer.name) })
         }
         _ = try result.get()
+    }
+
+    /// Sets this server's clock of kept answers and the clock in the database to the later one of the two. The clock in
+    /// the database is written only if it is half a minute late, so that few of these calls write.
+    private func share(_ connection: PostgresConnection) throws {
+        do {
+            let time = try connection.sharedAnswerTime(), now = answerClock.now()
+            answerClock.advance(to: time)
+            if now - time > 30_000 {
+                _ = try connection.query("UPDATE braid_server SET answer_time = \(now) WHERE answer_time < \(now)")
+            }
+        } catch let error as StoreError {
+            if case .newerVersion = error { dialer.retire(error) }
+            throw error
+        }
     }
 
     private func tell(_ notice: StoreNotice) { state.withLock { $0.hear }?(notice) }

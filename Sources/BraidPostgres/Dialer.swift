@@ -12,6 +12,8 @@ final class Dialer: Sendable {
     let name: String
     let url: String
     private let options: PostgresStoreOptions
+    /// Whether the database cannot be reached at the moment.
+    private let trouble: StoreTrouble
 
     private struct Failure {
         var error: StoreError
@@ -23,11 +25,15 @@ final class Dialer: Sendable {
     /// `renewal` is called.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Why this server may not use the database any more: a newer server has upgraded it. `nil` as long as it may.
+    var retirement: StoreError? { retired.withLock { $0 } }
+    private let retired = Mutex<StoreError?>(nil)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
 
     init(url: String, options: PostgresStoreOptions) throws {
         self.url = url
         self.options = options
+        trouble = StoreTrouble(options.onChange)
         name = try Self.name(of: url)
     }
 
@@ -36,19 +42,27 @@ final class Dialer: Sendable {
     func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
+            if let retirement { throw retirement }
             let connection = try dial(timeout: timeout)
+            _ = try connection.sharedAnswerTime()
             try checkEpochs(connection)
             failure.withLock { $0 = nil }
+            trouble.succeeded()
             return connection
         } catch {
             let error = StoreError(error, of: name)
+            if case .newerVersion = error { retire(error) }
             failure.withLock { failure in
                 let delay = failure.map { min($0.delay * 2, Self.longestDelay) } ?? Self.firstDelay
                 failure = Failure(error: error, delay: delay, until: .now + delay)
             }
+            trouble.failed(error)
             throw error
         }
     }
+
+    /// Makes every later use of the database fail with an error, until the process ends.
+    func retire(_ error: StoreError) { retired.withLock { $0 = error } }
 
     /// Opens a connection to a database that may have no tables yet. The caller must call `checkEpochs` before using
     /// the connection for data.

@@ -47,6 +47,7 @@ extension PostgresConnection {
             statements.append("UPDATE epoch_suffix SET loses_commits = true")
         }
         _ = try all(statements + ["UPDATE epoch_suffix SET place = \(raw: Self.place)", "COMMIT"])
+        if isDue { options.onChange(.newEpochs) }
         return suffix
     }
 }

@@ -10,7 +10,10 @@ enum Opening {
     /// that start together prepare the database one after the other.
     private static let lock = 1_114_792_297
 
-    static func prepare(_ connection: PostgresConnection, name: String) throws {
+    /// Returns the schema version that the database had, or 0 if it had no tables.
+    static func prepare(
+        _ connection: PostgresConnection, name: String, before: ((Int) throws -> Void)? = nil
+    ) throws -> Int {
         guard connection.serverVersion >= 120_000 else {
             throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
         }
@@ -26,12 +29,20 @@ enum Opening {
         guard facts.text(2) == "off" else { throw StoreError.readOnly(path: name) }
         _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(lock))"])
         do {
-            switch try version(connection, schema: schema, name: name) {
-            case nil: try connection.script(PostgresSchema.text)
-            case let found? where found < PostgresSchema.version: try PostgresSchema.upgrade(connection, from: found)
-            default: break
+            let found = try version(connection, schema: schema, name: name)
+            if let found, found < PostgresSchema.version {
+                try PostgresSchema.upgrade(connection, from: found, before: before)
+            } else if found == nil {
+                try connection.script(PostgresSchema.text)
+            }
+            if let found {
+                let differences = PostgresSchema.expected.differences(in: try connection.schemaShape(schema))
+                guard differences.isEmpty else {
+                    throw StoreError.differentSchema(path: name, version: found, differences: differences)
+                }
             }
             _ = try connection.all(["COMMIT"])
+            return found ?? 0
         } catch {
             try? connection.endTransaction()
             throw error
@@ -59,9 +70,8 @@ enum Opening {
             throw StoreError.wrongApplication(path: name)
         }
         let version = mark.int(1)
-        guard version <= PostgresSchema.version else {
-            throw StoreError.newerVersion(found: version, known: PostgresSchema.version)
-        }
+        // A newer version has the column `minimum_version`, unless another program has made the table.
+        if version > PostgresSchema.version { _ = try connection.sharedAnswerTime() }
         return version
     }
 }

@@ -1,25 +1,96 @@
 #if PostgreSQL
+import BraidStore
 internal import CAssets
 
-/// The schema of the PostgreSQL database, and the SQL scripts that upgrade older schemas to it.
+/// The schema of the PostgreSQL database, and the SQL statements that upgrade older schemas to it.
 enum PostgresSchema {
     static let application = "Braid Server"
-    static let version = 1
+    static let version = 2
 
-    /// The SQL scripts that upgrade the schema by one version each: `steps[0]` upgrades version 1 to 2.
+    /// The SQL statements that upgrade the schema by one version each: `steps[0]` upgrades version 1 to 2.
     ///
     /// To change the schema, follow the procedure for the SQLite schema, but with `schema-postgres.sql` and
-    /// `Schemas/postgres-….sql`.
-    static let steps: [String] = []
+    /// `Schemas/postgres-….sql`. Servers of older versions use the database during and after the upgrade. If they
+    /// cannot use the new schema, the step also raises `braid_server.minimum_version`.
+    static let steps: [[String]] = [
+        [
+            "ALTER TABLE braid_server ADD COLUMN minimum_version BIGINT, ADD COLUMN answer_time BIGINT",
+            // Version 1 measures the age of answers by the machines' time, and its servers may still run.
+            """
+            UPDATE braid_server SET minimum_version = 2, answer_time = greatest(
+                (SELECT max(at) FROM answer), extract(epoch FROM clock_timestamp()) * 1000)
+            """,
+            "ALTER TABLE braid_server ALTER COLUMN minimum_version SET NOT NULL, ALTER COLUMN answer_time SET NOT NULL",
+        ]
+    ]
 
-    static func upgrade(_ connection: PostgresConnection, from version: Int) throws {
-        for step in steps[(version - 1)...] { try connection.script(step) }
-        _ = try connection.all(["UPDATE braid_server SET version = \(Self.version)"])
+    /// Upgrades the schema of version `version` to the current one, in the transaction that is under way. Calls
+    /// `before` before each statement and before COMMIT, with the number of calls so far.
+    static func upgrade(
+        _ connection: PostgresConnection, from version: Int, before: ((Int) throws -> Void)?
+    ) throws {
+        let statements = steps[(version - 1)...].joined() + ["UPDATE braid_server SET version = \(Self.version)"]
+        for (index, statement) in statements.enumerated() {
+            try before?(index)
+            try connection.script(statement)
+        }
+        try before?(statements.count)
     }
+
+    /// The shape of a database with the schema of `schema-postgres.sql`.
+    static let expected = SchemaShape(schema: text)
 
     /// The text of the file `schema-postgres.sql`, which creates the current schema.
     static let text = String(
         decoding: UnsafeBufferPointer(start: cassets_schema_postgres.bytes, count: cassets_schema_postgres.count),
         as: UTF8.self)
+}
+
+extension PostgresConnection {
+    /// Checks that this server may still use the database, and returns the time of the clock that servers share.
+    ///
+    /// - Throws: `newerVersion` if a newer server has upgraded the database to a schema that this server cannot use.
+    func sharedAnswerTime() throws -> Int {
+        let row = try query("SELECT version, minimum_version, answer_time FROM braid_server").first
+        guard let row else { throw StoreError.corrupt("it has no braid_server") }
+        guard row.int(1) <= PostgresSchema.version else {
+            throw StoreError.newerVersion(found: row.int(0), known: PostgresSchema.version)
+        }
+        return row.int(2)
+    }
+
+    /// Reads the shape of the tables in a schema of the database from the catalog.
+    func schemaShape(_ schema: String) throws -> SchemaShape {
+        var shape = SchemaShape()
+        let columns = try query(
+            """
+            SELECT c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+                a.atthasdef OR a.attidentity <> ''
+            FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+            WHERE c.relnamespace = quote_ident(\(schema))::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
+            AND NOT a.attisdropped
+            """)
+        columns.forEach {
+            shape.add(
+                SchemaShape.Column(type: $0.text(2), isRequired: $0.bool(3), hasDefault: $0.bool(4)),
+                named: $0.text(1), to: $0.text(0))
+        }
+        let indexes = try query(
+            """
+            SELECT c.relname::text, i.indisunique, pg_get_expr(i.indpred, i.indrelid), (
+                SELECT string_agg(a.attname::text, ', ' ORDER BY k.position)
+                FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (number, position)
+                JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number WHERE k.position <= i.indnkeyatts)
+            FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+            WHERE c.relnamespace = quote_ident(\(schema))::regnamespace AND i.indisvalid
+            """)
+        indexes.forEach {
+            let condition = $0.optionalText(2).map { $0.hasPrefix("(") ? String($0.dropFirst().dropLast()) : $0 }
+            let index = SchemaShape.Index(
+                table: $0.text(0), columns: $0.optionalText(3) ?? "", isUnique: $0.bool(1), condition: condition)
+            shape.indexes[index] = .some(nil)
+        }
+        return shape
+    }
 }
 #endif

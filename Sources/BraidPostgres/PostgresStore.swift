@@ -17,6 +17,9 @@ public final class PostgresStore: SessionStore {
     private let readers: Readers
     private let revisions: Revisions
     let peers: ClusterCoordinator
+    public let answerClock: AnswerClock
+    /// What opening the database did to its schema, for the log. `nil` if it did nothing.
+    public let schemaNotice: String?
 
     /// Opens a database and creates the store's tables if the database has none. A database with another application's
     /// tables is not changed.
@@ -29,16 +32,19 @@ public final class PostgresStore: SessionStore {
         let dialer = try Dialer(url: url, options: options)
         self.dialer = dialer
         self.options = options
-        peers = try ClusterCoordinator(dialer: dialer, wait: options.timeout / 4)
         let connection: PostgresConnection
         do {
             connection = try dialer.dial()
-            try Opening.prepare(connection, name: dialer.name)
+            let found = try Opening.prepare(connection, name: dialer.name, before: options.upgrading)
+            schemaNotice = SchemaShape.notice(found: found, known: PostgresSchema.version)
             try dialer.checkEpochs(connection)
+            answerClock = AnswerClock(from: try connection.sharedAnswerTime())
+            peers = try ClusterCoordinator(dialer: dialer, wait: options.timeout / 4, answerClock: answerClock)
         } catch {
             throw StoreError(error, of: dialer.name)
         }
-        writer = PostgresWriter(dialer: dialer, connection: connection, sender: peers.sender)
+        writer = PostgresWriter(
+            dialer: dialer, connection: connection, sender: peers.sender, onChange: options.onChange)
         readers = Readers(dialer: dialer, maximum: options.readers)
         revisions = Revisions(readers: readers)
     }

@@ -30,12 +30,17 @@ public struct PostgresStoreOptions: Sendable {
     public var timeout: Duration
     /// Returns a new epoch suffix, as `SQLiteStoreOptions.newEpochSuffix` does. `last` is the current suffix.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
+    /// Called when the store's state changes, from any thread. Must not block.
+    public var onChange: @Sendable (StoreChange) -> Void
+    /// For tests: called before each statement of an upgrade of the schema, and before its COMMIT.
+    var upgrading: (@Sendable (Int) throws -> Void)?
 
     /// Creates options for a PostgreSQL store.
     public init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,
         timeout: Duration = .seconds(20),
-        newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random
+        newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random,
+        onChange: @escaping @Sendable (StoreChange) -> Void = { _ in }
     ) {
         self.synchronous = synchronous
         self.journalLimit = journalLimit
@@ -43,6 +48,7 @@ public struct PostgresStoreOptions: Sendable {
         self.readers = readers
         self.timeout = timeout
         self.newEpochSuffix = newEpochSuffix
+        self.onChange = onChange
     }
 }
 #endif

@@ -31,11 +31,17 @@ final class PostgresWriter: @unchecked Sendable {
     private let sender: String
     private var connection: PostgresConnection?
     let counters = StoreCounters()
+    /// Whether the reachable database accepts no writes at the moment.
+    private let trouble: StoreTrouble
     private let end = Latch()
 
     /// Starts the writer's thread. `connection` is the writer's first connection.
-    init(dialer: Dialer, connection: sending PostgresConnection, sender: String) {
+    init(
+        dialer: Dialer, connection: sending PostgresConnection, sender: String,
+        onChange: @escaping @Sendable (StoreChange) -> Void
+    ) {
         self.dialer = dialer
+        trouble = StoreTrouble(onChange)
         self.sender = sender
         self.connection = connection
         startThread(named: "store-writer") { [self] in run() }
@@ -110,6 +116,7 @@ extension PostgresWriter {
         do {
             let rows = try commit(group)
             counters.count(writes: group.count, duration: ContinuousClock.now - start)
+            trouble.succeeded()
             for (request, rows) in zip(group, rows) { request.succeed(rows) }
         } catch let error as ServerError where error.isOfOneRequest && group.count > 1 {
             // One request of the group caused the error, but its writes cannot be rolled back alone. So write each
@@ -117,9 +124,16 @@ extension PostgresWriter {
             for request in group { write([request]) }
         } catch let error as ServerError where error.isOfTheMoment && attempt < 5 {
             write(group, attempt: attempt + 1)
-        } catch {
+        } catch let cause {
+            let error = StoreError(cause, of: dialer.name)
+            switch error {
+            // The dialer reports a database that cannot be reached.
+            case .full, .readOnly, .corrupt, .io:
+                if (cause as? ServerError)?.isOfOneRequest != true { trouble.failed(error) }
+            default: break
+            }
             counters.count(failures: group.count)
-            for request in group { request.fail(StoreError(error, of: dialer.name)) }
+            for request in group { request.fail(error) }
         }
     }
 
@@ -175,6 +189,7 @@ extension PostgresWriter {
     }
 
     private func connected() throws -> PostgresConnection {
+        if let retirement = dialer.retirement { throw retirement }
         if let connection, connection.isAlive { return connection }
         connection = nil
         let made = try dialer.connect()

@@ -105,7 +105,7 @@ final class Readers: @unchecked Sendable {
     /// read, or `nil` if it is no longer usable.
     private func perform(_ job: Job, on kept: PostgresConnection?) -> PostgresConnection? {
         do {
-            if let kept, kept.isAlive {
+            if let kept, kept.isAlive, dialer.retirement == nil {
                 do {
                     return try perform(job, on: kept)
                 } catch is LostConnection {

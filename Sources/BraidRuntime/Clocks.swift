@@ -7,6 +7,13 @@ public func monotonicNanoseconds() -> Int {
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
+/// Returns the operating system's time, in milliseconds since 1970. This time can jump, because somebody can set it.
+public func systemMilliseconds() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+}
+
 extension Duration {
     /// The duration in whole milliseconds, rounded toward zero. The number must not exceed the range of `Int`.
     public var milliseconds: Int {

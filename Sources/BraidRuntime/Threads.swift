@@ -41,7 +41,12 @@ public final class Condition: @unchecked Sendable {
 
     public init() {
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(variable, nil)
+        // The deadlines of `wait(for:)` must not depend on the system's time, which can be set.
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(variable, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -61,6 +66,13 @@ public final class Condition: @unchecked Sendable {
     /// Blocks the thread until another thread signals the condition. Call this method inside `withLock`. The wait can
     /// end without a signal, so the caller must check again what it waits for.
     public func wait() { pthread_cond_wait(variable, mutex) }
+
+    /// Blocks the thread like `wait`, but for at most `time`.
+    public func wait(for time: Duration) {
+        let deadline = monotonicNanoseconds() + max(0, time.nanoseconds)
+        var until = timespec(tv_sec: deadline / 1_000_000_000, tv_nsec: deadline % 1_000_000_000)
+        pthread_cond_timedwait(variable, mutex, &until)
+    }
 
     /// Wakes one waiting thread.
     public func signal() { pthread_cond_signal(variable) }

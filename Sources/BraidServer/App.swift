@@ -16,8 +16,8 @@ package final class App: HTTPHandler {
     package let store: any SessionStore
     package let logger: Logger
     package let watchedFiles = WatchedFiles()
-    /// The log that gets one line for each answered request. `nil` if requests are not logged.
-    private let requestLog: LogLines?
+    /// The log of requests, of administrative acts and of reached limits.
+    package let log: RequestLog
     let metrics = Metrics()
     let router: Router
     private let limits: ServerLimits
@@ -31,11 +31,14 @@ package final class App: HTTPHandler {
 
     /// Creates the application.
     ///
-    /// - Parameter token: the controller's token. If the token is `nil`, everyone who can connect is a controller.
+    /// - Parameters:
+    ///   - token: the controller's token. If the token is `nil`, everyone who can connect is a controller.
+    ///   - log: `nil` logs nothing.
+    ///   - proxies: the proxies that say from which client a request comes.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
         limits: ServerLimits = ServerLimits(), token: String?, pages: PagePolicy = PagePolicy(),
-        streams: StreamLimits = StreamLimits(), logger: Logger, requestLog: LogLines? = nil
+        streams: StreamLimits = StreamLimits(), log: LogLines? = nil, proxies: TrustedProxies = TrustedProxies()
     ) {
         self.store = store
         self.clock = clock
@@ -43,14 +46,16 @@ package final class App: HTTPHandler {
         self.limits = limits
         requests = Quota(limits.requests, resourcePart: 2, clientPart: 16)
         self.pages = pages
+        let handler: any LogHandler = if let log { log } else { SwiftLogNoOpLogHandler() }
+        let logger = Logger(label: "braid") { _ in handler }
         self.logger = logger
-        self.requestLog = requestLog
-        let sessions = Sessions(
-            store: store, clock: clock, ids: ids, limits: limits.session, streams: streams, logger: logger)
+        self.log = RequestLog(log, proxies: proxies)
+        let sessions = Sessions(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
         self.sessions = sessions
         access = AccessControl(controllerToken: token, tokens: sessions.tokens)
         router = Router(
-            operationRoutes(store: store, logger: logger) + [metricsRoute(metrics, sessions: sessions)] + assetRoutes()
+            operationRoutes(store: store, logger: logger) + [metricsRoute(metrics, sessions: sessions, log: log)]
+                + assetRoutes()
                 + tableRoutes(store: store, clock: clock, limits: limits.table) + [fixtureRoute(watchedFiles)]
                 + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
@@ -122,6 +127,7 @@ package final class App: HTTPHandler {
                     throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
                 }
                 let requester = try await access.requester(access.claim(head, for: route.admission))
+                exchange.requester = requester
                 let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
                 return finish(try await streamedBody.handle(context, body), exchange)
             } catch {
@@ -130,9 +136,11 @@ package final class App: HTTPHandler {
         }
     }
 
-    package func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
+    package func response(to failure: HTTPFailure, head: HTTPRequestHead?, peer: IPAddress?) -> HTTPResponse {
         let id = head.map(requestID(of:)) ?? ids.requestID()
-        var response = ProblemError(failure).response(path: head?.plainPath ?? "", requestID: id)
+        let request = LoggedRequest(id: id, head: head, peer: peer, requester: nil), problem = ProblemError(failure)
+        note(problem, request)
+        var response = problem.response(path: head?.plainPath ?? "", requestID: id)
         // If a body is too long and the token is invalid, the answer reports the invalid token. For other failures the
         // token is not checked, because the parsed part of the head may not contain the `Authorization` field.
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
@@ -150,7 +158,7 @@ package final class App: HTTPHandler {
         // request, and counts it.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
-        requestLog?.write(.info, "request") { $0.add(id: id, head, route, status: response.status) }
+        log.answered(request, route, status: response.status)
         return response
     }
 
@@ -166,6 +174,7 @@ package final class App: HTTPHandler {
             let claim = try access.claim(head, for: route.admission)
             exchange.account.resource = route.parameter("id", of: head.path)
             if case .known(let requester) = claim {
+                exchange.requester = requester
                 exchange.account.client = requester.token?.id
                 if !isPretty(head), let atOnce = route.atOnce,
                     let response = try atOnce(context(request, route, requester, id: exchange.id))
@@ -220,6 +229,7 @@ package final class App: HTTPHandler {
         defer { exchange.lease?.end() }
         do {
             let requester = try await access.requester(claim)
+            exchange.requester = requester
             if case .unknown = claim {
                 exchange.account.client = requester.token?.id
                 exchange.lease = try lease(for: route, exchange)
@@ -284,7 +294,7 @@ package final class App: HTTPHandler {
     ///   has used its share of the requests.
     private func lease(for route: Route, _ exchange: HandledRequest) throws -> Quota.Lease? {
         guard exchange.head.path.first == "v1", !route.isLongPoll(exchange.head) else { return nil }
-        return try requests.required("requests under way", for: exchange.account)
+        return try requests.required("requests under way", option: "max-requests", for: exchange.account)
     }
 
     /// A request with the values that its answer and its log line need.
@@ -295,13 +305,15 @@ package final class App: HTTPHandler {
         let start: Int
         /// The route of the request. `nil` if no route matches.
         var route: Route?
+        /// The sender of the request. `nil` if the sender is not known or not needed.
+        var requester: Requester?
         var account = Quota.Account()
         /// The lease of one of the `--max-requests` places, while the server answers this request.
         var lease: Quota.Lease?
 
-        func log(status: Int, nanoseconds: Int, to line: inout LogLine) {
-            line.add(id: id, head, route, status: status)
-            line.add("microseconds", nanoseconds / 1_000)
+        var logged: LoggedRequest {
+            let isAnyone = route?.admission == .everyone
+            return LoggedRequest(id: id, head: head, peer: head.peer, requester: isAnyone ? nil : requester)
         }
     }
 
@@ -342,7 +354,7 @@ package final class App: HTTPHandler {
         try checkAcceptEncoding(head)
         if !route.ignoresUnknownQuery { try checkQuery(head, route) }
         let context = RequestContext(
-            request: request, requestID: id, route: route, requester: requester, limits: limits)
+            request: request, requestID: id, route: route, requester: requester, limits: limits, log: log)
         _ = try context.flag("pretty")
         if route.takesBody {
             try checkContentType(head, route)
@@ -410,15 +422,22 @@ package final class App: HTTPHandler {
             .response(path: exchange.head.plainPath, requestID: exchange.id)
         }
         if let problem = ProblemError(error) {
+            note(problem, exchange.logged)
             return problem.response(path: exchange.head.plainPath, requestID: exchange.id)
         }
         logger.error(
             "internal error: \(error)",
-            metadata: ["id": .string(exchange.id), "path": .string(exchange.head.plainPath)])
+            metadata: ["requestId": .string(exchange.id), "path": .string(exchange.head.plainPath)])
         return ProblemError(
             .internalError, "The server failed. Its log contains the cause, under the `requestId` of this answer."
         )
         .response(path: exchange.head.plainPath, requestID: exchange.id)
+    }
+
+    /// Logs a problem that is a reached limit.
+    private func note(_ problem: ProblemError, _ request: @autoclosure () -> LoggedRequest) {
+        guard let limit = problem.limit else { return }
+        log.reached(limit, isShare: problem.problem == .quotaExceeded, by: request())
     }
 
     /// Completes a response: header fields, indentation, compression, statistics and log.
@@ -449,7 +468,7 @@ package final class App: HTTPHandler {
         compress(&response, exchange, isOnLoop: isOnLoop)
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
-        requestLog?.write(.info, "request") { exchange.log(status: response.status, nanoseconds: nanoseconds, to: &$0) }
+        log.answered(exchange.logged, exchange.route, status: response.status, nanoseconds: nanoseconds)
         return response
     }
 
@@ -484,18 +503,6 @@ package final class App: HTTPHandler {
             given.utf8.allSatisfy(\.isVisible)
         else { return ids.requestID() }
         return given
-    }
-}
-
-extension LogLine {
-    /// Adds a request's ID, method, path, route and status to its log line. Logs never contain queries, bodies or
-    /// tokens.
-    fileprivate mutating func add(id: String, _ head: HTTPRequestHead?, _ route: Route?, status: Int) {
-        add("id", id)
-        add("method", head?.method ?? "")
-        add("path", head?.plainPath ?? "")
-        add("route", route?.counters.template ?? "")
-        add("status", status)
     }
 }
 

@@ -1,5 +1,5 @@
+import BraidRuntime
 import BraidStore
-import Glibc
 import Synchronization
 
 /// A clock that returns milliseconds since 1970: either the system's time, or artificial times that advance by one with
@@ -36,11 +36,7 @@ package final class Clock: Sendable {
     }
 
     /// Returns the operating system's time, in milliseconds since 1970.
-    package static func system() -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
-    }
+    package static func system() -> Int { systemMilliseconds() }
 }
 
 /// Returns a clock and an ID generator that count, so that equal requests get equal answers, byte for byte.

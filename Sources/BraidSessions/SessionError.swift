@@ -45,6 +45,8 @@ package struct SessionError: Error, Sendable, Equatable {
     package var retryAfter: Int?
     /// The session's current position, if the error is `positionMismatch`. Otherwise `nil`.
     package var position: Position?
+    /// The option whose limit the request has reached, such as `max-requests`. `nil` for other errors.
+    package var limit: String?
 
     package init(_ code: Code, _ message: String, retryAfter: Int? = nil) {
         self.code = code
@@ -73,6 +75,7 @@ package struct SessionError: Error, Sendable, Equatable {
                 "This session or this token already uses its share of the server's memory for large answers. Wait until its other requests are answered.",
                 retryAfter: 1)
         }
+        limit = "max-buffered-bytes"
     }
 
     static var invalidToken: SessionError {
@@ -122,22 +125,28 @@ extension Quota {
     ///
     /// - Parameters:
     ///   - what: the plural name of the units, for the message, as in "subscribers".
+    ///   - option: the option that sets the limit, as in `max-subscribers`.
     ///   - seconds: the `Retry-After` of the error, in seconds.
     /// - Throws: `SessionError` with the code `unavailable` if the quota is used up, and `quotaExceeded` if the
     ///   account uses its share.
-    package func required(_ what: String, for account: Account, retryAfter seconds: Int = 1) throws -> Lease {
+    package func required(
+        _ what: String, option: String, for account: Account, retryAfter seconds: Int = 1
+    ) throws -> Lease {
+        var error: SessionError
         do {
             return try lease(to: account)
         } catch .quota {
-            throw SessionError(
+            error = SessionError(
                 .unavailable,
                 "The server has \(limit) \(what), as many as it accepts. Try again after the time in `Retry-After`.",
                 retryAfter: seconds)
         } catch .share {
-            throw SessionError(
+            error = SessionError(
                 .quotaExceeded,
                 "This session or this token already has its share of the server's \(what): \(resourceShare) for a session, \(clientShare) for a token. Wait until some of them have ended.",
                 retryAfter: seconds)
         }
+        error.limit = option
+        throw error
     }
 }

@@ -13,7 +13,7 @@ public struct KeptAnswer: Sendable, Equatable {
     public var requester: String
     /// The value of the `Idempotency-Key` field of the answered request.
     public var key: String
-    /// The time of the answer, in milliseconds since 1970. Answers are kept for a day.
+    /// The time of the answer by the store's ``AnswerClock``, in milliseconds. Answers are kept for a day.
     public var at: Int
     /// A hash of the request to which this answer belongs. If a client sends the same key with a request that has
     /// another hash, that is the client's mistake.

@@ -87,6 +87,8 @@ public protocol SessionStore: Sendable {
 
     // MARK: Answers
 
+    /// The clock for the age of kept answers: the time of a ``KeptAnswer``, and the `now` of a look-up.
+    var answerClock: AnswerClock { get }
     /// Stores the answer to a request that stored nothing else, such as a refused command. A store that servers share
     /// throws `answered` if the requester's key already has an answer.
     func keep(_ answer: KeptAnswer) async throws

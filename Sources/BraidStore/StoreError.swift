@@ -34,7 +34,10 @@ public enum StoreError: Error, Sendable, Equatable {
     case notADatabase(path: String)
     /// The file is an SQLite database, but of another application, not of Braid Server.
     case wrongApplication(path: String)
+    /// A newer server has upgraded the database to a schema that this server cannot use.
     case newerVersion(found: Int, known: Int)
+    /// The database has a schema version that this server can use, but not the tables, columns or indexes.
+    case differentSchema(path: String, version: Int, differences: [String])
 
     // Reasons why `braid-server backup` did not copy a database.
     case missing(path: String)
@@ -67,7 +70,11 @@ extension StoreError: CustomStringConvertible {
         case .notADatabase(let path): "The file \(path) is not an SQLite database."
         case .wrongApplication(let path): "The database \(path) belongs to another application; it was left as it is."
         case .newerVersion(let found, let known):
-            "The database has schema version \(found), made by a newer Braid Server; this one knows versions up to \(known)."
+            "The database has schema version \(found), made by a newer Braid Server; this one knows versions up to \(known). "
+                + "Start the newer server, or restore the backup from before the upgrade."
+        case .differentSchema(let path, let version, let differences):
+            "The database \(path) is not as schema version \(version) has to be: \(differences.joined(separator: "; ")). "
+                + "It was left as it is. Undo what changed its schema, or restore a backup."
         case .missing(let path): "There is no file \(path)."
         case .exists(let path): "There is a file \(path) already, and a backup replaces none: give it another name."
         }

@@ -2,8 +2,10 @@
 #include "CEpoll.h"
 #include <linux/sockios.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -22,6 +24,21 @@ void cepoll_signal(int event) {
 int cepoll_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
 int cepoll_accept(int listener) { return accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
+int cepoll_peer(int socket, unsigned char address[16]) {
+    struct sockaddr_storage peer;
+    socklen_t length = sizeof peer;
+    if (getpeername(socket, (struct sockaddr *)&peer, &length) != 0) return 0;
+    if (peer.ss_family == AF_INET6) {
+        memcpy(address, &((struct sockaddr_in6 *)&peer)->sin6_addr, 16);
+        return 1;
+    }
+    if (peer.ss_family != AF_INET) return 0;
+    memset(address, 0, 10);
+    memset(address + 10, 0xff, 2);
+    memcpy(address + 12, &((struct sockaddr_in *)&peer)->sin_addr, 4);
+    return 1;
+}
 
 int cepoll_unacknowledged(int socket) {
     int bytes = 0;

@@ -3,7 +3,6 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 import Glibc
-import Logging
 
 /// Watches the table descriptions in the fixtures' directories. A changed description becomes a new version of its
 /// table, and the table's sessions are bound to it.
@@ -66,14 +65,14 @@ struct FixtureWatcher {
                 throw FaultyFile(["\(path): describes \"\(name)\", as \(other) does"])
             }
             tables[path] = name
-            let version = try await register(description)
+            let version = try await register(description, of: path)
             file.table = (name, version)
             let (bound, left) = try await app.sessions.bindSessions(of: name, to: version)
             file.behind = left.map { session, error in
                 (session, JSONFile.sentence(of: error))
             }
             if bound > 0 || file.behind.isEmpty {
-                app.logger.info("\(path): table \"\(name)\" version \(version), \(bound) sessions bound to it")
+                app.logger.notice("\(path): table \"\(name)\" version \(version), \(bound) sessions bound to it")
             }
             for (session, detail) in file.behind {
                 app.logger.warning("\(path): the session \"\(session)\" keeps its version: \(detail)")
@@ -90,11 +89,10 @@ struct FixtureWatcher {
         }
     }
 
-    private func register(_ description: TableDescription) async throws -> Int {
+    private func register(_ description: TableDescription, of path: String) async throws -> Int {
         if let table = try await app.store.table(description.name), table.description == description.text {
             return table.version
         }
-        return try await app.store.putTable(
-            description.name, description: description.text, at: app.clock.instant())
+        return try await Fixtures.register(description, of: path, in: app)
     }
 }

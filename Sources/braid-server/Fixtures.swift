@@ -30,13 +30,14 @@ struct Fixtures {
             }
         }
         guard faults.isEmpty else { throw FaultyFile(faults) }
-        for (_, description) in files.tables
+        for (path, description) in files.tables
         where try await app.store.table(description.name)?.description != description.text {
-            try await app.store.putTable(description.name, description: description.text, at: app.clock.instant())
+            _ = try await Self.register(description, of: path, in: app)
         }
         for (path, id, body) in files.sessions where try await app.store.sessionSummary(id) == nil {
             do {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
+                app.log.fixtureAct("session opened", [("session", id)], file: path)
             } catch StoreError.sessionExists {
                 // Ignore this error: another server on the same database has just loaded the same fixture.
             } catch {
@@ -47,6 +48,15 @@ struct Fixtures {
     }
 
     static let tableSuffix = ".table.json"
+
+    /// Registers a version of a table description. Returns the version.
+    static func register(_ description: TableDescription, of path: String, in app: App) async throws -> Int {
+        let version = try await app.store.putTable(
+            description.name, description: description.text, at: app.clock.instant())
+        app.log.fixtureAct(
+            "table registered", [("table", description.name), ("version", "\(version)")], file: path)
+        return version
+    }
 
     /// Returns the paths of the files in a directory and its subdirectories. Links to directories are not followed.
     ///

@@ -18,6 +18,15 @@ enum Program {
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
         let command = command(for: arguments.first)
+        func complain(_ text: String, hint: String = "") {
+            let text = Secrets.redacted(text)
+            guard command == Serve.self, Serve.isLogJSON(arguments, EnvironmentVariables.ofProcess()) else {
+                Files.write("Error: \(text)\n\(hint)".utf8, to: STDERR_FILENO)
+                return
+            }
+            let lines = text.split(separator: "\n").map { LogLines.line(.json, .critical, String($0)) }
+            Files.write(lines.joined(), to: STDERR_FILENO)
+        }
         do {
             try await execute(arguments, of: command)
         } catch is ReportedFailure {
@@ -25,7 +34,9 @@ enum Program {
         } catch let error as UsageError {
             let usage = command.map { CommandHelp.usage(of: $0, program: name) } ?? "\(name) <subcommand>"
             let words = [name, command?.name, "--help"].compactMap { $0 }
-            complain("\(error.message)\nUsage: \(usage)\n  See '\(words.joined(separator: " "))' for more information.")
+            complain(
+                error.message,
+                hint: "Usage: \(usage)\n  See '\(words.joined(separator: " "))' for more information.\n")
             exit(64)
         } catch {
             complain("\(error)")
@@ -76,8 +87,6 @@ enum Program {
                 commands: commands)
         try StandardOutput.print(Array(text.utf8))
     }
-
-    private static func complain(_ text: String) { Files.write("Error: \(text)\n".utf8, to: STDERR_FILENO) }
 }
 
 /// An error that stops a command. The error's description is a sentence for the user.

@@ -5,7 +5,6 @@ import BraidServer
 import BraidSessions
 import Dispatch
 import Glibc
-import Logging
 
 /// The command that runs the server until a signal stops it.
 struct Serve: ServerCommand {
@@ -24,15 +23,27 @@ struct Serve: ServerCommand {
 
     var options = ServeOptions()
 
+    /// Returns whether the command line or the environment sets `--log-format json`, even if another value there is
+    /// wrong. Errors before the start of the log then have this format too.
+    static func isLogJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
+        let name = "--log-format", options = Array(arguments.prefix { $0 != "--" })
+        let given = options.indices.compactMap { index in
+            options[index] == name
+                ? options.dropFirst(index + 1).first
+                : options[index].hasPrefix(name + "=") ? String(options[index].dropFirst(name.count + 1)) : nil
+        }
+        return (given.last ?? environment["BRAID_LOG_FORMAT"]) == LogLines.Format.json.rawValue
+    }
+
     func run() async throws {
         try EnvironmentVariables.check(
             EnvironmentVariables.ofProcess(), known: Program.commands.flatMap { $0.variables })
         // The server must keep running when the readers of its stdout and stderr exit.
         signal(SIGPIPE, SIG_IGN)
         Memory.prepare()
-        let log = LogLines(format: options.logFormat)
-        var logger = Logger(label: "braid") { _ in log }
-        logger.logLevel = options.logLevel
+        var log = LogLines(format: options.logFormat)
+        log.logLevel = options.logLevel
+        defer { log.flush() }
         let address =
             options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
         let token = try options.access.controllerToken()
@@ -40,8 +51,14 @@ struct Serve: ServerCommand {
         if options.watch, options.fixtures.isEmpty {
             throw Failure("--watch needs the directories of --fixtures.")
         }
-        let database = try Database.open(options)
+        log.write(.notice, "starting") { line in
+            line.add("version", App.version)
+            line.add("access", token == nil ? "anonymous" : "token")
+            for (name, value) in options.settings { line.add(name, value) }
+        }
+        let database = try Database.open(options, logging: log)
         let store = database.store
+        if let notice = database.schemaNotice { log.write(.notice, "database schema") { $0.add("detail", notice) } }
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
         var limits = options.limits.limits
@@ -49,7 +66,7 @@ struct Serve: ServerCommand {
         let app = App(
             store: store, clock: clock, ids: ids, limits: limits, token: token,
             pages: options.access.pages(for: address, token: token),
-            streams: StreamLimits(buffers: outgoing), logger: logger, requestLog: options.logLevel <= .info ? log : nil)
+            streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies)
         try await Fixtures(directories: options.fixtures).load(into: app)
 
         var configuration = HTTPServer.Configuration()
@@ -57,6 +74,7 @@ struct Serve: ServerCommand {
         configuration.incoming = incoming
         configuration.outgoing = outgoing
         options.limits.configure(&configuration)
+        configuration.onPause = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
         app.reportConnections(of: server)
         let stop = await StopSignal()
@@ -66,7 +84,7 @@ struct Serve: ServerCommand {
             throw Failure("\(error)")
         }
         Files.write("listening on \(server.address?.description ?? "")\n".utf8, to: STDOUT_FILENO)
-        logger.info("serving \(database.name)")
+        log.write(.notice, "serving \(Secrets.redacted(database.name))")
 
         app.sessions.listen()
         let unloading = Task {
@@ -83,10 +101,10 @@ struct Serve: ServerCommand {
         await stop.wait()
         unloading.cancel()
         watching?.cancel()
-        logger.info("stopping")
+        log.write(.notice, "stopping")
         await server.stop(grace: .seconds(10))
         await store.close()
-        logger.info("stopped")
+        log.write(.notice, "stopped")
     }
 }
 

@@ -86,7 +86,7 @@ final class TestApplication: HTTPHandler {
         return HTTPResponse(status: 200, body: .bytes([UInt8]("counted \(count)".utf8)))
     }
 
-    func response(to failure: HTTPFailure, head: HTTPRequestHead?) -> HTTPResponse {
+    func response(to failure: HTTPFailure, head: HTTPRequestHead?, peer: IPAddress?) -> HTTPResponse {
         HTTPResponse(status: failure.status, body: .bytes([UInt8](failure.detail.utf8)))
     }
 }

@@ -39,7 +39,7 @@ import Testing
             UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
             UNION ALL SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
             UNION ALL SELECT relname || array_to_string(reloptions, ' ') FROM pg_class WHERE relnamespace = 'public'::regnamespace AND reloptions IS NOT NULL
-            UNION ALL SELECT application || version FROM braid_server
+            UNION ALL SELECT concat_ws(' ', application, version, minimum_version) FROM braid_server
             ORDER BY line
             """)
         return rows.map { $0.text(0) }
@@ -61,13 +61,76 @@ import Testing
         #expect(try connect(url).query("SELECT relname::text FROM pg_class ORDER BY 1").map { $0.text(0) } == before)
     }
 
-    @Test func aNewerDatabaseIsRefused() async throws {
+    @Test("The shape that the server expects is the shape of a new database")
+    func expectedShape() async throws {
         let url = try PostgresCluster.newDatabase()
         try await PostgresStore(url: url).close()
-        try PostgresCluster.run("UPDATE braid_server SET version = 99", in: url)
-        #expect(throws: StoreError.newerVersion(found: 99, known: PostgresSchema.version)) {
-            try PostgresStore(url: url)
-        }
+        let shape = try connect(url).schemaShape("public")
+        #expect(shape.tables == PostgresSchema.expected.tables)
+        #expect(Set(shape.indexes.keys) == Set(PostgresSchema.expected.indexes.keys))
+        #expect(shape.tables.count == 15 && shape.indexes.count > 15)
+    }
+
+    @Test(
+        "A database that lacks something is refused by what it lacks",
+        arguments: [
+            ("DROP TABLE published_model", "the table published_model is missing"),
+            ("ALTER TABLE model DROP COLUMN rank", "the column model.rank is missing"),
+            (
+                "ALTER TABLE model ALTER rank TYPE integer",
+                "the column model.rank is INTEGER NOT NULL instead of BIGINT NOT NULL"
+            ),
+            (
+                "ALTER TABLE opening ALTER body DROP NOT NULL",
+                "the column opening.body is TEXT instead of TEXT NOT NULL"
+            ),
+            (
+                "ALTER TABLE state ADD note TEXT NOT NULL",
+                "the column state.note is unknown, NOT NULL and has no default"
+            ),
+            (
+                "DROP INDEX answer_by_age",
+                "the table answer has no index on (at) (CREATE INDEX answer_by_age ON answer (at))"
+            ),
+            (
+                "ALTER TABLE journal DROP CONSTRAINT journal_pkey",
+                "the table journal has no unique index on (session, revision)"
+            ),
+        ])
+    func lackingDatabases(change: String, difference: String) async throws {
+        let url = try PostgresCluster.newSchema()
+        let store = try PostgresStore(url: url)
+        await store.close()
+        try PostgresCluster.run(change, in: url)
+        #expect(
+            throws: StoreError.differentSchema(
+                path: store.name, version: PostgresSchema.version, differences: [difference])
+        ) { try PostgresStore(url: url) }
+    }
+
+    @Test("A database of a newer version is used if it says that this version may, and refused if not")
+    func newerDatabases() async throws {
+        let url = try PostgresCluster.newSchema(), known = PostgresSchema.version
+        let running = try PostgresStore(url: url)
+        try PostgresCluster.run(
+            "UPDATE braid_server SET version = \(known + 1); ALTER TABLE session ADD note TEXT", in: url)
+        let other = try PostgresStore(url: url)
+        #expect(other.schemaNotice != nil && running.schemaNotice == nil)
+        let number = try await other.createSession(.make())
+        try await running.commit(.make(number, to: 1))
+        await other.close()
+
+        let refusal = StoreError.newerVersion(found: known + 1, known: known)
+        try PostgresCluster.run("UPDATE braid_server SET minimum_version = \(known + 1)", in: url)
+        #expect(throws: refusal) { try PostgresStore(url: url) }
+        // A server that runs notices it the next time that it looks for changes of others.
+        running.listen { _ in }
+        while running.dialer.retirement == nil { try await Task.sleep(for: .milliseconds(10)) }
+        await #expect(throws: refusal) { try await running.commit(.make(number, to: 2)) }
+        await #expect(throws: refusal) { try await running.session("s") }
+        await #expect(throws: refusal) { try await running.check() }
+        #expect(running.dialer.retirement == refusal)
+        await running.close()
     }
 
     @Test func anEncodingThatCannotHoldEveryTextIsRefused() throws {

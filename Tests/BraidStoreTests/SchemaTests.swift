@@ -6,31 +6,128 @@ import Testing
 @Suite struct SchemaTests {
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    /// From every version there ever was, the steps lead to schema.sql. Also of the present version: a schema that has
-    /// been given out is changed by a step, not by hand.
-    @Test(arguments: 1...SQLiteSchema.version)
-    func everyVersionLeadsToTheSchema(version: Int) async throws {
-        let old = try String(contentsOf: Self.tests.appendingPathComponent("Schemas/\(version).sql"), encoding: .utf8)
-        #expect(try shape(old, from: version) == shape(SQLiteSchema.text, from: SQLiteSchema.version))
+    private static func schema(_ version: Int) throws -> String {
+        try String(contentsOf: tests.appendingPathComponent("Schemas/\(version).sql"), encoding: .utf8)
+    }
+
+    /// Also of the present version: a schema that was released is changed by a step, not by hand.
+    @Test("The steps lead from every version that there ever was to schema.sql", arguments: 1...SQLiteSchema.version)
+    func everyVersionLeadsToTheSchema(version: Int) throws {
+        let old = try SQLiteConnection(path: "", mode: .inMemory), new = try SQLiteConnection(path: "", mode: .inMemory)
+        try old.execute(Self.schema(version))
+        try SQLiteSchema.prepare(old, found: version, path: "old")
+        try new.execute(SQLiteSchema.text)
+        #expect(try catalog(old) == catalog(new))
+        #expect(try old.first("SELECT minimum_version FROM compatibility") { $0.int(0) } == 2)
     }
 
     /// Tables, columns and indexes, however they came about.
-    private func shape(_ sql: String, from version: Int) throws -> [String] {
-        try SQLiteSchema.upgraded(sql, from: version) { db in
-            var lines: [String] = []
-            try db.query(
-                """
-                SELECT t.name, t.strict, c.cid, c.name, c.type, c."notnull", c.dflt_value, c.pk
-                FROM pragma_table_list t, pragma_table_xinfo(t.name) c WHERE t.schema = 'main' ORDER BY t.name, c.cid
-                """
-            ) { columns in lines.append((0..<8).map { columns.optionalText($0) ?? "-" }.joined(separator: " ")) }
-            try db.query("SELECT name, sql FROM sqlite_master WHERE type <> 'table' ORDER BY name") {
-                lines.append($0.text(0) + " " + ($0.optionalText(1) ?? "-"))
-            }
-            try db.query("SELECT * FROM pragma_user_version, pragma_application_id") {
-                lines.append("\($0.int(0)) \($0.int(1))")
-            }
-            return lines
+    private func catalog(_ db: SQLiteConnection) throws -> [String] {
+        var lines: [String] = []
+        try db.query(
+            """
+            SELECT t.name, t.strict, c.cid, c.name, c.type, c."notnull", c.dflt_value, c.pk
+            FROM pragma_table_list t, pragma_table_xinfo(t.name) c WHERE t.schema = 'main' ORDER BY t.name, c.cid
+            """
+        ) { columns in lines.append((0..<8).map { columns.optionalText($0) ?? "-" }.joined(separator: " ")) }
+        try db.query("SELECT name, sql FROM sqlite_master WHERE type <> 'table' ORDER BY name") {
+            lines.append($0.text(0) + " " + ($0.optionalText(1) ?? "-"))
         }
+        try db.query("SELECT * FROM pragma_user_version, pragma_application_id") {
+            lines.append("\($0.int(0)) \($0.int(1))")
+        }
+        return lines
+    }
+
+    @Test("The shape that the server expects is the shape of a new database")
+    func expectedShape() throws {
+        let db = try SQLiteConnection(path: "", mode: .inMemory)
+        try db.execute(SQLiteSchema.text)
+        let shape = try db.schemaShape()
+        #expect(shape.tables == SQLiteSchema.expected.tables)
+        #expect(Set(shape.indexes.keys) == Set(SQLiteSchema.expected.indexes.keys))
+        #expect(shape.tables.count == 14 && shape.indexes.count > 15)
+    }
+
+    @Test(
+        "A database that lacks something is refused by what it lacks, and stays as it is",
+        arguments: [
+            ("DROP TABLE published_model", "the table published_model is missing"),
+            ("ALTER TABLE model DROP COLUMN rank", "the column model.rank is missing"),
+            (
+                "ALTER TABLE state DROP COLUMN cells; ALTER TABLE state ADD COLUMN cells INTEGER",
+                "the column state.cells is INTEGER instead of TEXT"
+            ),
+            (
+                "DROP TABLE opening; CREATE TABLE opening (session INTEGER PRIMARY KEY, body TEXT, description TEXT)",
+                "the column opening.body is TEXT instead of TEXT NOT NULL"
+            ),
+            (
+                "DROP INDEX answer_by_age",
+                "the table answer has no index on (at) (CREATE INDEX answer_by_age ON answer (at))"
+            ),
+            (
+                "DROP INDEX session_of_table; CREATE INDEX session_of_table ON session (table_name, table_version)",
+                "the table session has no index on (table_name, table_version) WHERE table_version IS NOT NULL"
+                    + " (CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL)"
+            ),
+        ])
+    func lackingDatabases(change: String, difference: String) async throws {
+        let path = TestDirectory.make() + "/braid.sqlite"
+        try await SQLiteStore(path: path).close()
+        let before = try changed(path, by: change)
+        #expect(
+            throws: StoreError.differentSchema(
+                path: path, version: SQLiteSchema.version, differences: [difference])
+        ) { try SQLiteStore(path: path) }
+        #expect(try changed(path, by: "") == before)
+    }
+
+    @Test("An upgrade of a database that lacks something is refused, and leaves the old version")
+    func lackingOldDatabases() async throws {
+        let path = TestDirectory.make() + "/braid.sqlite"
+        let before = try changed(path, by: Self.schema(1) + "DROP INDEX token_by_expiry")
+        #expect { try SQLiteStore(path: path) } throws: {
+            if case StoreError.differentSchema(_, version: 1, let differences) = $0 {
+                differences.count == 1
+            } else {
+                false
+            }
+        }
+        #expect(try changed(path, by: "") == before)
+    }
+
+    @Test("A database may have more than the server knows", arguments: [0, SQLiteSchema.version + 7])
+    func furtherThings(newer version: Int) async throws {
+        let path = TestDirectory.make() + "/braid.sqlite"
+        try await SQLiteStore(path: path).close()
+        var change = "CREATE TABLE mine (id INTEGER); CREATE INDEX mine_too ON model (section);"
+        change += "ALTER TABLE session ADD COLUMN note TEXT; ALTER TABLE token ADD COLUMN n INTEGER NOT NULL DEFAULT 0;"
+        if version > 0 { change += "PRAGMA user_version = \(version)" }
+        let before = try changed(path, by: change)
+        let store = try SQLiteStore(path: path)
+        _ = try await store.createSession(.make())
+        #expect((store.schemaNotice != nil) == (version > 0))
+        await store.close()
+        #expect(try changed(path, by: "") == before)
+    }
+
+    @Test("A database that a newer server made for newer servers is refused")
+    func newerDatabases() async throws {
+        let path = TestDirectory.make() + "/braid.sqlite", known = SQLiteSchema.version
+        try await SQLiteStore(path: path).close()
+        for change in ["UPDATE compatibility SET minimum_version = \(known + 1)", "DROP TABLE compatibility"] {
+            let before = try changed(path, by: "PRAGMA user_version = \(known + 1); \(change)")
+            #expect(throws: StoreError.newerVersion(found: known + 1, known: known)) { try SQLiteStore(path: path) }
+            #expect(try changed(path, by: "") == before)
+        }
+    }
+
+    /// Changes a database, and returns its schema afterwards.
+    private func changed(_ path: String, by sql: String) throws -> [String] {
+        let db = try SQLiteConnection(path: path, mode: .readWrite)
+        defer { db.close() }
+        try db.execute(sql)
+        return try catalog(db)
     }
 }

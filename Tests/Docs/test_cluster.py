@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -16,6 +17,7 @@ from documents import ROOT
 from server import Server
 from test_proxies import free_port, program, replaced
 
+API = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))
 CONFIGURATION = (ROOT / "Examples/cluster/nginx.conf").read_text(encoding="utf-8")
 POSTGRES = os.environ.get("BRAID_TEST_POSTGRES")
 TOKEN = {"Authorization": "Bearer secret"}
@@ -41,19 +43,39 @@ def test_the_compose_file_is_whole():
             assert not volume.startswith(".") or (ROOT / volume.split(":")[0]).exists(), volume
 
 
+def test_the_proxy_waits_longer_than_the_servers_do():
+    """The timeouts of each kind of request, against the documented limits and docs/openapi.json."""
+    limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
+    limit = {name: int(seconds) for name, seconds in re.findall(r"^\| `--([a-z-]+)` \((\d+) s\)", limits, re.M)}
+    timeout = {kind: int(seconds) for kind, seconds in re.findall(r"location @(\w+) \{[^}]*proxy_read_timeout (\d+)s", CONFIGURATION)}
+    [wait] = [parameter["schema"]["maximum"] for parameter in parameters(API["paths"]["/v1/sessions/{id}/updates"]["get"]) if parameter["name"] == "wait"]
+    assert timeout["repeatable"] > limit["participant-command-timeout"]
+    assert timeout["unsent"] == timeout["once"] > limit["command-timeout"]
+    assert timeout["poll"] > wait
+    assert int(re.search(r"keepalive_timeout (\d+)s", CONFIGURATION)[1]) < limit["idle-timeout"]
+
+
+def parameters(operation):
+    for parameter in operation.get("parameters", []):
+        yield API["components"]["parameters"][parameter["$ref"].split("/")[-1]] if "$ref" in parameter else parameter
+
+
 class Proxy:
     """nginx with the configuration, before other servers."""
 
     def __init__(self, folder, ports, replacements=()):
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
+        # Debian's nginx resolves names only when it starts.
         text = replaced(CONFIGURATION, [
+            ("resolver 127.0.0.11 valid=5s ipv6=off;", ""), (" resolve max_fails", " max_fails"),
             *((f"braid-{number + 1}:8080", f"127.0.0.1:{port}") for number, port in enumerate(ports)), ("listen 8080", f"listen 127.0.0.1:{self.port}"),
             ("access_log off;", "access_log off;" + "".join(f"{name}_temp_path {folder}/{name};" for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])),
             *replacements,
         ])
         (folder / "nginx.conf").write_text(text)
-        self.process = subprocess.Popen([program("usr/sbin/nginx"), "-p", folder, "-c", folder / "nginx.conf", "-g", f"daemon off; pid {folder}/pid; error_log {folder}/error.log;"])
+        user = "user root; " if os.geteuid() == 0 else ""  # The workers write into the test's folder.
+        self.process = subprocess.Popen([program("usr/sbin/nginx"), "-p", folder, "-c", folder / "nginx.conf", "-g", f"{user}daemon off; pid {folder}/pid; error_log {folder}/error.log;"])
         for attempt in range(100):
             try:
                 socket.create_connection(("127.0.0.1", self.port), 5).close()
@@ -178,34 +200,262 @@ def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
     assert homes(servers, port, "k") == [home]
 
 
-@needs_nginx
-def test_what_was_sent_and_may_have_been_carried_out_is_not_sent_again(tmp_path):
-    received = []
-
-    def vanish(listener):
-        """A server that dies over every request."""
+def listen(answer):
+    """A server that calls `answer` with each connection and the head of its first request, and then closes the connection."""
+    def accept(listener):
         while True:
             try:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            if head := connection.recv(65536):
-                received.append(head.split()[0].decode())
-            connection.close()
+            with connection:
+                if head := connection.recv(65536):
+                    answer(connection, head.decode())
 
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-    for listener in listeners:
-        threading.Thread(target=vanish, args=[listener], daemon=True).start()
-    proxy = Proxy(tmp_path / "nginx", [listener.getsockname()[1] for listener in listeners], [("max_fails=1 fail_timeout=5s", "max_fails=0")])
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=accept, args=[listener], daemon=True).start()
+    return listener
+
+
+@needs_nginx
+def test_only_what_is_safe_to_repeat_is_sent_to_another_server(tmp_path):
+    received = []
+    listeners = [listen(lambda _, head: received.append(head.split()[0])) for _ in range(3)]
+    proxy = Proxy(tmp_path / "nginx", [listener.getsockname()[1] for listener in listeners], [("max_fails=2 fail_timeout=10s", "max_fails=0")])
     try:
         for method in ["POST", "PUT", "PATCH", "DELETE"]:
             received.clear()
             assert ask(proxy.port, method, "/v1/sessions/x/rows/0/0", {})[0] == 502
             assert received == [method]
-        received.clear()
-        assert ask(proxy.port, "GET", "/v1/sessions/x/snapshot")[0] == 502
-        assert received == ["GET"] * 3
+            received.clear()
+            assert ask(proxy.port, method, "/v1/sessions/x/rows/0/0", {}, **{"Idempotency-Key": "k"})[0] == 502
+            assert received == [method] * 3
+        for path in ["/v1/sessions/x/snapshot", "/v1/sessions/x/updates?since=0", "/v1/sessions/x/updates?since=0&wait=1"]:
+            received.clear()
+            assert ask(proxy.port, "GET", path)[0] == 502
+            assert received == ["GET"] * 3
     finally:
         proxy.stop()
         for listener in listeners:
             listener.close()
+
+
+@needs_nginx
+def test_a_repeated_request_has_its_body(tmp_path):
+    bodies, body = [], {"text": "x" * 3_000_000}
+
+    def read(connection, head):
+        length, _, rest = int(re.search(r"(?i)content-length: (\d+)", head)[1]), *head.partition("\r\n\r\n")[1:]
+        while len(rest) < length:
+            rest += connection.recv(65536).decode()
+        bodies.append(rest)
+        if len(bodies) == 3:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    listeners = [listen(read) for _ in range(3)]
+    proxy = Proxy(tmp_path / "nginx", [listener.getsockname()[1] for listener in listeners])
+    try:
+        assert ask(proxy.port, "PATCH", "/v1/sessions/x/state", body, **{"Idempotency-Key": "k"}) == (200, {})
+        assert bodies == [json.dumps(body)] * 3
+    finally:
+        proxy.stop()
+        for listener in listeners:
+            listener.close()
+
+
+@needs_nginx
+def test_the_proxy_knows_the_kind_of_every_request(tmp_path):
+    """Every operation of docs/openapi.json: which requests may wait long, and which may be repeated."""
+    proxy = Proxy(tmp_path / "nginx", [1, 2, 3], [("error_page 418 = @$kind;", ""), ("return 418;", """return 200 '{"kind":"$kind"}';""")])
+    kinds = set(re.findall(r"location @(\w+)", CONFIGURATION))
+    seen = set()
+
+    def kind(method, path, **headers):
+        found = ask(proxy.port, method, path, {}, **headers)[1]["kind"]
+        seen.add(found)
+        return found
+
+    try:
+        for path, operations in API["paths"].items():
+            for method, operation in operations.items():
+                if method not in {"get", "put", "post", "patch", "delete"} or path == "/metrics":
+                    continue
+                method, example = method.upper(), re.sub(r"\{\w+\}", "x", path)
+                answers = {content for answer in operation["responses"].values() for content in answer.get("content", {})}
+                names = {parameter["name"] for parameter in parameters(operation)}
+                if method == "GET":
+                    assert kind(method, example) == "repeatable", path
+                    assert kind(method, example, Accept="application/json, text/event-stream") == ("stream" if "text/event-stream" in answers else "repeatable"), path
+                    assert kind(method, example + "?wait=5") == ("poll" if "wait" in names else "repeatable"), path
+                elif set(operation.get("requestBody", {}).get("content", {})) == {"application/x-ndjson"}:
+                    assert kind(method, example) == "observe", path
+                else:
+                    assert kind(method, example) == ("once" if method in {"PUT", "DELETE"} else "unsent"), path
+                    assert kind(method, example, **{"Idempotency-Key": "k"}) == "repeatable", path
+        assert seen == kinds
+        connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
+        for path, status in [("/v1/sessions/x/observe", 200), ("/v1/sessions/x/rows", 413)]:
+            connection.request("POST", path, headers={"Content-Length": str(1 << 30), "Connection": "close"})
+            assert connection.getresponse().status == status, path
+            connection.close()
+    finally:
+        proxy.stop()
+
+
+class Commander(threading.Thread):
+    """A client that commands a session as the project's clients do: it sends a request again, with its key, until it is answered."""
+
+    def __init__(self, port, session):
+        super().__init__(daemon=True)
+        self.port, self.session = port, session
+        self.revisions = []
+        self.gaps = []
+        self.refused = []
+        self.is_over = False
+
+    def run(self):
+        number, last = 0, time.monotonic()
+        while not self.is_over:
+            number += 1
+            while True:
+                try:
+                    status, answer = ask(self.port, "PATCH", f"/v1/sessions/{self.session}/state", {"n": number}, **{"Idempotency-Key": str(number)})
+                except (OSError, http.client.HTTPException) as error:
+                    status, answer = 0, {"error": repr(error)}
+                if status == 200:
+                    break
+                self.refused.append((status, answer))
+                time.sleep(0.2)
+            now = time.monotonic()
+            self.gaps.append(now - last)
+            last = now
+            self.revisions.append(answer["revision"])
+            time.sleep(0.02)
+
+
+class Follower(threading.Thread):
+    """A reader that follows a session and, when its stream ends, connects again from its position."""
+
+    def __init__(self, port, session):
+        super().__init__(daemon=True)
+        self.port, self.session = port, session
+        self.revisions = []
+        self.streams = 0
+        self.last = None
+
+    def run(self):
+        position = None
+        while self.last is None or not self.revisions or self.revisions[-1] < self.last:
+            try:
+                next_event = follow(self.port, self.session, after=position)
+                self.streams += 1
+                while self.last is None or not self.revisions or self.revisions[-1] < self.last:
+                    position = next_event("update")
+                    self.revisions.append(int(position.rsplit(".", 1)[1]))
+            except (OSError, http.client.HTTPException, AssertionError, KeyError):
+                time.sleep(0.2)
+
+
+def wait_until(condition, seconds=240):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happens any more"
+        time.sleep(0.02)
+
+
+@needs_nginx
+def test_a_server_that_hangs_delays_no_session_for_long_and_does_no_harm_when_it_continues(cluster):
+    _, servers, port = cluster
+    sessions = [f"h{number}" for number in range(12)]
+    home = {}
+    for session in sessions:
+        assert ask(port, "POST", "/v1/sessions", {"id": session, "table": TABLE})[0] == 201
+        [home[session]] = homes(servers, port, session)
+    first = {session: ask(port, "GET", f"/v1/sessions/{session}")[1]["revision"] for session in sessions}
+    followers = {session: Follower(port, session) for session in sessions}
+    for follower in followers.values():
+        follower.start()
+    wait_until(lambda: all(follower.streams for follower in followers.values()))
+    commanders = {session: Commander(port, session) for session in sessions}
+    for commander in commanders.values():
+        commander.start()
+
+    def progress(count):
+        goal = {session: len(commander.revisions) + count for session, commander in commanders.items()}
+        wait_until(lambda: all(len(commanders[session].revisions) >= goal[session] for session in sessions))
+
+    progress(5)
+    hung = max(range(3), key=lambda index: sum(home[session] == index for session in sessions))
+    servers[hung].process.send_signal(signal.SIGSTOP)
+    try:
+        # Long enough for nginx to try the hung server again.
+        stopped = time.monotonic()
+        while time.monotonic() < stopped + 22:
+            progress(5)
+        assert all(ask(port, "GET", f"/v1/sessions/{session}/snapshot")[0] == 200 for session in sessions)
+        # The followers of the hung server continue at another one.
+        wait_until(lambda: all(followers[session].streams > 1 for session in sessions if home[session] == hung))
+    finally:
+        servers[hung].process.send_signal(signal.SIGCONT)
+    progress(20)
+    before = servers[hung].asked()
+    wait_until(lambda: servers[hung].asked() > before + 20)
+    for commander in commanders.values():
+        commander.is_over = True
+    for commander in commanders.values():
+        commander.join()
+    for session in sessions:
+        # One more change ends the follower, which waits for it.
+        followers[session].last = commanders[session].revisions[-1] + 1
+        number = len(commanders[session].revisions) + 1
+        commanders[session].revisions.append(ask(port, "PATCH", f"/v1/sessions/{session}/state", {"n": number}, **{"Idempotency-Key": "last"})[1]["revision"])
+    for follower in followers.values():
+        follower.join(120)
+    for session in sessions:
+        revisions = commanders[session].revisions
+        # Each command was applied once, in order, and each follower was sent each change once.
+        assert revisions == list(range(first[session] + 1, first[session] + len(revisions) + 1)), session
+        assert followers[session].revisions == revisions, session
+        for server in servers:
+            status, snapshot = ask(server.port, "GET", f"/v1/sessions/{session}/snapshot")
+            assert (status, snapshot["revision"], snapshot["state"]) == (200, revisions[-1], {"n": len(revisions)})
+    delay = {session: max(commander.gaps) for session, commander in commanders.items()}
+    other = max(delay[session] for session in sessions if home[session] != hung)
+    worst = max(delay[session] for session in sessions if home[session] == hung)
+    print(f"the longest time between two acknowledgements: {worst:.1f} s for sessions of the hung server, {other:.1f} s for other sessions; "
+          f"{sum(len(commander.refused) for commander in commanders.values())} requests refused")
+    # On a busy machine every session is slow.
+    assert worst < 10 + 10 * other, delay
+
+
+def test_a_transaction_of_a_server_that_hangs_is_ended(cluster):
+    database, servers, _ = cluster
+    assert ask(servers[0].port, "POST", "/v1/sessions", {"id": "locked", "table": TABLE})[0] == 201
+
+    def hang(*statements):
+        """What PostgreSQL sees of a server that hangs after these statements."""
+        connection = subprocess.Popen(["psql", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", f"{database}&application_name=braid-server"],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        connection.stdin.write("".join(statement + ";\n" for statement in [*statements, "SELECT 'hangs'"]))
+        connection.stdin.flush()
+        assert "hangs\n" in iter(connection.stdout.readline, "")
+        return connection
+
+    session = "(SELECT number::int4 FROM session WHERE id = 'locked')"
+    cases = [
+        hang("BEGIN", "UPDATE session SET updated = updated WHERE id = 'locked'"),
+        hang(f"SELECT pg_advisory_lock('braid_server'::regclass::oid::int4, {session})"),
+    ]
+    idle = hang("BEGIN", "SELECT count(*) FROM session")
+    wait_until(lambda: ask(servers[0].port, "PATCH", "/v1/sessions/locked/state", {"n": 1})[0] == 200)
+    for connection in cases:
+        # The next statement finds out.
+        connection.stdin.write("SELECT 'continues';\n")
+        connection.stdin.close()
+        assert "terminating connection due to administrator command" in connection.stdout.read()
+        connection.wait()
+    # Whoever only reads stops nobody.
+    idle.stdin.write("SELECT 'continues';\n")
+    idle.stdin.close()
+    assert "continues" in idle.stdout.read()
+    idle.wait()

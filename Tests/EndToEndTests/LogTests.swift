@@ -32,7 +32,7 @@ import Testing
                     $0["level"] as? String == "info" && ($0["microseconds"] as? Int ?? -1) >= 0 && $0["time"] is String
                 })
         #expect(
-            requests.first?["id"] as? String == "r\"1" && requests.first?["route"] as? String == "/v1/sessions"
+            requests.first?["requestId"] as? String == "r\"1" && requests.first?["route"] as? String == "/v1/sessions"
                 && requests.first?["status"] as? Int == 201)
         #expect(requests.first?["path"] as? String == "/v1/sessions" && requests.first?["method"] as? String == "POST")
         #expect(requests.map { $0["status"] as? Int } == [201, 404, 401, 404])
@@ -51,7 +51,8 @@ import Testing
         let requests = lines.filter { $0.contains(" info request ") }
         #expect(requests.count == 2)
         #expect(
-            requests.first?.contains(" id=a=b method=GET path=/healthz route=/healthz status=200 microseconds=")
+            requests.first?.contains(
+                " requestId=a=b client=127.0.0.1 method=GET path=/healthz route=/healthz status=200 microseconds=")
                 == true, "\(lines)")
         #expect(requests.last?.contains(#" path="/\"x\"status=200" route="" status=404 "#) == true, "\(lines)")
     }
@@ -119,7 +120,8 @@ import Testing
                 line["status"] as? Int == test.status && line["method"] as? String == test.method
                     && line["path"] as? String == test.path && line["route"] as? String == test.route, "\(line)")
             #expect(
-                line["level"] as? String == "info" && (line["id"] as? String == "mine") == !test.method.isEmpty,
+                line["level"] as? String == "info" && line["client"] as? String == "127.0.0.1"
+                    && (line["requestId"] as? String == "mine") == !test.method.isEmpty,
                 "\(line)")
         }
     }

@@ -111,13 +111,18 @@ import Testing
         let row = #"{"at":[0,0],"model":1}"#
         let refused = try client.request("POST", "/v1/sessions/s/rows", row)
         #expect(refused.status == 503 && refused.header("retry-after") == "1", "\(refused)")
-        #expect(try client.get("/readyz").status == 503)
+        for _ in 0..<10 {
+            #expect(try client.get("/readyz").status == 503)
+            #expect(try client.request("POST", "/v1/sessions/s/rows", row).status == 503)
+        }
         #expect(try client.get("/healthz").status == 200)
         try cluster.control("start")
         while try client.get("/readyz").status != 200 { usleep(20_000) }
         #expect(try client.request("POST", "/v1/sessions/s/rows", row).status == 200)
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 1)
         #expect(server.stop() == 0)
+        let log = server.log, fails = log.ranges(of: "error the database fails: "), line = " reason=unavailable\n"
+        #expect(fails.count == 1 && log.ranges(of: "the database works again\(line)").count == 1, "\(log)")
     }
 
     @Test func aDatabaseThatCannotBeReachedIsNamedWithoutItsPassword() throws {

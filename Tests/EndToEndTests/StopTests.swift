@@ -10,7 +10,7 @@ import Testing
         run.executableURL = URL(fileURLWithPath: "/bin/bash")
         run.environment = ServerProcess.environment()
         run.arguments = [
-            "-c", "{ \"$0\" serve --port 0 --database \"$1\" 2>&1; echo $? > \"$1-status\"; } | head -n 1",
+            "-c", "{ \"$0\" serve --port 0 --database \"$1\" 2>&1; echo $? > \"$1-status\"; } | grep -m 1 listening",
             ServerProcess.binary.path, database,
         ]
         run.standardOutput = output

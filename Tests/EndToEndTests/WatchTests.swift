@@ -82,7 +82,7 @@ import Testing
                 .contains(fault) != true
             #expect(known["version"] as? Int == 1)
             #expect(try client.get("/v1/sessions/s/snapshot").text == before)
-            #expect(client.server.log.contains(fault))
+            #expect(client.server.waitForLog { $0.contains(fault) })
         }
         try RebindingTests.second.write(toFile: file, atomically: true, encoding: .utf8)
         try wait(for: 2, client, after: &revision)
@@ -99,7 +99,7 @@ import Testing
         let known = try wait(for: 2, client, after: &revision)
         let behind = known["behind"] as? [[String: String]] ?? []
         #expect(behind.map { $0["session"] } == ["s"] && behind[0]["detail"]?.contains("/b: ") == true)
-        #expect(client.server.log.contains("the session \"s\" keeps its version"))
+        #expect(client.server.waitForLog { $0.contains("the session \"s\" keeps its version") })
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 1)
         #expect(try client.get("/v1/sessions/fits").object["tableVersion"] as? Int == 2)
     }

@@ -102,7 +102,7 @@ package struct PagePolicy: Sendable {
                 ("Access-Control-Allow-Methods", "DELETE, GET, HEAD, PATCH, POST, PUT"),
                 (
                     "Access-Control-Allow-Headers",
-                    "Authorization, Content-Encoding, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id"
+                    "Authorization, Content-Encoding, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, Traceparent, Tracestate, X-Request-Id"
                 ),
                 ("Access-Control-Max-Age", "7200"),
             ])

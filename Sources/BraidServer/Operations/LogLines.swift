@@ -1,13 +1,15 @@
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
 import Glibc
 import Logging
 
-/// A log handler that writes each event to stderr as one line, with a single `write`. A line contains the time, the
-/// level, the message and the event's values, as text or as a JSON object.
+/// A log handler that writes each event to stderr as one line. A line contains the time, the level, the message and the
+/// event's values, as text or as a JSON object.
 ///
-/// A value that a client sent can neither break the line nor add another value.
+/// A thread writes the lines, so that a slow reader of stderr delays no request. A value that a client sent can neither
+/// break the line nor add another value, nor control a terminal.
 package struct LogLines: LogHandler {
     /// The form of a log line: words and `name=value` pairs, or a JSON object.
     package enum Format: String, CaseIterable { case text, json }
@@ -16,7 +18,27 @@ package struct LogLines: LogHandler {
     package var logLevel: Logger.Level = .info
     package var metadata: Logger.Metadata = [:]
 
-    package init(format: Format) { self.format = format }
+    private let writer: LogWriter
+
+    package init(format: Format) {
+        self.format = format
+        writer = LogWriter(to: STDERR_FILENO) { count in
+            var line = LogLine(format, .warning, "\(count) log lines were dropped")
+            line.add("dropped", count)
+            return line.finished()
+        }
+    }
+
+    /// The number of lines that were dropped because stderr was full or could not be written.
+    package var dropped: Int { writer.dropped }
+
+    /// Waits until the lines are written, for at most a second.
+    package func flush() { writer.flush(within: .seconds(1)) }
+
+    /// Returns a line without values: the time, the level and the message.
+    package static func line(_ format: Format, _ level: Logger.Level, _ message: String) -> [UInt8] {
+        LogLine(format, level, message).finished()
+    }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -25,32 +47,27 @@ package struct LogLines: LogHandler {
 
     package func log(event: LogEvent) {
         let all = metadata.isEmpty ? event.metadata ?? [:] : metadata.merging(event.metadata ?? [:]) { $1 }
-        write(event.level, Self.oneLine("\(event.message)")) { line in
+        write(event.level, "\(event.message)") { line in
             for (name, value) in all.sorted(by: { $0.key < $1.key }) { line.add(name, Self.text(value)) }
         }
     }
 
     /// Writes a log line for a frequent event, without building swift-log's dictionary of values. The line's values
     /// keep the order in which `addValues` adds them.
-    func write(_ level: Logger.Level, _ message: String, _ addValues: (inout LogLine) -> Void) {
+    package func write(_ level: Logger.Level, _ message: String, _ addValues: (inout LogLine) -> Void = { _ in }) {
+        guard level >= logLevel else { return }
         var line = LogLine(format, level, message)
         addValues(&line)
-        line.write()
+        writer.write(line.finished())
     }
 
     private static func text(_ value: Logger.MetadataValue) -> String {
         if case .string(let text) = value { text } else { "\(value)" }
     }
-
-    /// Replaces control characters in a log message by spaces, so that the message is one line and cannot control a
-    /// terminal.
-    private static func oneLine(_ message: String) -> String {
-        String(decoding: message.utf8.map { $0 < 0x20 || $0 == 0x7F ? .space : $0 }, as: UTF8.self)
-    }
 }
 
 /// A log line under construction.
-struct LogLine {
+package struct LogLine {
     private let format: LogLines.Format
     private var writer = JSONWriter(capacity: 320)
 
@@ -59,7 +76,7 @@ struct LogLine {
         switch format {
         case .text:
             writer.bytes.append(text: Instant(millisecondsSince1970: Clock.system()).text)
-            for word in [level.rawValue, message] {
+            for word in [level.rawValue, Self.withoutControls(message, replacing: " ")] {
                 writer.bytes.append(.space)
                 writer.bytes.append(text: word)
             }
@@ -68,25 +85,26 @@ struct LogLine {
             writer.name("time")
             writer.value(Instant(millisecondsSince1970: Clock.system()).text)
             add("level", level.rawValue)
-            add("message", message)
+            add("message", Self.withoutControls(message, replacing: " "))
         }
     }
 
-    mutating func add(_ name: String, _ value: String) {
+    package mutating func add(_ name: String, _ value: String) {
         begin(name)
-        guard format == .text else { return writer.value(value) }
         var value = value
         let isPlain = value.withUTF8 { utf8 in
             let isPlain =
                 !utf8.isEmpty
                 && utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-            if isPlain { writer.bytes.append(contentsOf: utf8) }
+            if isPlain, format == .text { writer.bytes.append(contentsOf: utf8) }
             return isPlain
         }
-        if !isPlain { writer.value(value) }
+        if isPlain, format == .text { return }
+        // JSON escapes the controls below 0x20, and keeps all others.
+        writer.value(isPlain ? value : Self.withoutControls(value, replacing: "\u{FFFD}", from: 0x20))
     }
 
-    mutating func add(_ name: String, _ value: Int) {
+    package mutating func add(_ name: String, _ value: Int) {
         begin(name)
         writer.value(value)
     }
@@ -98,9 +116,29 @@ struct LogLine {
         writer.bytes.append(UInt8(ascii: "="))
     }
 
-    fileprivate consuming func write() {
+    /// The whole line, with its line feed.
+    fileprivate consuming func finished() -> [UInt8] {
         if format == .json { writer.endObject() }
         writer.bytes.append(.lineFeed)
-        _ = writer.bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        return writer.bytes
+    }
+
+    /// Replaces the characters that can break a line, control a terminal, or show a text in another order than its
+    /// own: controls, separators of lines and paragraphs, and controls of the writing direction.
+    private static func withoutControls(_ text: String, replacing replacement: Unicode.Scalar, from first: UInt32 = 0)
+        -> String
+    {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            let isControl =
+                switch scalar.value {
+                case 0...0x1F: scalar.value >= first
+                case 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C: true
+                default: false
+                }
+            scalars.append(isControl ? replacement : scalar)
+        }
+        return String(scalars)
     }
 }

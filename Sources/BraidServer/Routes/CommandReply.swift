@@ -25,6 +25,7 @@ extension Sessions {
         // A dry run changes nothing, so its answer is not stored for retries with the same `Idempotency-Key`.
         guard let key = try IdempotencyKey(context), !form.dryRun else {
             let (session, answer) = try await perform(request)
+            if !form.dryRun { context.logAct(content, answer, of: session) }
             return form.response(answer, of: session, notifies: notifies)
         }
         let encoding = CommandRequest.AnswerEncoding(
@@ -34,8 +35,24 @@ extension Sessions {
                     : form.response(answer, of: session, notifies: notifies).kept(snapshotOf: nil)
             }, refusal: context.keptRefusal)
         switch try await perform(request, once: key, encoding) {
-        case .done(let (session, answer)): return form.response(answer, of: session, notifies: notifies)
+        case .done(let (session, answer)):
+            context.logAct(content, answer, of: session)
+            return form.response(answer, of: session, notifies: notifies)
         case .replayed(let kept): return try await response(kept: kept)
+        }
+    }
+}
+
+extension RequestContext {
+    /// Logs an applied command if it is an administrative act: a reset, or the change to another version of the table
+    /// description.
+    fileprivate func logAct(_ content: CommandRequest.Content, _ answer: Session.Answer, of session: Session) {
+        guard case .applied = answer.kind else { return }
+        let facts = [(name: "session", value: session.id), ("revision", "\(answer.revision)")]
+        switch content {
+        case .command: return
+        case .reset: logAct("session reset", facts: facts)
+        case .rebinding: logAct("session rebound", facts: facts + session.boundTableFacts)
         }
     }
 }

@@ -3,7 +3,7 @@ import BraidSessions
 import BraidStore
 
 /// Returns the route `GET /metrics`, in the format of Prometheus.
-func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
+func metricsRoute(_ metrics: Metrics, sessions: Sessions, log: LogLines?) -> Route {
     Route("GET", "/metrics", for: .everyone, produces: PrometheusText.mediaType, lane: .operations) { _ in
         var text = PrometheusText()
         text.write(requests: metrics.routes)
@@ -14,6 +14,9 @@ func metricsRoute(_ metrics: Metrics, sessions: Sessions) -> Route {
         // /readyz reports the failure.
         text.write(sessions.store.statistics, size: try? await sessions.store.size())
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
+        text.single(
+            "braid_log_lines_dropped_total", .counter,
+            "Log lines dropped because stderr was full or could not be written.", log?.dropped ?? 0)
         text.write(ProcessStatistics(), start: metrics.start)
         return HTTPResponse(
             status: 200, headers: [("Content-Type", PrometheusText.contentType), ("Cache-Control", "no-store")],

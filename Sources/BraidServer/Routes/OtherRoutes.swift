@@ -3,6 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 import Logging
+import Synchronization
 
 /// Returns the routes that need no session: `POST /v1/diff` and `POST /v1/render`.
 func statelessRoutes(clock: Clock) -> [Route] {
@@ -110,13 +111,15 @@ extension JSONText {
 
 /// Returns the routes for operators: liveness (`/healthz`), readiness (`/readyz`) and the explanations of problems.
 func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
-    [
+    let readiness = Readiness(logger)
+    return [
         Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },
         Route("GET", "/readyz", for: .everyone, lane: .operations) { _ in
             do {
                 try await store.check()
+                readiness.succeeded()
             } catch {
-                logger.warning("not ready: \(error)")
+                readiness.failed(error)
                 throw ProblemError(
                     unavailable: "The database cannot be read and written. The server's log contains the cause.")
             }
@@ -137,6 +140,22 @@ func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
             return .json { problem.writePage(to: &$0) }
         },
     ]
+}
+
+/// The result of the last readiness check, whose changes are logged.
+private final class Readiness: Sendable {
+    private let isReady = Atomic<Bool>(true)
+    private let logger: Logger
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    func succeeded() {
+        if !isReady.exchange(true, ordering: .relaxed) { logger.warning("ready again") }
+    }
+
+    func failed(_ error: any Error) {
+        if isReady.exchange(false, ordering: .relaxed) { logger.warning("not ready: \(error)") }
+    }
 }
 
 private let healthy = HTTPResponse.json(Array(#"{"status":"ok"}"#.utf8), headers: [("Cache-Control", "no-store")])

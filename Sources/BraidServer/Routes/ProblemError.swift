@@ -11,6 +11,8 @@ package struct ProblemError: Error, Sendable {
     var headers: [(String, String)] = []
     /// The number of the faulty line of the request's body, from 1. `nil` if the body is not read line by line.
     package var line: Int?
+    /// The option whose limit the request has reached. `nil` for other errors.
+    var limit: String?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
         self.problem = problem
@@ -87,6 +89,7 @@ package struct ProblemError: Error, Sendable {
             }
         self.init(problem, error.message)
         if let seconds = error.retryAfter { headers.append(("Retry-After", "\(seconds)")) }
+        limit = error.limit
         if let position = error.position { headers.append(("ETag", position.entityTag)) }
         if error.code == .invalidToken { headers.append(Bearer.invalidChallenge) }
     }
@@ -114,6 +117,7 @@ package struct ProblemError: Error, Sendable {
         self.init(
             problem, failure.detail,
             headers: problem == .unavailable || problem == .quotaExceeded ? [("Retry-After", "1")] : [])
+        if failure.isMemoryLimit { limit = "max-buffered-bytes" }
     }
 
     /// Creates the error `tableNotFound` for a request that names a table description that does not exist.
@@ -161,6 +165,11 @@ package struct ProblemError: Error, Sendable {
             case .readOnly:
                 self.init(
                     unavailable: "The database is read-only at the moment. Try again after the time in `Retry-After`.")
+            case .newerVersion:
+                self.init(
+                    unavailable:
+                        "A newer server has upgraded the database, and this server cannot use it any more. Send the request to the newer server."
+                )
             case .unavailable:
                 self.init(unavailable: "The database is not available. Try again after the time in `Retry-After`.")
             case .closed: self.init(unavailable: "The server is stopping.")

@@ -9,6 +9,7 @@ struct RequestContext: Sendable {
     let route: Route
     let requester: Requester
     let limits: ServerLimits
+    let log: RequestLog
 
     var head: HTTPRequestHead { request.head }
 
@@ -25,6 +26,13 @@ struct RequestContext: Sendable {
     /// Returns the value of a parameter in the request's query, or `nil` without the parameter. A parameter without a
     /// value has the value "".
     func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }
+
+    /// Logs that this request has performed an administrative act.
+    func logAct(_ act: String, _ facts: (name: String, value: String)...) { logAct(act, facts: facts) }
+
+    func logAct(_ act: String, facts: [(name: String, value: String)]) {
+        log.act(act, facts, by: LoggedRequest(id: requestID, head: head, peer: head.peer, requester: requester))
+    }
 
     var isLongPoll: Bool { route.isLongPoll(head) }
 

@@ -11,13 +11,17 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             let body = try context.json()
             let opening = try SessionOpening(body)
             guard let key = try IdempotencyKey(context) else {
-                return try await sessions.open(opening, text: body.detached).openedResponse()
+                let session = try await sessions.open(opening, text: body.detached)
+                context.logOpened(session)
+                return session.openedResponse()
             }
             let result = try await sessions.once(key, session: 0, refusal: context.keptRefusal) { keep in
                 try await sessions.open(opening, text: body.detached) { keep($0.openedHead.kept(snapshotOf: $0)) }
             }
             switch result {
-            case .done(let session): return session.openedResponse()
+            case .done(let session):
+                context.logOpened(session)
+                return session.openedResponse()
             case .replayed(let kept): return try await sessions.response(kept: kept)
             }
         },
@@ -64,6 +68,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         Route("DELETE", "/v1/sessions/{id}", obeysIfMatch: true) { context in
             let id = context.parameter("id"), condition = context.head.positionCondition
             try await sessions.end(id, if: condition)
+            context.logAct("session ended", ("session", id))
             return HTTPResponse(status: 204)
         },
         Route(
@@ -82,6 +87,12 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
                 }
             }),
     ]
+}
+
+extension RequestContext {
+    fileprivate func logOpened(_ session: Session) {
+        logAct("session opened", facts: [("session", session.id)] + session.boundTableFacts)
+    }
 }
 
 /// A client's request for a session's snapshot, or for a window of the snapshot (some rows of one section).
@@ -114,6 +125,12 @@ extension SnapshotWindow {
 }
 
 extension Session {
+    /// The session's table and its version, for a log line.
+    var boundTableFacts: [(name: String, value: String)] {
+        guard let binding else { return [] }
+        return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])
+    }
+
     /// The status and the `Location` field of the answer to a request that has opened the session. The caller adds the
     /// session's snapshot.
     fileprivate var openedHead: HTTPResponse {

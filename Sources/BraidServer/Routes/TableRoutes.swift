@@ -60,7 +60,11 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                             detail: "must be \"\(name)\", as in the path")
                     ])
             }
-            let (table, isNew) = try await store.register(name, body.detached, if: context.head, at: clock.instant())
+            let (table, change) = try await store.register(name, body.detached, if: context.head, at: clock.instant())
+            let isNew = change == .newTable
+            if change != .unchanged {
+                context.logAct("table registered", ("table", name), ("version", "\(table.version)"))
+            }
             var response = HTTPResponse.json(status: isNew ? 201 : 200, headers: [("ETag", table.entityTag)]) {
                 writer in
                 writer.beginObject()
@@ -117,7 +121,9 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         Route("DELETE", "/v1/tables/{table}") { context in
             let name = context.parameter("table")
             switch try await store.deleteTable(name) {
-            case .deleted: return HTTPResponse(status: 204)
+            case .deleted:
+                context.logAct("table deleted", ("table", name))
+                return HTTPResponse(status: 204)
             case .missing: throw ProblemError(noTable: name)
             case .inUse(let sessions):
                 throw ProblemError(
@@ -138,19 +144,23 @@ func fixtureRoute(_ files: WatchedFiles) -> Route {
     }
 }
 
+/// What the registration of a table description has added.
+private enum Registration { case newTable, newVersion, unchanged }
+
 extension SessionStore {
     /// Registers a table description if the latest version meets the request's conditions. Returns the latest version
-    /// afterwards, and whether the table is new.
+    /// afterwards.
     fileprivate func register(
         _ name: String, _ description: JSONText, if head: HTTPRequestHead, at: Int
-    ) async throws -> (table: StoredTable, isNew: Bool) {
+    ) async throws -> (StoredTable, Registration) {
         while true {
             let old = try await table(name)
             try head.checkConditions(on: old, named: name)
-            if let old, old.description == description { return (old, false) }
+            if let old, old.description == description { return (old, .unchanged) }
             do {
                 let version = try await putTable(name, description: description, after: old?.version ?? 0, at: at)
-                return (StoredTable(name: name, version: version, updated: at, description: description), old == nil)
+                let table = StoredTable(name: name, version: version, updated: at, description: description)
+                return (table, old == nil ? .newTable : .newVersion)
             } catch StoreError.tableChanged {
                 continue  // another request has registered a version since, which may not meet the conditions
             }

@@ -10,6 +10,9 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
             let id = context.parameter("id")
             let (role, seconds) = try tokenRequest(context.json())
             let (token, stored) = try await tokens.create(role, for: id, lasting: seconds)
+            context.logAct(
+                "token created", ("session", id), ("token", stored.id), ("grants", stored.role),
+                ("expires", Instant(millisecondsSince1970: stored.expires).text))
             return .json(
                 status: 201,
                 headers: [("Cache-Control", "no-store"), ("Location", "/v1/sessions/\(id)/tokens/\(stored.id)")]
@@ -49,6 +52,7 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
                     .tokenNotFound,
                     "The session \"\(id)\" has no token \"\(token)\". It never existed, or it was revoked.")
             }
+            context.logAct("token revoked", ("session", id), ("token", token))
             return HTTPResponse(status: 204)
         },
     ]

@@ -25,7 +25,8 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 let form = StreamForm(
                     isSequential: isSequential, hasControllerEvents: context.requester.role == .controller)
                 let account = context.account
-                let lease = try sessions.subscribers.required("subscribers", for: account, retryAfter: 5)
+                let lease = try sessions.subscribers.required(
+                    "subscribers", option: "max-subscribers", for: account, retryAfter: 5)
                 return try await sessions.withCurrent(id) { session in
                     try context.require(session)
                     return eventStreamResponse(
@@ -40,7 +41,10 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
             let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
             let head = context.head
             let lease =
-                wait == 0 ? nil : try sessions.subscribers.required("subscribers", for: context.account, retryAfter: 5)
+                wait == 0
+                ? nil
+                : try sessions.subscribers.required(
+                    "subscribers", option: "max-subscribers", for: context.account, retryAfter: 5)
             defer { lease?.end() }
             return try await sessions.withCurrent(id) { session in
                 try context.require(session)

@@ -39,9 +39,11 @@ final class SessionCount: Sendable {
             return false
         }
         if isFull {
-            throw SessionError(
+            var error = SessionError(
                 .tooManySessions, "The server has \(limit) sessions, as many as it accepts. End a session first.",
                 retryAfter: 60)
+            error.limit = "max-sessions"
+            throw error
         }
     }
 

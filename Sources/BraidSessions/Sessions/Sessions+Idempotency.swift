@@ -70,7 +70,7 @@ extension Sessions {
             // Start again if another server has stored an answer under the key in the meantime.
             while true {
                 if let kept = try await answer(to: key, of: session) { return .replayed(kept) }
-                let clock = clock
+                let clock = store.answerClock
                 let keep = { @Sendable (answer: JSONText) in
                     KeptAnswer(
                         session: session, requester: key.requester, key: key.key, at: clock.now(), request: key.request,
@@ -116,6 +116,6 @@ extension Sessions {
     }
 
     private func stored(_ key: IdempotencyKey, of session: Int) async throws -> KeptAnswer? {
-        try await store.answer(to: key.key, by: key.requester, of: session, now: clock.now())
+        try await store.answer(to: key.key, by: key.requester, of: session, now: store.answerClock.now())
     }
 }

@@ -1,7 +1,6 @@
 import BraidEngine
 import BraidRuntime
 import BraidStore
-import Logging
 import Synchronization
 
 /// The sessions of this server. The first request for a session loads it from the store. A session stays in memory
@@ -17,7 +16,6 @@ package final class Sessions: Sendable {
     package let subscribers: Quota
     private let count: SessionCount
     package let metrics = SessionMetrics()
-    private let logger: Logger
     let keysUnderWay = KeysUnderWay()
     let descriptions = CompiledDescriptions()
     private let live = Mutex(Live())
@@ -25,7 +23,7 @@ package final class Sessions: Sendable {
 
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
-        limits: SessionLimits = SessionLimits(), streams: StreamLimits = StreamLimits(), logger: Logger
+        limits: SessionLimits = SessionLimits(), streams: StreamLimits = StreamLimits()
     ) {
         self.store = store
         self.clock = clock
@@ -35,7 +33,6 @@ package final class Sessions: Sendable {
         self.streams = streams
         count = SessionCount(limit: limits.sessions, store: store)
         subscribers = Quota(limits.subscribers, clientPart: 16)
-        self.logger = logger
     }
 
     /// The sessions in this server's memory, by ID and by number.
@@ -222,7 +219,6 @@ package final class Sessions: Sendable {
             throw error
         }
         let session = session()
-        logger.debug("session \(id) opened")
         do {
             // If somebody ended the session at once, it was opened all the same. So return it.
             return try await adopt(session) ?? session

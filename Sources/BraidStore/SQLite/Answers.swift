@@ -32,6 +32,9 @@ extension SQLiteConnection {
             answer.at - KeptAnswer.lifetime)
     }
 
+    /// Returns the time of the newest kept answer, or `nil` if there is none.
+    func latestAnswer() throws -> Int? { try first("SELECT max(at) FROM answer") { $0.optionalInt(0) } ?? nil }
+
     func answer(to key: String, by requester: String, of session: Int, now: Int) throws -> KeptAnswer? {
         try first(
             "SELECT at, request, answer FROM answer WHERE session = ? AND requester = ? AND key = ? AND at > ?",

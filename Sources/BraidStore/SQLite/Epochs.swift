@@ -5,7 +5,7 @@ extension SQLiteConnection {
     /// New epochs are then due at the next start as well, unless the server closes the database properly.
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
         let losesCommits = options.synchronous == .normal
-        try inTransaction(.immediate) {
+        let isRenewed = try inTransaction(.immediate) {
             guard
                 let (last, isDue) = try first(
                     "SELECT suffix, is_due FROM epoch_suffix", value: { ($0.text(0), $0.int(1) != 0) })
@@ -18,7 +18,9 @@ extension SQLiteConnection {
                     options.newEpochSuffix(last))
             }
             if isDue != losesCommits { try setNewEpochsDue(losesCommits) }
+            return isDue
         }
+        if isRenewed { options.onChange(.newEpochs) }
     }
 
     /// Stores whether the next server that opens the database begins new epochs.

@@ -18,9 +18,10 @@ struct Opening {
     /// Creates a database in memory. A single connection is used both for reading and for writing.
     static func inMemory() throws -> SQLiteDatabase {
         let connection = try SQLiteConnection(path: "", mode: .inMemory)
-        try SQLiteSchema.prepare(connection, found: 0)
+        try SQLiteSchema.prepare(connection, found: 0, path: ":memory:")
         let shared = SQLiteSharedConnection(connection)
-        return SQLiteDatabase(writer: shared, readers: SQLiteReaderPool(count: 1) { shared })
+        return SQLiteDatabase(
+            writer: shared, readers: SQLiteReaderPool(count: 1) { shared }, schemaVersion: 0)
     }
 
     var reserve: ReserveFile? {
@@ -51,8 +52,9 @@ struct Opening {
 
     private func open(_ lock: ProcessLock) throws -> SQLiteDatabase {
         let connection = try SQLiteConnection(path: path, mode: .readWrite, busyTimeout: Self.busyMilliseconds)
+        let found: Int
         do {
-            try prepare(connection)
+            found = try prepare(connection)
             lock.rememberDatabase()
             try lock.lockDatabase(path)  // a new database
         } catch {
@@ -66,12 +68,13 @@ struct Opening {
                     path: path, mode: .readOnly, busyTimeout: Self.busyMilliseconds)
                 try Self.readPages(connection)
                 return SQLiteSharedConnection(connection)
-            })
+            }, schemaVersion: found)
     }
 
     /// Checks whose database the file is, creates or upgrades the schema, and applies the settings. The check comes
-    /// first, because a database of another application must not be changed.
-    private func prepare(_ db: SQLiteConnection) throws {
+    /// first, because a database of another application must not be changed. Returns the schema version that the
+    /// database had, or 0 for a new database.
+    private func prepare(_ db: SQLiteConnection) throws -> Int {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
@@ -80,10 +83,11 @@ struct Opening {
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
-        if found < SQLiteSchema.version { try SQLiteSchema.prepare(db, found: found) }
+        try SQLiteSchema.prepare(db, found: found, path: path, before: options.upgrading)
         try db.beginEpochs(options)
         try configureWriter(db)
         try checkLength(db)
+        return found
     }
 
     /// Makes the connection read database pages by system calls, not from mapped memory. A page that cannot be read
@@ -119,8 +123,10 @@ struct Opening {
         // database.
         if id == 0, version == 0, isEmpty { return }
         guard id == SQLiteSchema.applicationID else { throw StoreError.wrongApplication(path: path) }
-        guard version <= SQLiteSchema.version else {
-            throw StoreError.newerVersion(found: version, known: SQLiteSchema.version)
+        if version > SQLiteSchema.version {
+            guard let minimum = try db.minimumVersion(), minimum <= SQLiteSchema.version else {
+                throw StoreError.newerVersion(found: version, known: SQLiteSchema.version)
+            }
         }
         guard version > 0, !isEmpty else {
             throw StoreError.damaged(path, "it has Braid Server's mark, but not its tables")

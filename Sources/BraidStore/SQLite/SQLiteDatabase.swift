@@ -2,12 +2,15 @@
 struct SQLiteDatabase: Sendable {
     private let writer: SQLiteSharedConnection
     let readers: SQLiteReaderPool
+    /// The schema version that the database had when it was opened, or 0 if it was new.
+    let schemaVersion: Int
 
     /// - Parameter readers: the pool of connections that read. For a database in memory, the pool uses the connection
     ///   `writer` as well.
-    init(writer: SQLiteSharedConnection, readers: SQLiteReaderPool) {
+    init(writer: SQLiteSharedConnection, readers: SQLiteReaderPool, schemaVersion: Int) {
         self.writer = writer
         self.readers = readers
+        self.schemaVersion = schemaVersion
     }
 
     /// Calls `body` with the connection that writes. The method itself begins no transaction.

@@ -11,6 +11,9 @@ public final class SQLiteStore: SessionStore {
     private let options: SQLiteStoreOptions
     private let path: String
     let writer: SQLiteWriter
+    public let answerClock: AnswerClock
+    /// What opening the database did to its schema, for the log. `nil` if it did nothing.
+    public let schemaNotice: String?
 
     /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, which ends with the
     /// store.
@@ -28,6 +31,8 @@ public final class SQLiteStore: SessionStore {
             } else {
                 (database, lock) = try opening.file()
             }
+            answerClock = AnswerClock(from: try database.write { try $0.latestAnswer() })
+            schemaNotice = SchemaShape.notice(found: database.schemaVersion, known: SQLiteSchema.version)
             writer = try SQLiteWriter(
                 database: database, path: opening.path, lock: lock, reserve: lock == nil ? nil : opening.reserve,
                 options: options)

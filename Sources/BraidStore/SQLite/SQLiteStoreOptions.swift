@@ -39,15 +39,20 @@ public struct SQLiteStoreOptions: Sendable {
     /// Returns a new epoch suffix, which begins with a hyphen. The new suffix must differ from `last`, the current
     /// suffix, and from all suffixes before `last`.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
+    /// Called when the store's state changes, from any thread. Must not block.
+    public var onChange: @Sendable (StoreChange) -> Void
 
     /// For tests: returns the SQLite error code with which the next COMMIT fails, or `nil` to perform the COMMIT.
     var simulatedFailure: (@Sendable () -> CInt?)?
+    /// For tests: called before each statement of an upgrade of the schema, and before its COMMIT.
+    var upgrading: (@Sendable (Int) throws -> Void)?
 
     public init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20, readers: Int = 4,
         checkpointPages: Int = 4000, reserveBytes: Int = 1 << 20,
         onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess,
-        newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random
+        newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random,
+        onChange: @escaping @Sendable (StoreChange) -> Void = { _ in }
     ) {
         self.synchronous = synchronous
         self.journalLimit = journalLimit
@@ -57,6 +62,7 @@ public struct SQLiteStoreOptions: Sendable {
         self.reserveBytes = reserveBytes
         self.onLostWrite = onLostWrite
         self.newEpochSuffix = newEpochSuffix
+        self.onChange = onChange
     }
 
     public static let endProcess: @Sendable (String) -> Void = { explanation in

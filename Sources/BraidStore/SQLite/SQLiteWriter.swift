@@ -48,6 +48,7 @@ final class SQLiteWriter: @unchecked Sendable {
     /// The error of a disk flush that has failed, or `nil`. Once it is set, the writer writes nothing more.
     private var lostWrite: LostWrite?
     let counters = StoreCounters()
+    private let trouble: StoreTrouble
     private let end = Latch()
 
     /// Creates the writer of a database and starts its thread. A database in memory has no process lock and no reserve
@@ -61,6 +62,7 @@ final class SQLiteWriter: @unchecked Sendable {
         self.lock = lock
         files = lock == nil ? nil : OpenFiles(database: path)
         self.options = options
+        trouble = StoreTrouble(options.onChange)
         disk = DiskRoom(reserve: reserve)
         if lock != nil { database.write { $0.follow(with: log) } }
         let failure = startThread(named: "store-writer") { [self] in run() }
@@ -191,7 +193,9 @@ extension SQLiteWriter {
             }
             return false
         }
-        return commit(group)
+        guard commit(group) else { return false }
+        trouble.succeeded()
+        return true
     }
 
     /// Commits a group of requests. Reports success or failure to the caller of each request. Returns whether any
@@ -214,10 +218,10 @@ extension SQLiteWriter {
         } catch StoreError.full {
             diskIsFull()
             fail(group, .full)
-        } catch {
-            let error = StoreError(error, path: path)
+        } catch let cause {
+            let error = StoreError(cause, path: path)
             if case .busy = error { isHeldUp = true }
-            fail(group, error)
+            fail(group, error, isOfOneRequest: (cause as? SQLiteError)?.isOfOneRequest ?? false)
         }
         return false
     }
@@ -251,7 +255,9 @@ extension SQLiteWriter {
         }
     }
 
-    private func fail(_ group: [Request], _ error: StoreError) {
+    /// Fails requests. `isOfOneRequest` says that other requests can nevertheless succeed.
+    private func fail(_ group: [Request], _ error: StoreError, isOfOneRequest: Bool = false) {
+        if !group.isEmpty, !isOfOneRequest, error.kind != nil { trouble.failed(error) }
         counters.count(failures: group.count)
         // Set `lastSucceeded` before the callers learn of the failure. So a health check that follows does not see a
         // healthy writer.

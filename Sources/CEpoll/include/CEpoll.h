@@ -13,6 +13,9 @@ void cepoll_signal(int event);
 int cepoll_socket(int family);
 /// Accepts the next waiting connection: non-blocking, closed on exec. Returns -1 and sets errno on failure.
 int cepoll_accept(int listener);
+/// Writes the IP address of a connected socket's peer to `address`, an IPv4 address as an IPv4-mapped IPv6 address (RFC
+/// 4291, 2.5.5.2). Returns 0 if the peer has no IP address.
+int cepoll_peer(int socket, unsigned char address[16]);
 /// Returns the number of written bytes that the peer has not acknowledged, or -1 if the socket does not know this
 /// number.
 int cepoll_unacknowledged(int socket);

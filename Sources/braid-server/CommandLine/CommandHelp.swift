@@ -76,7 +76,7 @@ enum CommandHelp {
     private static func row<Settings>(_ option: CommandOption<Settings>, defaults: Settings) -> Row {
         var facts: [String] = []
         if !option.choices.isEmpty { facts.append("values: \(option.choices.joined(separator: ", "))") }
-        if let value = option.current(defaults) { facts.append("default: \(value)") }
+        if option.form != .flag, let value = option.current(defaults) { facts.append("default: \(value)") }
         return (label(option), option.help + (facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))"))
     }
 

@@ -8,7 +8,8 @@ struct CommandOption<Settings>: Sendable {
     var heading: String?
     /// The values that the option accepts, if they are few.
     var choices: [String] = []
-    /// Returns the option's current value in the settings as a text for the help. `nil` if the option has no value.
+    /// Returns the option's current value in the settings as a text, for the help and the log. `nil` if the option has
+    /// no value.
     let current: @Sendable (Settings) -> String?
     /// Stores a value in the settings. Throws a `WrongValue` if the option does not accept the text.
     let store: @Sendable (String, inout Settings) throws(WrongValue) -> Void
@@ -85,7 +86,10 @@ extension CommandOption {
     static func repeatedText(
         _ name: String, _ path: SettingPath<Settings, [String]>, help: String, check: @escaping ValueCheck = { _ in }
     ) -> Self {
-        CommandOption(name: name, form: .repeatedValue, help: help, current: { _ in nil }) {
+        CommandOption(
+            name: name, form: .repeatedValue, help: help,
+            current: { $0[keyPath: path].isEmpty ? nil : $0[keyPath: path].joined(separator: ",") }
+        ) {
             text, settings throws(WrongValue) in
             settings[keyPath: path].append(try nonEmpty(text, check))
         }
@@ -108,7 +112,8 @@ extension CommandOption {
 
     /// An option without a value. Its environment variable is `true` or `false`.
     static func flag(_ name: String, _ path: SettingPath<Settings, Bool>, help: String) -> Self {
-        CommandOption(name: name, form: .flag, help: help, current: { _ in nil }) { text, settings throws(WrongValue) in
+        CommandOption(name: name, form: .flag, help: help, current: { String($0[keyPath: path]) }) {
+            text, settings throws(WrongValue) in
             switch text.lowercased() {
             case "true", "1", "yes": settings[keyPath: path] = true
             case "false", "0", "no": settings[keyPath: path] = false

@@ -8,6 +8,7 @@ struct AccessOptions {
     var tokenFile: String?
     var allowAnonymous = false
     var allowOrigin: [String] = []
+    var trustedProxy: [String] = []
 
     static let options: [CommandOption<AccessOptions>] = [
         .optionalText(
@@ -25,7 +26,17 @@ struct AccessOptions {
             throw WrongValue(
                 "must be an origin like https://app.example or http://localhost:3000, or *, not '\(origin)'")
         },
+        .repeatedText(
+            "trusted-proxy", \.trustedProxy,
+            help:
+                "A proxy whose X-Forwarded-For names the client in the log: an IP address, a network such as 10.0.0.0/8, or unix for the Unix socket. Can be given several times."
+        ) { proxy throws(WrongValue) in
+            guard TrustedProxies([proxy]) == nil else { return }
+            throw WrongValue("must be an IP address, a network such as 10.0.0.0/8, or unix, not '\(proxy)'")
+        },
     ]
+
+    var proxies: TrustedProxies { TrustedProxies(trustedProxy) ?? TrustedProxies() }
 
     /// Returns the controller's token, or `nil` if everyone is a controller. No option of the command line contains the
     /// token, as other users of the machine can read the command line.

@@ -1,6 +1,7 @@
 import BraidPostgres
 import BraidServer
 import BraidStore
+import Glibc
 import Logging
 
 /// The options of `serve`.
@@ -60,9 +61,18 @@ struct ServeOptions {
             help: "For tests: ids, epochs and the clock count up, so that equal requests get equal answers."),
         .choice(
             "log-level", \.logLevel,
-            help: "The lowest level that is logged to stderr. The lines of requests have the level info."),
+            help:
+                "The lowest level that is logged to stderr. Requests have the level info, administrative acts the level notice."
+        ),
         .choice("log-format", \.logFormat, help: "The format of log lines: text, or JSON objects."),
     ]
+
+    /// The names and values of all options, for the log. They contain no secrets.
+    var settings: [(name: String, value: String)] {
+        Self.options.compactMap { option in
+            option.current(self).map { (option.name, Secrets.redacted($0)) }
+        }
+    }
 
     /// For a name with `file:`, SQLite would open another file than the store locks.
     private static func checkDatabase(_ name: String) throws(WrongValue) {
@@ -70,17 +80,36 @@ struct ServeOptions {
         throw WrongValue("must be a path, not a URI; a file of that name is ./\(name)")
     }
 
-    var sqlite: SQLiteStoreOptions {
+    func sqlite(logging log: LogLines) -> SQLiteStoreOptions {
         SQLiteStoreOptions(
             synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes,
-            newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random)
+            onLostWrite: { explanation in
+                log.write(.critical, explanation)
+                log.flush()
+                _exit(SQLiteStoreOptions.lostWriteExitStatus)
+            }, newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random, onChange: log.write)
     }
 
     #if PostgreSQL
-    var postgres: PostgresStoreOptions {
+    func postgres(logging log: LogLines) -> PostgresStoreOptions {
         PostgresStoreOptions(
             synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes,
-            newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random)
+            newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random, onChange: log.write)
     }
     #endif
+}
+
+extension LogLines {
+    /// Logs a change of the store's state.
+    @Sendable
+    fileprivate func write(_ change: StoreChange) {
+        switch change {
+        case .failing(let error):
+            write(.error, "the database fails: \(error)") { $0.add("reason", error.kind ?? "") }
+        case .working(let error):
+            write(.warning, "the database works again") { $0.add("reason", error.kind ?? "") }
+        case .newEpochs:
+            write(.warning, "all sessions have new epochs: the database was restored or may have lost commits")
+        }
+    }
 }

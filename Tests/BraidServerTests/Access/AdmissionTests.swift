@@ -3,7 +3,6 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 import Foundation
-import Logging
 import Testing
 
 @testable import BraidServer
@@ -11,8 +10,7 @@ import Testing
 @Suite struct AdmissionTests {
     private static func app() throws -> App {
         App(
-            store: try SQLiteStore(path: ":memory:"), token: "t",
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            store: try SQLiteStore(path: ":memory:"), token: "t")
     }
 
     @Test("No two routes have the same method and path")

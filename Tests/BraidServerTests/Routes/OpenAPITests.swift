@@ -1,7 +1,6 @@
 import BraidEngine
 import BraidStore
 import Foundation
-import Logging
 import Testing
 
 @testable import BraidServer
@@ -14,8 +13,7 @@ import Testing
     init() throws {
         document = try JSONText(parsing: Asset.openAPI.bytes.plain)
         routes = try App(
-            store: SQLiteStore(path: ":memory:"), token: "t",
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            store: SQLiteStore(path: ":memory:"), token: "t"
         ).router.routes
     }
 

@@ -1,5 +1,4 @@
 import BraidStore
-import Logging
 import Testing
 
 @testable import BraidEngine

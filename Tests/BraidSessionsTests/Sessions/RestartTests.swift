@@ -1,5 +1,4 @@
 import BraidStore
-import Logging
 import TestSupport
 import Testing
 
@@ -134,7 +133,7 @@ import Testing
     }
 
     private static func sessions(_ store: SQLiteStore) -> Sessions {
-        Sessions(store: store, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        Sessions(store: store)
     }
 
     /// Commands as the journal has them.

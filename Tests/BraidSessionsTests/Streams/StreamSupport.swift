@@ -1,7 +1,6 @@
 import BraidEngine
 import BraidRuntime
 import BraidStore
-import Logging
 import Synchronization
 import Testing
 
@@ -16,7 +15,7 @@ struct TestSession {
     init(_ limits: StreamLimits = StreamLimits(), journalLimit: Int = 1_000) async throws {
         let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: journalLimit))
         sessions = Sessions(
-            store: store, streams: limits, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            store: store, streams: limits)
         let body = try JSONText(
             parsing:
                 #"{"id":"s","table":{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"}],"editing":"delete"}]}}"#

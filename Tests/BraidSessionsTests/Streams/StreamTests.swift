@@ -1,7 +1,6 @@
 import BraidEngine
 import BraidRuntime
 import BraidStore
-import Logging
 import Testing
 
 @testable import BraidSessions

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 /// A disk whose flushes take as long as a test wants: `fdatasync` and `fsync` do not return while the gate is closed.
+/// They can also fail.
 final class HeldFlush {
     private let directory: TemporaryDirectory
     private var gate: String { directory.path("closed") }
@@ -16,9 +17,17 @@ final class HeldFlush {
     private static let source = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
+        #include <errno.h>
         #include <stdio.h>
         #include <stdlib.h>
         #include <unistd.h>
+        static int fails(void) {
+            char failing[4096];
+            snprintf(failing, sizeof failing, "%s/failing", getenv("BRAID_TEST_FLUSH_GATE"));
+            if (access(failing, F_OK) != 0) return 0;
+            errno = EIO;
+            return 1;
+        }
         static void pass(void) {
             const char *directory = getenv("BRAID_TEST_FLUSH_GATE");
             char closed[4096], held[4096];
@@ -30,8 +39,8 @@ final class HeldFlush {
                 usleep(1000);
             }
         }
-        int fdatasync(int descriptor) { pass(); return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(descriptor); }
-        int fsync(int descriptor) { pass(); return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(descriptor); }
+        int fdatasync(int descriptor) { pass(); return fails() ? -1 : ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(descriptor); }
+        int fsync(int descriptor) { pass(); return fails() ? -1 : ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(descriptor); }
         """
 
     init() throws {
@@ -54,4 +63,7 @@ final class HeldFlush {
         for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: directory.path("held")) { usleep(1_000) }
         try #require(FileManager.default.fileExists(atPath: directory.path("held")))
     }
+
+    /// From now on, each flush fails with EIO.
+    func fail() { _ = FileManager.default.createFile(atPath: directory.path("failing"), contents: nil) }
 }

@@ -38,10 +38,10 @@ final class PostgresCluster {
         #expect(try output.line() == "0", "pg_ctl \(command)")
     }
 
-    /// Ends every connection, as a network does that fails for a moment.
+    /// Ends every connection, as a network does that fails for a moment. Returns when they have ended.
     func cutConnections() throws {
         try TestDatabase.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()",
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()",
             in: address)
     }
 

@@ -32,10 +32,11 @@ final class ServerProcess {
             .deletingLastPathComponent().deletingLastPathComponent()
     }
 
-    /// `launcher`: a program, and what stands before the server's own command in its arguments.
+    /// `launcher`: a program, and what stands before the server's own command in its arguments. `stderr`: where the
+    /// server writes its log; nil: to a file that `log` reads.
     init(
         database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:],
-        launcher: [String] = []
+        launcher: [String] = [], stderr: Any? = nil
     ) throws {
         process = Process()
         process.executableURL = launcher.first.map { URL(fileURLWithPath: $0) } ?? Self.binary
@@ -49,7 +50,7 @@ final class ServerProcess {
         errors = FileManager.default.temporaryDirectory.appendingPathComponent("braid-\(UUID().uuidString).log")
         _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
         process.standardOutput = output
-        process.standardError = try FileHandle(forWritingTo: errors)
+        process.standardError = try stderr ?? FileHandle(forWritingTo: errors)
         try process.run()
         let text = try output.line()
         guard text.hasPrefix("listening on http://"), let port = text.split(separator: ":").last.flatMap({ Int($0) })
@@ -72,6 +73,15 @@ final class ServerProcess {
     var processIdentifier: Int32 { process.processIdentifier }
     var log: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
+    /// Waits until the log satisfies a condition: a thread of the server writes the log. False after a minute.
+    func waitForLog(_ isMet: (String) -> Bool) -> Bool {
+        for _ in 0..<6_000 {
+            if isMet(log) { return true }
+            usleep(10_000)
+        }
+        return false
+    }
+
     /// kill -9.
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
@@ -82,6 +92,12 @@ final class ServerProcess {
     @discardableResult
     func stop() -> Int32 {
         process.terminate()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    /// Waits until the server ends by itself; returns the exit status.
+    func waitForEnd() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
     }

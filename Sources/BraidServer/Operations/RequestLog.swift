@@ -1,0 +1,114 @@
+import BraidHTTP
+import BraidRuntime
+import Synchronization
+
+/// The log lines about requests: answered requests, administrative acts, and limits that requests reach.
+package struct RequestLog: Sendable {
+    /// `nil` if the server logs nothing.
+    let lines: LogLines?
+    private let proxies: TrustedProxies
+    private let limits = LimitWarnings()
+
+    init(_ lines: LogLines?, proxies: TrustedProxies) {
+        self.lines = lines
+        self.proxies = proxies
+    }
+
+    /// Logs an answered request. Log lines never contain queries, bodies or tokens.
+    ///
+    /// - Parameter nanoseconds: the time from the request to its answer. `nil` if the request was never complete.
+    func answered(_ request: LoggedRequest, _ route: Route?, status: Int, nanoseconds: Int? = nil) {
+        lines?.write(.info, "request") { line in
+            add(request, to: &line) { line in
+                line.add("method", request.head?.method ?? "")
+                line.add("path", request.head?.plainPath ?? "")
+                line.add("route", route?.counters.template ?? "")
+                line.add("status", status)
+                if let nanoseconds { line.add("microseconds", nanoseconds / 1_000) }
+            }
+        }
+    }
+
+    /// Logs an administrative act that a request has performed, such as the end of a session.
+    func act(_ act: String, _ facts: [(name: String, value: String)], by request: LoggedRequest) {
+        lines?.write(.notice, act) { line in
+            for fact in facts { line.add(fact.name, fact.value) }
+            add(request, to: &line)
+        }
+    }
+
+    /// Logs an administrative act that the server has performed by itself, because of a file of `--fixtures`.
+    package func fixtureAct(_ act: String, _ facts: [(name: String, value: String)], file: String) {
+        lines?.write(.notice, act) { line in
+            for fact in facts { line.add(fact.name, fact.value) }
+            line.add("file", file)
+        }
+    }
+
+    /// Logs that a limit is reached: at most one line a minute for each limit.
+    ///
+    /// - Parameters:
+    ///   - limit: the option that sets the limit.
+    ///   - isShare: whether the request has reached the share of its session or token, as opposed to the limit itself.
+    ///   - request: the request that has reached the limit. `nil` for a connection.
+    package func reached(_ limit: String, isShare: Bool = false) { reached(limit, isShare: isShare, by: nil) }
+
+    func reached(_ limit: String, isShare: Bool, by request: LoggedRequest?) {
+        guard let times = limits.reached(limit, isShare: isShare) else { return }
+        lines?.write(.warning, "limit reached") { line in
+            line.add("limit", limit)
+            line.add("scope", isShare ? "share" : "server")
+            line.add("times", times)
+            if let request { add(request, to: &line) }
+        }
+    }
+
+    /// Adds a request's ids and its sender to a line, and `facts` between them.
+    private func add(_ request: LoggedRequest, to line: inout LogLine, _ facts: (inout LogLine) -> Void = { _ in }) {
+        line.add("requestId", request.id)
+        line.add("client", proxies.client(request.head, peer: request.peer))
+        if let requester = request.requester {
+            line.add("role", requester.role.rawValue)
+            if let token = requester.token { line.add("tokenId", token.id) }
+        }
+        facts(&line)
+        if let trace = request.head?.traceID { line.add("traceId", trace) }
+    }
+}
+
+/// The parts of a request that its log lines name.
+struct LoggedRequest: Sendable {
+    let id: String
+    /// The known part of the request's head.
+    let head: HTTPRequestHead?
+    let peer: IPAddress?
+    /// The sender. `nil` if the server did not have to know the sender.
+    let requester: Requester?
+}
+
+/// The limits that were reached lately, so that the log has one line about them and not one for each request.
+private final class LimitWarnings: Sendable {
+    private struct Limit: Hashable {
+        let name: String
+        let isShare: Bool
+    }
+
+    private static let interval = 60_000_000_000
+    private let limits = Mutex<[Limit: (times: Int, next: Int)]>([:])
+
+    /// Notes that a limit was reached. Returns how many times it was reached since the last line about it, or `nil` if
+    /// the next line is not due yet.
+    func reached(_ name: String, isShare: Bool) -> Int? {
+        let now = monotonicNanoseconds()
+        return limits.withLock { limits in
+            let limit = Limit(name: name, isShare: isShare), known = limits[limit]
+            let times = (known?.times ?? 0) + 1
+            if let known, now < known.next {
+                limits[limit] = (times, known.next)
+                return nil
+            }
+            limits[limit] = (0, now + Self.interval)
+            return times
+        }
+    }
+}

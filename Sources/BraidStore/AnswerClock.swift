@@ -1,0 +1,26 @@
+import BraidRuntime
+import Synchronization
+
+/// The clock that measures the age of kept answers. It advances only while a server runs, with the monotonic clock of
+/// the machine, so a jump of the machine's time changes no answer's age.
+///
+/// The clock continues where it was when the store was last closed: at the time of the newest kept answer, or of the
+/// other servers that share the store. A store without any answer starts with the machine's time.
+public final class AnswerClock: Sendable {
+    /// What to add to the monotonic time, in milliseconds.
+    private let offset: Mutex<Int>
+
+    /// Creates a clock that continues from `time`, in milliseconds, or from the machine's time if `time` is `nil`.
+    package init(from time: Int?) { offset = Mutex((time ?? systemMilliseconds()) - Self.monotonic()) }
+
+    private static func monotonic() -> Int { monotonicNanoseconds() / 1_000_000 }
+
+    /// The clock's time, in milliseconds.
+    public func now() -> Int { offset.withLock { $0 } + Self.monotonic() }
+
+    /// Sets the clock to the time of another server, if that time is later.
+    package func advance(to time: Int) {
+        let offset = time - Self.monotonic()
+        self.offset.withLock { $0 = max($0, offset) }
+    }
+}

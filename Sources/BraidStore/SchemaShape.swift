@@ -1,0 +1,154 @@
+/// The tables, columns and indexes of a database. The shape that a server expects comes from the text of its schema,
+/// the other one from the database's catalog.
+package struct SchemaShape: Equatable {
+    package struct Column: Equatable {
+        /// The type in lower case, such as `bigint`.
+        package var type: String
+        package var isRequired: Bool
+        package var hasDefault: Bool
+
+        package init(type: String, isRequired: Bool, hasDefault: Bool) {
+            self.type = type
+            self.isRequired = isRequired
+            self.hasDefault = hasDefault
+        }
+
+        fileprivate var text: String { type.uppercased() + (isRequired ? " NOT NULL" : "") }
+    }
+
+    /// An index, or the index of a primary key or of a unique constraint. Its name does not matter.
+    package struct Index: Hashable {
+        package var table: String
+        package var columns: String
+        package var isUnique: Bool
+        /// The condition of a partial index, or `nil`.
+        package var condition: String?
+
+        package init(table: String, columns: String, isUnique: Bool, condition: String?) {
+            self.table = table
+            self.columns = columns
+            self.isUnique = isUnique
+            self.condition = condition
+        }
+    }
+
+    package var tables: [String: [String: Column]] = [:]
+    /// The statement that creates each index, or `nil` for an index that belongs to a table's definition.
+    package var indexes: [Index: String?] = [:]
+
+    package init() {}
+
+    package mutating func add(_ column: Column, named name: String, to table: String) {
+        tables[table, default: [:]][name] = column
+    }
+
+    /// Returns what a database with the shape `found` lacks for a server that expects this shape. Returns an empty array
+    /// if the server can use the database. Further tables, indexes and columns do not matter, unless a row cannot be
+    /// inserted without a column.
+    package func differences(in found: SchemaShape) -> [String] {
+        var differences: [String] = []
+        for (table, columns) in tables.sorted(by: { $0.key < $1.key }) {
+            guard let there = found.tables[table] else {
+                differences.append("the table \(table) is missing")
+                continue
+            }
+            for (name, column) in columns.sorted(by: { $0.key < $1.key }) {
+                guard let other = there[name] else {
+                    differences.append("the column \(table).\(name) is missing")
+                    continue
+                }
+                if other.type != column.type || other.isRequired != column.isRequired {
+                    differences.append("the column \(table).\(name) is \(other.text) instead of \(column.text)")
+                }
+            }
+            for (name, column) in there.sorted(by: { $0.key < $1.key })
+            where columns[name] == nil && column.isRequired && !column.hasDefault {
+                differences.append("the column \(table).\(name) is unknown, NOT NULL and has no default")
+            }
+        }
+        for (index, statement) in indexes where found.tables[index.table] != nil && found.indexes[index] == nil {
+            let condition = index.condition.map { " WHERE \($0)" } ?? ""
+            differences.append(
+                "the table \(index.table) has no \(index.isUnique ? "unique " : "")index on (\(index.columns))\(condition)"
+                    + (statement.map { " (\($0))" } ?? ""))
+        }
+        return differences.sorted()
+    }
+}
+
+extension SchemaShape {
+    /// Returns what a server logs after it has opened a database with the schema version `found`, or `nil` for its own
+    /// version `known` and for a new database (0).
+    package static func notice(found: Int, known: Int) -> String? {
+        if found == 0 || found == known { return nil }
+        return found < known
+            ? "upgraded the database from schema version \(found) to \(known)"
+            : "the database has schema version \(found), made by a newer Braid Server; this one knows versions up to \(known), and can use it"
+    }
+}
+
+// Reading the text of a schema. The reader knows the SQL that schema.sql and schema-postgres.sql use, and no more: the
+// tests compare its result with the catalogs of new databases.
+extension SchemaShape {
+    /// Creates the shape that the statements of a schema create.
+    package init(schema: String) {
+        let lines = schema.split(separator: "\n").map { line in
+            line.split(separator: " ").prefix { !$0.hasPrefix("--") }.joined(separator: " ")
+        }
+        for statement in lines.joined(separator: " ").split(separator: ";") {
+            let words = statement.split(separator: " ")
+            guard words.count > 3, words[0] == "CREATE" else { continue }
+            let text = words.joined(separator: " ")
+            if let place = words.firstIndex(of: "TABLE") {
+                for part in Self.parts(text) { add(part, to: String(words[place + 1])) }
+            } else if let place = words.firstIndex(of: "ON") {
+                let index = Index(
+                    table: String(words[place + 1]), columns: Self.parts(text).joined(separator: ", "),
+                    isUnique: words[1] == "UNIQUE", condition: Self.condition(of: text))
+                indexes[index] = text
+            }
+        }
+    }
+
+    /// Returns the condition of a partial index from the statement that creates the index.
+    static func condition(of statement: String) -> String? {
+        let words = statement.split(whereSeparator: \.isWhitespace)
+        return words.firstIndex(of: "WHERE").map { words[($0 + 1)...].joined(separator: " ") }
+    }
+
+    /// Adds a column or a constraint of a table's definition.
+    private mutating func add(_ part: String, to table: String) {
+        let words = part.split(separator: " ")
+        guard words.count > 1 else { return }
+        let isKey = words.contains("PRIMARY")
+        func unique(_ columns: String) {
+            indexes[Index(table: table, columns: columns, isUnique: true, condition: nil)] = .some(nil)
+        }
+        if ["PRIMARY", "UNIQUE", "FOREIGN"].contains(words[0]) {
+            if words[0] != "FOREIGN" { unique(Self.parts(part).joined(separator: ", ")) }
+            return
+        }
+        let column = Column(
+            type: words[1].lowercased(), isRequired: isKey || words.contains("NOT"),
+            hasDefault: words.contains("DEFAULT") || words.contains("GENERATED"))
+        add(column, named: String(words[0]), to: table)
+        if isKey || words.contains("UNIQUE") { unique(String(words[0])) }
+    }
+
+    /// Returns what stands between the first parentheses of a text, split at the commas outside of further parentheses.
+    private static func parts(_ text: String) -> [String] {
+        var parts: [String] = [], depth = 0, part = ""
+        for character in text {
+            if character == ")" { depth -= 1 }
+            if depth == 0, character == ")" { break }
+            if depth == 1, character == "," {
+                parts.append(part)
+                part = ""
+            } else if depth > 0, depth > 1 || character != " " || !part.isEmpty {
+                part.append(character)
+            }
+            if character == "(" { depth += 1 }
+        }
+        return parts + [part]
+    }
+}

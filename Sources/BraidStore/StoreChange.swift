@@ -1,0 +1,57 @@
+import Synchronization
+
+/// A change of a store's state that operators need to know.
+public enum StoreChange: Sendable, Equatable {
+    /// Operations of the store now fail with this error.
+    case failing(StoreError)
+    /// Operations of the store succeed again. They failed with this error before.
+    case working(after: StoreError)
+    /// All sessions have new epochs, because the database was restored or may have lost commits.
+    case newEpochs
+}
+
+/// Whether a store's operations fail at the moment. Reports each change once, however many operations fail.
+package final class StoreTrouble: Sendable {
+    private let error = Mutex<StoreError?>(nil)
+    private let isFailing = Atomic<Bool>(false)
+    private let report: @Sendable (StoreChange) -> Void
+
+    package init(_ report: @escaping @Sendable (StoreChange) -> Void) { self.report = report }
+
+    package func failed(_ error: StoreError) {
+        let old = self.error.withLock { old in
+            defer { old = error }
+            return old
+        }
+        isFailing.store(true, ordering: .relaxed)
+        if old?.kind != error.kind { report(.failing(error)) }
+    }
+
+    package func succeeded() {
+        guard isFailing.load(ordering: .relaxed) else { return }
+        let old = error.withLock { error in
+            defer { error = nil }
+            isFailing.store(false, ordering: .relaxed)
+            return error
+        }
+        if let old { report(.working(after: old)) }
+    }
+}
+
+extension StoreError {
+    /// The name of a failure of the disk or the database: `disk-full`, for example. `nil` for other errors, which
+    /// callers can cause.
+    public var kind: String? {
+        switch self {
+        case .full: "disk-full"
+        case .io: "input-output"
+        case .busy: "locked"
+        case .corrupt: "damaged"
+        case .unavailable: "unavailable"
+        case .readOnly: "read-only"
+        case .sessionExists, .sessionMissing, .revisionConflict, .answered, .tableMissing, .tableChanged, .exhausted,
+            .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .differentSchema, .missing, .exists:
+            nil
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// Secrets that must not be shown in messages and logs.
+enum Secrets {
+    /// Returns a text in which `***` replaces the user and the password of each URL, and the value of each parameter
+    /// `password`. A user can write a database's URL in the wrong place, and messages quote wrong values.
+    static func redacted(_ text: String) -> String {
+        var rest = Array(text.utf8)[...], result: [UInt8] = []
+        func isEnd(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") }
+        while let byte = rest.first {
+            if rest.starts(with: "://".utf8) {
+                let url = rest.dropFirst(3).prefix { !isEnd($0) }
+                result += rest.prefix(3)
+                rest = rest.dropFirst(3)
+                guard let at = url.lastIndex(of: UInt8(ascii: "@")) else { continue }
+                result += "***".utf8
+                rest = rest[at...]
+            } else if rest.starts(with: "password=".utf8) {
+                result += "password=***".utf8
+                rest = rest.dropFirst(9).drop { !isEnd($0) && $0 != UInt8(ascii: "&") }
+            } else {
+                result.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

@@ -1,0 +1,292 @@
+import Foundation
+import Testing
+
+/// The server on databases that earlier releases made (Tests/Upgrades).
+@Suite(.serialized) struct UpgradeTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private static let options = ["--deterministic", "--journal-limit", "8"]
+    private static let environment = ["BRAID_TOKEN": "controller-of-the-tests"]
+    private static let authorization = ["Authorization": "Bearer controller-of-the-tests"]
+
+    /// A request to a release, and what the release answered.
+    private struct Recorded: Decodable {
+        var method: String
+        var path: String
+        var headers: [String: String]
+        var body: String?
+        var status: Int
+        var answer: String
+    }
+
+    private static var folder: URL { ServerProcess.package.appendingPathComponent("Tests/Upgrades/0.1.0") }
+
+    /// The address of a new database that release 0.1.0 made.
+    private func released() throws -> String {
+        let name = TestDatabase.isSQLite ? "sqlite" : "postgres"
+        let sql = try String(contentsOf: Self.folder.appendingPathComponent(name + ".sql"), encoding: .utf8)
+        if TestDatabase.isSQLite {
+            let path = directory.path("\(UUID().uuidString).sqlite")
+            try Shell.sqlite(path, sql)
+            return path
+        }
+        let address = try TestDatabase.schema()
+        try TestDatabase.run(sql, in: address)
+        return address
+    }
+
+    private func start(_ database: String, _ options: [String] = [], launcher: [String] = []) throws -> ServerProcess {
+        try ServerProcess(
+            database: database, Self.options + options, environment: Self.environment, launcher: launcher)
+    }
+
+    /// Sends the requests that the release was sent, and expects what it answered: each member, perhaps among others.
+    private func expectAnswers(of server: ServerProcess) throws {
+        let name = TestDatabase.isSQLite ? "sqlite" : "postgres"
+        let recorded = try JSONDecoder().decode(
+            [Recorded].self, from: Data(contentsOf: Self.folder.appendingPathComponent(name + ".json")))
+        try #require(recorded.count > 40)
+        let client = try server.client()
+        for request in recorded {
+            let answer = try client.request(
+                request.method, request.path, request.body, headers: request.headers)
+            let lines = answer.text.split(separator: "\n"), expected = request.answer.split(separator: "\n")
+            #expect(
+                answer.status == request.status && lines.count == expected.count
+                    && zip(lines, expected).allSatisfy { Self.json($0, contains: $1) },
+                "\(request.method) \(request.path): \(request.answer) became \(answer.text)")
+        }
+    }
+
+    private static func json(_ text: Substring, contains other: Substring) -> Bool {
+        guard let value = Self.value(text), let other = Self.value(other) else { return false }
+        return contains(value, other)
+    }
+
+    private static func value(_ text: Substring) -> Any? {
+        try? JSONSerialization.jsonObject(with: Data(text.utf8), options: [.fragmentsAllowed])
+    }
+
+    /// Whether `value` has everything that `other` has. A later version may add members, and word problems otherwise.
+    private static func contains(_ value: Any, _ other: Any) -> Bool {
+        switch (value, other) {
+        case (let value as [String: Any], let other as [String: Any]):
+            other.allSatisfy { name, other in
+                ["title", "detail", "requestId"].contains(name) || value[name].map { contains($0, other) } ?? false
+            }
+        case (let value as [Any], let other as [Any]):
+            value.count == other.count && zip(value, other).allSatisfy { contains($0, $1) }
+        default: (value as? NSObject) == (other as? NSObject)
+        }
+    }
+
+    /// Each session goes on, and its journal still leads to its snapshot.
+    private func expectLife(of server: ServerProcess, adding name: String = "Nora") throws {
+        let client = try server.client()
+        for session in ["party", "old", "plain", "list"] {
+            let model = ["party", "old"].contains(session) ? #"{"name":"\#(name)"}"# : #"{"id":"\#(name)"}"#
+            let path = "/v1/sessions/\(session)"
+            let added = try client.request(
+                "POST", path + "/rows", #"{"at":[0,0],"model":\#(model)}"#, headers: Self.authorization)
+            #expect(added.status == 200, "\(session): \(added.text)")
+            let journal = directory.path("\(session).ndjson")
+            try client.get(
+                path + "/journal", headers: Self.authorization.merging(["Accept": "application/x-ndjson"]) { $1 }
+            ).text.write(toFile: journal, atomically: true, encoding: .utf8)
+            let replayed = try CommandRun(["replay", journal])
+            let snapshot = try client.get(path + "/snapshot", headers: Self.authorization)
+            #expect(
+                replayed.output.trimmingCharacters(in: .newlines) == snapshot.text, "\(session): \(replayed.errors)")
+        }
+    }
+
+    @Test("A database of release 0.1.0 is upgraded at the start, and everything in it goes on")
+    func upgrade() throws {
+        let database = try released()
+        var server = try start(database)
+        #expect(server.log == "", "an upgrade is a notice, not a warning")
+        try expectAnswers(of: server)
+        try expectLife(of: server)
+        #expect(server.stop() == 0)
+        server = try start(database, ["--log-level", "notice"])
+        #expect(!server.log.contains("schema version"), "\(server.log)")
+        try expectLife(of: server, adding: "Nils")
+    }
+
+    @Test("The log says that a database was upgraded")
+    func notice() throws {
+        let server = try start(try released(), ["--log-level", "notice"])
+        #expect(server.log.contains("notice upgraded the database from schema version 1 to 2"), "\(server.log)")
+    }
+
+    @Test("A server that is killed at any moment of its first start leaves a database that the next start upgrades")
+    func killed() throws {
+        // Any outcome of these is right. The delays reach from the first instruction to the server that listens.
+        for delay in stride(from: 2_000, through: 46_000, by: 4_000) {
+            let database = try released(), process = Process()
+            process.executableURL = ServerProcess.binary
+            process.arguments = ["serve", "--port", "0", "--database", database, "--deterministic"]
+            process.environment = ServerProcess.environment()
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            usleep(UInt32(delay))
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            try expectAnswers(of: start(database))
+        }
+    }
+
+    @Test("A backup of an old database is one of the old version", .enabled(if: TestDatabase.isSQLite))
+    func backup() throws {
+        let database = try released(), copy = directory.path("copy.sqlite")
+        #expect(try CommandRun(["backup", database, copy]).status == 0)
+        let server = try start(copy, ["--log-level", "notice"])
+        #expect(server.log.contains("from schema version 1 to 2"), "\(server.log)")
+        try expectLife(of: server)
+    }
+
+    @Test(
+        "Of servers that start together on an old database, one upgrades it, and all serve it",
+        .enabled(if: !TestDatabase.isSQLite))
+    func together() async throws {
+        let database = try released()
+        let servers = try await withThrowingTaskGroup(of: Started.self) { group in
+            for _ in 1...3 {
+                group.addTask {
+                    Started(
+                        try ServerProcess(
+                            database: database, Self.options + ["--log-level", "notice"],
+                            environment: Self.environment))
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let logs = servers.map(\.server.log)
+        #expect(logs.filter { $0.contains("upgraded the database") }.count == 1, "\(logs)")
+        for (index, server) in servers.enumerated() { try expectLife(of: server.server, adding: "\(index)") }
+    }
+
+    private struct Started: @unchecked Sendable {
+        var server: ServerProcess
+        init(_ server: ServerProcess) { self.server = server }
+    }
+
+    /// Changes a database with the shell of its kind.
+    private func change(_ database: String, sqlite: String, postgres: String) throws {
+        if TestDatabase.isSQLite {
+            try Shell.sqlite(database, sqlite)
+        } else {
+            try TestDatabase.run(postgres, in: TestDatabase.address(of: database))
+        }
+    }
+
+    private func refusal(of database: String) throws -> String {
+        let refused = try CommandRun(["serve", "--port", "0", "--database", TestDatabase.address(of: database)])
+        #expect(refused.status == 1 && refused.output == "")
+        return refused.errors
+    }
+
+    @Test("A database that a newer version upgraded is used if it allows this version, and refused if not")
+    func newer() throws {
+        let database = directory.path("braid.sqlite")
+        var server = try start(database)
+        #expect(server.stop() == 0)
+        try change(
+            database, sqlite: "PRAGMA user_version = 9; ALTER TABLE session ADD COLUMN note TEXT",
+            postgres: "UPDATE braid_server SET version = 9; ALTER TABLE session ADD COLUMN note TEXT")
+        server = try start(database, ["--log-level", "notice"])
+        #expect(server.log.contains("schema version 9, made by a newer Braid Server"), "\(server.log)")
+        let client = try server.client()
+        func open() throws -> HTTPClient.Response {
+            try client.request("POST", "/v1/sessions", #"{"rows":[]}"#, headers: Self.authorization)
+        }
+        #expect(try open().status == 201)
+        if TestDatabase.isSQLite { #expect(server.stop() == 0) }
+        try change(
+            database, sqlite: "UPDATE compatibility SET minimum_version = 9",
+            postgres: "UPDATE braid_server SET minimum_version = 9")
+        #expect(try refusal(of: database).contains("schema version 9, made by a newer Braid Server"))
+        guard !TestDatabase.isSQLite else { return }
+        // A server that still runs notices it, and uses the database no more.
+        while try client.get("/readyz").status == 200 { usleep(10_000) }
+        let refused = try open()
+        #expect(refused.status == 503 && refused.text.contains("A newer server has upgraded"), "\(refused.text)")
+    }
+
+    @Test("A missing index is named at the start, with the statement that creates it")
+    func missingIndex() throws {
+        let database = directory.path("braid.sqlite")
+        #expect(try start(database).stop() == 0)
+        try change(database, sqlite: "DROP INDEX session_by_table", postgres: "DROP INDEX session_by_table")
+        let refusal = try refusal(of: database)
+        let statement = "CREATE INDEX session_by_table ON session (table_name, id)"
+        #expect(
+            refusal.contains(
+                "schema version 2 has to be: the table session has no index on (table_name, id) (\(statement)). "),
+            "\(refusal)")
+        try change(database, sqlite: statement, postgres: statement)
+        #expect(try start(database).stop() == 0)
+    }
+
+    /// `BRAID_PREVIOUS_SERVER`: the binary of release 0.1.0, with PostgreSQL.
+    private static let previous = ProcessInfo.processInfo.environment["BRAID_PREVIOUS_SERVER"]
+
+    @Test(
+        "While servers are replaced one by one, the old ones and the new ones serve the same sessions",
+        .enabled(if: !TestDatabase.isSQLite && previous != nil, "needs BRAID_PREVIOUS_SERVER and PostgreSQL"))
+    func rolling() throws {
+        let database = try released(), old = try #require(Self.previous)
+        // The launcher starts the old binary instead of the one that is its first argument.
+        let launcher = ["/bin/sh", "-c", "shift; exec \"$OLD\" \"$@\"", "sh"]
+        func startOld() throws -> ServerProcess {
+            try ServerProcess(
+                database: database, ["--journal-limit", "8"],
+                environment: Self.environment.merging(["OLD": old]) { $1 }, launcher: launcher)
+        }
+        let before = [try startOld(), try startOld()]
+        let after = [try ServerProcess(database: database, ["--journal-limit", "8"], environment: Self.environment)]
+        let servers = before + after, clients = try servers.map { try $0.client() }
+        var revision = 12
+        for round in 0..<30 {
+            let body = #"{"model":{"id":"a","n":\#(round)}}"#
+            let headers = Self.authorization.merging(["Idempotency-Key": "rolling-\(round)"]) { $1 }
+            // The second server is sent the same request: it answers what the first one has answered.
+            let answers = try [round % 3, (round + 1) % 3].map {
+                try clients[$0].request("PUT", "/v1/sessions/plain/rows/0/0", body, headers: headers)
+            }
+            revision += 1
+            #expect(
+                answers.allSatisfy { $0.status == 200 } && answers[0].text == answers[1].text, "\(answers.map(\.text))")
+            #expect(answers[0].object["revision"] as? Int == revision, "\(answers[0].text)")
+            let snapshots = try clients.map {
+                try $0.get("/v1/sessions/plain/snapshot", headers: Self.authorization).text
+            }
+            #expect(Set(snapshots).count == 1)
+        }
+        // An old server that ends does not start again: it refuses the newer database.
+        #expect(before[0].stop() == 0)
+        #expect { try startOld() } throws: {
+            ($0 as? ServerProcess.StartFailure)?.errors.contains("schema version 2, made by a newer") ?? false
+        }
+        #expect(try clients[1].get("/readyz").status == 200)
+    }
+}
+
+/// Runs the sqlite3 shell.
+enum Shell {
+    static func sqlite(_ path: String, _ sql: String) throws {
+        let process = Process(), input = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["sqlite3", "-bail", path]
+        process.standardInput = input
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(sql.utf8))
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(sql.prefix(200))")
+    }
+}
