@@ -59,6 +59,8 @@ public final class HTTPServer: Sendable {
     /// The settings of an HTTP server, which do not change while it runs.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
+        /// The permissions of the file of a Unix socket. A process that may write the file can connect.
+        public var socketMode: mode_t
         public var limits: Limits
         /// The most connections that may be open at once. The process's limit of file descriptors can lower this
         /// number.
@@ -78,11 +80,13 @@ public final class HTTPServer: Sendable {
         public var loops: Int
 
         public init(
-            address: HTTPAddress = .tcp(host: "127.0.0.1", port: 8080), limits: Limits = Limits(),
-            maxConnections: Int = 10_000, incoming: Quota = Quota(256 << 20), outgoing: Quota = Quota(256 << 20),
+            address: HTTPAddress = .tcp(host: "127.0.0.1", port: 8080), socketMode: mode_t = 0o600,
+            limits: Limits = Limits(), maxConnections: Int = 10_000, incoming: Quota = Quota(256 << 20),
+            outgoing: Quota = Quota(256 << 20),
             backlog: Int = 1_024, loops: Int = 0
         ) {
             self.address = address
+            self.socketMode = socketMode
             self.limits = limits
             self.maxConnections = maxConnections
             self.incoming = incoming
@@ -118,7 +122,8 @@ public final class HTTPServer: Sendable {
         var loops: [EventLoop] = []
         for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load)) }
         let listener = try Listener(
-            configuration.address, backlog: configuration.backlog, userTimeout: 2 * limits.writeTime.milliseconds)
+            configuration.address, socketMode: configuration.socketMode, backlog: configuration.backlog,
+            userTimeout: 2 * limits.writeTime.milliseconds)
         let first = loops[0]
         first.accept(with: Acceptor(listener, dealingTo: loops, load: load, onPause: configuration.onPause))
         load.onRoom { [weak first] in first?.post(.acceptAgain) }

@@ -37,7 +37,10 @@ struct Listener: Sendable {
     /// created.
     private var file: (device: dev_t, inode: ino_t)?
 
-    init(_ address: HTTPAddress, backlog: Int, userTimeout: Int) throws(HTTPServerError) {
+    /// - Parameter socketMode: the permissions of a Unix socket's file.
+    init(
+        _ address: HTTPAddress, socketMode: mode_t = 0o600, backlog: Int, userTimeout: Int
+    ) throws(HTTPServerError) {
         switch address {
         case .tcp(let host, let port):
             (socket, self.address) = try Self.bindTCP(host, port, userTimeout: userTimeout)
@@ -46,6 +49,12 @@ struct Listener: Sendable {
             self.address = address
             var facts = stat()
             if stat(path, &facts) == 0 { file = (facts.st_dev, facts.st_ino) }
+            // Until `listen`, no process can connect, whatever the permissions are that the umask has left.
+            guard chmod(path, socketMode) == 0 else {
+                let code = errno
+                close()
+                throw HTTPServerError("cannot set the permissions of \(address)", errno: code)
+            }
         }
         guard listen(socket, Int32(clamping: backlog)) == 0 else {
             let code = errno

@@ -28,6 +28,13 @@ final class Dialer: Sendable {
     /// Why this server may not use the database any more: a newer server has upgraded it. `nil` as long as it may.
     var retirement: StoreError? { retired.withLock { $0 } }
     private let retired = Mutex<StoreError?>(nil)
+    /// What preparing the database did to its schema, for the log. `nil` if it did nothing, or has not happened yet.
+    var schemaNotice: String? { notice.withLock { $0 } }
+    private let notice = Mutex<String?>(nil)
+    /// The clock for the age of kept answers. It shows the time of the database's servers since the first connection.
+    let answerClock = AnswerClock(from: nil)
+    /// Whether this server has checked the database's tables, or created them.
+    private let isPrepared = Atomic<Bool>(false)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
 
     init(url: String, options: PostgresStoreOptions) throws {
@@ -37,14 +44,20 @@ final class Dialer: Sendable {
         name = try Self.name(of: url)
     }
 
-    /// Opens a connection to the database. `timeout` is the longest silence of the database that the connection
-    /// accepts. Its default is `options.timeout`.
+    /// Opens a connection to the database. The first connection prepares the database's tables.
+    ///
+    /// - Parameter timeout: the longest silence of the database that the connection accepts. The default is
+    ///   `options.timeout`.
     func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
             if let retirement { throw retirement }
             let connection = try dial(timeout: timeout)
-            _ = try connection.sharedAnswerTime()
+            if isPrepared.load(ordering: .relaxed) {
+                _ = try connection.sharedAnswerTime()
+            } else {
+                try prepare(connection)
+            }
             try checkEpochs(connection)
             failure.withLock { $0 = nil }
             trouble.succeeded()
@@ -64,15 +77,23 @@ final class Dialer: Sendable {
     /// Makes every later use of the database fail with an error, until the process ends.
     func retire(_ error: StoreError) { retired.withLock { $0 = error } }
 
-    /// Opens a connection to a database that may have no tables yet. The caller must call `checkEpochs` before using
-    /// the connection for data.
-    func dial(timeout: Duration? = nil) throws -> PostgresConnection {
+    /// Checks, creates or upgrades the database's tables. The first connection is used for this.
+    private func prepare(_ connection: PostgresConnection) throws {
+        let found = try Opening.prepare(connection, name: name, before: options.upgrading)
+        if let notice = SchemaShape.notice(found: found, known: PostgresSchema.version) {
+            self.notice.withLock { $0 = notice }
+        }
+        answerClock.begin(at: try connection.sharedAnswerTime())
+        isPrepared.store(true, ordering: .relaxed)
+    }
+
+    private func dial(timeout: Duration? = nil) throws -> PostgresConnection {
         try PostgresConnection(url: url, timeout: timeout ?? options.timeout, settings: settings)
     }
 
     /// Begins new epochs for all sessions if they are due, before a new connection is used. Calls `renewal` if the
     /// epochs differ from those that the last connection found.
-    func checkEpochs(_ connection: PostgresConnection) throws {
+    private func checkEpochs(_ connection: PostgresConnection) throws {
         let found = try connection.beginEpochs(options)
         let isRenewed = suffix.withLock { suffix in
             defer { suffix = found }
@@ -103,7 +124,7 @@ final class Dialer: Sendable {
 
     /// Returns the database's address for messages, `postgres://host:port/database`, with those parts that the URL
     /// contains and without a password.
-    private static func name(of url: String) throws -> String {
+    static func name(of url: String) throws -> String {
         // Do not say why the URL is wrong, because libpq's message would quote the URL with its password.
         guard let options = PQconninfoParse(url, nil) else {
             throw StoreError.unavailable(

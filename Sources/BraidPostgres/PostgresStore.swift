@@ -17,9 +17,10 @@ public final class PostgresStore: SessionStore {
     private let readers: Readers
     private let revisions: Revisions
     let peers: ClusterCoordinator
-    public let answerClock: AnswerClock
-    /// What opening the database did to its schema, for the log. `nil` if it did nothing.
-    public let schemaNotice: String?
+    public var answerClock: AnswerClock { dialer.answerClock }
+    /// What opening the database did to its schema, for the log. `nil` if it did nothing, or if no connection has been
+    /// opened yet.
+    public var schemaNotice: String? { dialer.schemaNotice }
 
     /// Opens a database and creates the store's tables if the database has none. A database with another application's
     /// tables is not changed.
@@ -27,22 +28,18 @@ public final class PostgresStore: SessionStore {
     /// - Parameters:
     ///   - url: the database's address in libpq's form, `postgres://user@host:port/database?…`.
     ///   - options: the store's options.
+    ///   - connects: whether to connect now. Otherwise the first operation connects, and throws the reason why the
+    ///     database cannot be opened.
     /// - Throws: ``StoreError`` with the reason why the database cannot be opened.
-    public init(url: String, options: PostgresStoreOptions = PostgresStoreOptions()) throws {
+    public init(
+        url: String, options: PostgresStoreOptions = PostgresStoreOptions(), connects: Bool = true
+    ) throws {
         let dialer = try Dialer(url: url, options: options)
         self.dialer = dialer
         self.options = options
-        let connection: PostgresConnection
-        do {
-            connection = try dialer.dial()
-            let found = try Opening.prepare(connection, name: dialer.name, before: options.upgrading)
-            schemaNotice = SchemaShape.notice(found: found, known: PostgresSchema.version)
-            try dialer.checkEpochs(connection)
-            answerClock = AnswerClock(from: try connection.sharedAnswerTime())
-            peers = try ClusterCoordinator(dialer: dialer, wait: options.timeout / 4, answerClock: answerClock)
-        } catch {
-            throw StoreError(error, of: dialer.name)
-        }
+        peers = try ClusterCoordinator(
+            dialer: dialer, wait: options.timeout / 4, answerClock: dialer.answerClock)
+        let connection = connects ? try dialer.connect() : nil
         writer = PostgresWriter(
             dialer: dialer, connection: connection, sender: peers.sender, onChange: options.onChange)
         readers = Readers(dialer: dialer, maximum: options.readers)

@@ -35,9 +35,10 @@ final class PostgresWriter: @unchecked Sendable {
     private let trouble: StoreTrouble
     private let end = Latch()
 
-    /// Starts the writer's thread. `connection` is the writer's first connection.
+    /// Starts the writer's thread. `connection` is the writer's first connection. With `nil`, the writer connects when
+    /// it first writes.
     init(
-        dialer: Dialer, connection: sending PostgresConnection, sender: String,
+        dialer: Dialer, connection: sending PostgresConnection?, sender: String,
         onChange: @escaping @Sendable (StoreChange) -> Void
     ) {
         self.dialer = dialer

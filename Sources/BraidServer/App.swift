@@ -16,6 +16,7 @@ package final class App: HTTPHandler {
     package let store: any SessionStore
     package let logger: Logger
     package let watchedFiles = WatchedFiles()
+    package let phase = ServerPhase()
     /// The log of requests, of administrative acts and of reached limits.
     package let log: RequestLog
     let metrics = Metrics()
@@ -32,12 +33,12 @@ package final class App: HTTPHandler {
     /// Creates the application.
     ///
     /// - Parameters:
-    ///   - token: the controller's token. If the token is `nil`, everyone who can connect is a controller.
+    ///   - controllers: the controller tokens. Without one, everyone who can connect is a controller.
     ///   - log: `nil` logs nothing.
     ///   - proxies: the proxies that say from which client a request comes.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
-        limits: ServerLimits = ServerLimits(), token: String?, pages: PagePolicy = PagePolicy(),
+        limits: ServerLimits = ServerLimits(), controllers: ControllerTokens, pages: PagePolicy = PagePolicy(),
         streams: StreamLimits = StreamLimits(), log: LogLines? = nil, proxies: TrustedProxies = TrustedProxies()
     ) {
         self.store = store
@@ -52,10 +53,11 @@ package final class App: HTTPHandler {
         self.log = RequestLog(log, proxies: proxies)
         let sessions = Sessions(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
         self.sessions = sessions
-        access = AccessControl(controllerToken: token, tokens: sessions.tokens)
+        access = AccessControl(controllers: controllers, tokens: sessions.tokens)
         router = Router(
-            operationRoutes(store: store, logger: logger) + [metricsRoute(metrics, sessions: sessions, log: log)]
-                + assetRoutes()
+            operationRoutes(store: store, phase: phase, logger: logger) + [
+                metricsRoute(metrics, sessions: sessions, log: log)
+            ] + assetRoutes()
                 + tableRoutes(store: store, clock: clock, limits: limits.table) + [fixtureRoute(watchedFiles)]
                 + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
@@ -262,14 +264,17 @@ package final class App: HTTPHandler {
     /// Returns the response of the route's handler. If a token opened a stream or a long poll, this ends when the token
     /// is revoked or expires.
     private func response(of route: Route, _ context: RequestContext) async throws -> HTTPResponse {
-        guard let token = context.requester.token else { return try await route.handle(context) }
-        if context.isLongPoll {
+        let token = context.requester.token
+        if let token, context.isLongPoll {
             return try await sessions.tokens.whileValid(token) { try await route.handle(context) }
         }
         let response = try await route.handle(context)
         if case .stream(let stream) = response.body, stream.isEndless {
             do {
-                try await sessions.tokens.follow(token, stream)
+                if let token { try await sessions.tokens.follow(token, stream) }
+                if let digest = context.requester.controllerToken, !access.controllers.follow(digest, stream) {
+                    throw SessionError.invalidToken
+                }
             } catch {
                 stream.close()
                 throw error

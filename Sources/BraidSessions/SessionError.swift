@@ -78,7 +78,7 @@ package struct SessionError: Error, Sendable, Equatable {
         limit = "max-buffered-bytes"
     }
 
-    static var invalidToken: SessionError {
+    package static var invalidToken: SessionError {
         SessionError(.invalidToken, "The token is unknown, expired or revoked. Get a new one.")
     }
 }

@@ -18,6 +18,9 @@ public final class AnswerClock: Sendable {
     /// The clock's time, in milliseconds.
     public func now() -> Int { offset.withLock { $0 } + Self.monotonic() }
 
+    /// Sets the clock to the time at which the store was last closed. Must be called before the clock is used.
+    package func begin(at time: Int) { offset.withLock { $0 = time - Self.monotonic() } }
+
     /// Sets the clock to the time of another server, if that time is later.
     package func advance(to time: Int) {
         let offset = time - Self.monotonic()

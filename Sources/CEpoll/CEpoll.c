@@ -13,6 +13,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static int argument_count;
+static char **argument_values;
+
+#ifdef __GLIBC__
+// glibc passes main's arguments to constructors, too. Other C libraries do not.
+__attribute__((constructor)) static void keep_arguments(int count, char **values) {
+    argument_count = count;
+    argument_values = values;
+}
+#endif
+
+int cepoll_argument_count(void) { return argument_count; }
+
+const char *cepoll_argument(int index) { return argument_values[index]; }
+
 int cepoll_event(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
 void cepoll_signal(int event) {

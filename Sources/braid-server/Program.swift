@@ -7,7 +7,8 @@ enum Program {
     static let name = "braid-server"
     /// The first command is the default.
     static let commands: [any ServerCommand.Type] = [
-        Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Health.self,
+        Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Verify.self, Compact.self,
+        Export.self, Import.self, Health.self,
     ]
 
     static func main() async {
@@ -16,7 +17,10 @@ enum Program {
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        // Only this user may read the files and sockets that the process makes: the database, its copies, the log.
+        umask(0o077)
+        let all = ProcessArguments.all
+        let arguments = Array(all.dropFirst())
         let command = command(for: arguments.first)
         func complain(_ text: String, hint: String = "") {
             let text = Secrets.redacted(text)
@@ -26,6 +30,11 @@ enum Program {
             }
             let lines = text.split(separator: "\n").map { LogLines.line(.json, .critical, String($0)) }
             Files.write(lines.joined(), to: STDERR_FILENO)
+        }
+        // Without the command line, an empty one would start a server with the default settings.
+        guard let first = all.first, !first.isEmpty else {
+            complain("The command line of this process cannot be read. Start the program with its name as argument 0.")
+            exit(64)
         }
         do {
             try await execute(arguments, of: command)

@@ -3,7 +3,6 @@ import BraidHTTP
 import BraidRuntime
 import BraidServer
 import BraidSessions
-import Dispatch
 import Glibc
 
 /// The command that runs the server until a signal stops it.
@@ -12,7 +11,8 @@ struct Serve: ServerCommand {
     static let abstract = "Run the server."
     static let discussion = """
         Prints one line to stdout when it accepts connections: listening on http://127.0.0.1:PORT. Writes logs to stderr.
-        SIGTERM and SIGINT stop it. It finishes current requests within 10 seconds and exits with status 0.
+        SIGTERM and SIGINT stop it, after --drain-time. It finishes current requests within 10 seconds and exits with \
+        status 0. A second SIGTERM or SIGINT ends it at once. SIGHUP reads the token file and opens the log file again.
 
         Every option is also an environment variable. The command line takes precedence. A flag is true or false. Several \
         values are separated by commas. The server does not start with any other variable BRAID_…. The variables: \
@@ -38,100 +38,144 @@ struct Serve: ServerCommand {
     func run() async throws {
         try EnvironmentVariables.check(
             EnvironmentVariables.ofProcess(), known: Program.commands.flatMap { $0.variables })
-        // The server must keep running when the readers of its stdout and stderr exit.
-        signal(SIGPIPE, SIG_IGN)
+        Signals.ignoreOthers()
         Memory.prepare()
+        if let path = options.logFile { try LogFile(path: path).open() }
         var log = LogLines(format: options.logFormat)
         log.logLevel = options.logLevel
         defer { log.flush() }
         let address =
             options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
-        let token = try options.access.controllerToken()
-        try options.access.checkAddress(address, token: token)
+        let tokens = try options.access.controllerTokens()
+        try options.access.checkAddress(address, tokens: tokens)
         if options.watch, options.fixtures.isEmpty {
             throw Failure("--watch needs the directories of --fixtures.")
         }
         log.write(.notice, "starting") { line in
             line.add("version", App.version)
-            line.add("access", token == nil ? "anonymous" : "token")
+            line.add("access", tokens.isEmpty ? "anonymous" : "token")
             for (name, value) in options.settings { line.add(name, value) }
         }
         let database = try Database.open(options, logging: log)
         let store = database.store
-        if let notice = database.schemaNotice { log.write(.notice, "database schema") { $0.add("detail", notice) } }
+        let reasonToWait = try await database.reasonToWaitAtStart()
+        if options.deterministic, let reasonToWait { throw Failure("\(reasonToWait)") }
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
         var limits = options.limits.limits
         limits.bodies = incoming
+        let controllers = ControllerTokens(tokens)
         let app = App(
-            store: store, clock: clock, ids: ids, limits: limits, token: token,
-            pages: options.access.pages(for: address, token: token),
+            store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
+            pages: options.access.pages(for: address, tokens: tokens),
             streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies)
-        try await Fixtures(directories: options.fixtures).load(into: app)
+        if reasonToWait == nil { try await loadFixtures(into: app) } else { app.phase.enter(.starting) }
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
+        configuration.socketMode = options.socketAccess.mode
         configuration.incoming = incoming
         configuration.outgoing = outgoing
         options.limits.configure(&configuration)
         configuration.onPause = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
         app.reportConnections(of: server)
-        let stop = await StopSignal()
+        let signals = await Signals { [log] number in
+            log.write(.warning, "stopped at once by a second signal; requests in progress were not answered")
+            log.flush()
+            _exit(128 + number)
+        }
         do {
             try server.start()
         } catch {
             throw Failure("\(error)")
         }
-        Files.write("listening on \(server.address?.description ?? "")\n".utf8, to: STDOUT_FILENO)
-        log.write(.notice, "serving \(Secrets.redacted(database.name))")
+        let listening = server.address ?? address
+        Files.write("listening on \(listening)\n".utf8, to: STDOUT_FILENO)
+        if reasonToWait == nil { logReady(database, log) }
+        let manager = ServiceManager()
+        manager.notify("READY=1")
+        manager.startWatchdog(of: listening)
 
-        app.sessions.listen()
+        let background = Task { [log] in
+            do {
+                if let reasonToWait {
+                    manager.notify("STATUS=Waiting for the database.")
+                    try await database.becameAvailable(after: reasonToWait, log: log)
+                    try await loadFixtures(into: app)
+                    app.phase.enter(.running)
+                    manager.notify("STATUS=")
+                    logReady(database, log)
+                }
+                app.sessions.listen()
+                if options.watch {
+                    var watcher = FixtureWatcher(directories: options.fixtures, app: app)
+                    await watcher.run()
+                }
+            } catch {
+                signals.fail(error)
+            }
+        }
         let unloading = Task {
             if options.sessionIdleTime > 0 {
                 await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions)
             }
         }
-        let watching =
-            options.watch
-            ? Task { [directories = options.fixtures] in
-                var watcher = FixtureWatcher(directories: directories, app: app)
-                await watcher.run()
-            } : nil
-        await stop.wait()
-        unloading.cancel()
-        watching?.cancel()
-        log.write(.notice, "stopping")
-        await server.stop(grace: .seconds(10))
-        await store.close()
-        log.write(.notice, "stopped")
-    }
-}
-
-/// Waits for SIGTERM or SIGINT.
-struct StopSignal {
-    private let signals: AsyncStream<Void>
-    private let sources: [any DispatchSourceSignal]
-
-    /// Registers for SIGTERM and SIGINT. A process that reads the readiness line can send a signal at once, so this
-    /// method returns only when the registration is complete.
-    init() async {
-        let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
-        self.signals = signals
-        sources = [SIGTERM, SIGINT].map { DispatchSource.makeSignalSource(signal: $0) }
-        for source in sources {
-            source.setEventHandler { continuation.yield() }
-            await withCheckedContinuation { registered in
-                // After the registration, the source receives the signal. Signals before the registration end the
-                // process.
-                source.setRegistrationHandler { registered.resume() }
-                source.resume()
+        var hasStarted = true
+        events: for await event in signals.events {
+            switch event {
+            case .reload: reload(controllers, log)
+            case .failed(let error): throw error
+            case .stop:
+                manager.notify("STOPPING=1")
+                hasStarted = app.phase.isRunning
+                guard hasStarted, options.drainTime > 0 else { break events }
+                app.phase.enter(.stopping)
+                log.write(.notice, "draining for \(options.drainTime) s")
+                Task {
+                    try? await Task.sleep(for: .seconds(options.drainTime))
+                    signals.end()
+                }
             }
         }
+        background.cancel()
+        unloading.cancel()
+        log.write(.notice, "stopping")
+        await server.stop(grace: .seconds(10))
+        // To close a store that waits for its database could take as long as an attempt to connect.
+        if hasStarted { await store.close() }
+        log.write(.notice, "stopped")
     }
 
-    func wait() async {
-        for await _ in signals { break }
-        for source in sources { source.cancel() }
+    private func loadFixtures(into app: App) async throws {
+        try await Fixtures(directories: options.fixtures).load(into: app)
+    }
+
+    private func logReady(_ database: OpenDatabase, _ log: LogLines) {
+        if let notice = database.schemaNotice() { log.write(.notice, notice) }
+        log.write(.notice, "serving \(Secrets.redacted(database.name))")
+    }
+
+    /// Opens the log file again, and reads the token file again. The fault of a file is logged. A faulty file changes
+    /// nothing.
+    private func reload(_ controllers: ControllerTokens, _ log: LogLines) {
+        func attempt(_ work: () throws -> Void) {
+            do {
+                try work()
+            } catch {
+                log.write(.error, "SIGHUP: \(error) The server goes on as before.")
+            }
+        }
+        attempt {
+            guard let path = options.logFile else { return }
+            log.flush()  // into the old file
+            try LogFile(path: path).open()
+        }
+        attempt {
+            guard options.access.tokenFile != nil else { return log.write(.notice, "SIGHUP: received") }
+            let tokens = try options.access.controllerTokens()
+            controllers.replace(with: tokens)
+            log.write(.notice, "SIGHUP: the number of controller tokens is \(tokens.count)")
+        }
     }
 }

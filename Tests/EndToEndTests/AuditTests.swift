@@ -358,7 +358,7 @@ import Testing
     private static let wrongStarts: [(arguments: [String], status: Int32)] = [
         (["--port", "x"], 64), (["--log-level", "nothing"], 64), (["--prt", "1"], 64),
         (["postgres://me:secret@db/x"], 64), (["--port", "postgres://me:secret@db/x"], 64),
-        (["--database", "postgres://me:secret@127.0.0.1:1/x?password=secret"], 1),
+        (["--database", "postgres://me:secret@x:y/x?%zz&password=secret"], 1),
         (["--database", "/no/such/postgress://me:secret@db/x"], 1), (["--watch"], 1),
         (["--fixtures", "/no/a", "--fixtures", "/no/b"], 1), (["--hostname", "256.1.1.1"], 1),
     ]

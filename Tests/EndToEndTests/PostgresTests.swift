@@ -125,9 +125,79 @@ import Testing
         #expect(fails.count == 1 && log.ranges(of: "the database works again\(line)").count == 1, "\(log)")
     }
 
-    @Test func aDatabaseThatCannotBeReachedIsNamedWithoutItsPassword() throws {
+    @Test("Without the trait, a server on PostgreSQL does not start", .enabled(if: !PostgresCluster.hasTrait))
+    func withoutTheTrait() throws {
         let run = try CommandRun(["serve", "--port", "0", "--database", "postgres://me:secret@127.0.0.1:1/tables"])
-        #expect(run.status == 1 && !run.errors.contains("secret"), "\(run)")
-        #expect(run.errors.contains(PostgresCluster.hasTrait ? "127.0.0.1" : "--traits PostgreSQL"), "\(run)")
+        #expect(run.status == 1 && !run.errors.contains("secret") && run.errors.contains("--traits PostgreSQL"))
+    }
+
+    @Test("An address of the database that is wrong prevents the start", .enabled(if: PostgresCluster.hasTrait))
+    func wrongAddress() throws {
+        let run = try CommandRun(["serve", "--port", "0", "--database", "postgres://me:sec@ret@x:y/tables?%zz"])
+        #expect(run.status == 1 && !run.errors.contains("ret@"), "\(run)")
+    }
+
+    @Test(
+        "A server without its database waits, alive but not ready, until SIGTERM",
+        .enabled(if: PostgresCluster.hasTrait))
+    func waitsForItsDatabase() throws {
+        let server = try ServerProcess(
+            database: "postgres://me:secret@127.0.0.1:1/tables", ["--log-level", "warning", "--drain-time", "3600"])
+        let client = try server.client()
+        #expect(try client.get("/healthz").status == 200)
+        #expect(try client.get("/metrics").status == 200)
+        for path in ["/readyz", "/v1/sessions"] {
+            let answer = try client.get(path)
+            #expect(answer.status == 503 && answer.header("retry-after") == "1", "\(answer.text)")
+        }
+        while !server.log.contains("next attempt in 2 s") { usleep(20_000) }
+        #expect(server.log.contains(" warning waiting for the database postgres://127.0.0.1:1/tables;"))
+        #expect(!server.log.contains("secret"), "\(server.log)")
+        #expect(server.stop() == 0)
+    }
+
+    @Test(
+        "A database that accepts connections and is silent delays neither the start nor SIGTERM",
+        .enabled(if: PostgresCluster.hasTrait))
+    func waitsForASilentDatabase() throws {
+        // Connections to a process that is suspended wait in the kernel.
+        let silent = try ServerProcess()
+        kill(silent.processIdentifier, SIGSTOP)
+        let server = try ServerProcess(database: "postgres://me@127.0.0.1:\(silent.port)/tables")
+        #expect(try server.client().get("/healthz").status == 200)
+        #expect(try server.client().get("/readyz").status == 503)
+        #expect(server.log.contains("it has not answered for 3 s"), "\(server.log)")
+        #expect(server.stop() == 0)
+    }
+
+    @Test(
+        "A server that has waited for its database loads the fixtures, and is ready",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
+    func findsItsDatabaseLater() throws {
+        let cluster = try PostgresCluster()
+        try cluster.control("stop")
+        let server = try ServerProcess(database: cluster.address, ServerProcess.attendees),
+            client = try server.keptClient()
+        #expect(try client.get("/readyz").status == 503)
+        try cluster.control("start")
+        while try client.get("/readyz").status != 200 { usleep(20_000) }
+        #expect(try client.get("/v1/sessions/party").status == 200)
+        #expect(
+            try client.request("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#)
+                .status == 200)
+        #expect(server.log.contains(" warning the database "), "\(server.log)")
+        #expect(server.stop() == 0)
+    }
+
+    @Test(
+        "A server that has waited for a database of another application ends with the reason",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
+    func findsAnotherDatabaseLater() throws {
+        let cluster = try PostgresCluster()
+        try TestDatabase.run("CREATE TABLE other (a int)", in: cluster.address)
+        try cluster.control("stop")
+        let server = try ServerProcess(database: cluster.address)
+        try cluster.control("start")
+        #expect(server.ended() == 1 && server.log.contains("belongs to another application"), "\(server.log)")
     }
 }

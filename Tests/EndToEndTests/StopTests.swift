@@ -73,7 +73,7 @@ import Testing
         #expect(
             answer.status == 200 && answer.object["revision"] as? Int == 1 && answer.header("connection") == "close")
         #expect(slow.isClosed)
-        #expect(server.stop() == 0)
+        #expect(server.ended() == 0)
         // The log was copied into the database, and what was acknowledged is there.
         let log = try? FileManager.default.attributesOfItem(atPath: database + "-wal")[.size] as? Int
         #expect((log ?? 0) == 0)

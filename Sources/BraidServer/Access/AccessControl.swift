@@ -3,18 +3,11 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Authentication of requests: by the controller's token, or by a token for one session. Without a controller's token,
+/// Authentication of requests: by a controller token, or by a token for one session. Without a controller token,
 /// everyone is a controller.
 struct AccessControl: Sendable {
-    /// The digest of the controller's token. `nil` if the server was started without one, so that no request needs a
-    /// token.
-    private let controller: SHA256Digest?
-    private let tokens: SessionTokens
-
-    init(controllerToken: String?, tokens: SessionTokens) {
-        controller = controllerToken.map { PresentedToken($0).digest }
-        self.tokens = tokens
-    }
+    let controllers: ControllerTokens
+    let tokens: SessionTokens
 
     /// What the server knows about the sender of a request without waiting for the store.
     enum Claim: Sendable {
@@ -28,9 +21,11 @@ struct AccessControl: Sendable {
     ///
     /// - Throws: `unauthorized` without a token, `badRequest` if the `Authorization` field is malformed.
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
-        guard let controller, admission != .everyone else { return .known(.controller) }
+        guard !controllers.isEmpty, admission != .everyone else { return .known(.controller) }
         guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
-        if token.digest == controller { return .known(.controller) }
+        if controllers.contains(token.digest) {
+            return .known(Requester(role: .controller, controllerToken: token.digest))
+        }
         return try tokens.known(token).map { .known(Requester($0)) } ?? .unknown(token)
     }
 

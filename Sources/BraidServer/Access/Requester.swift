@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
 
 /// The sender of a request: its role, and its token if it has one.
@@ -7,6 +8,8 @@ struct Requester: Sendable {
     var role: Role
     /// The requester's token. `nil` for a controller.
     var token: SessionToken?
+    /// The digest of a controller's token. `nil` if the controller needs no token.
+    var controllerToken: SHA256Digest?
 
     static let controller = Requester(role: .controller)
 

@@ -110,11 +110,12 @@ extension JSONText {
 }
 
 /// Returns the routes for operators: liveness (`/healthz`), readiness (`/readyz`) and the explanations of problems.
-func operationRoutes(store: any SessionStore, logger: Logger) -> [Route] {
+func operationRoutes(store: any SessionStore, phase: ServerPhase, logger: Logger) -> [Route] {
     let readiness = Readiness(logger)
     return [
         Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },
         Route("GET", "/readyz", for: .everyone, lane: .operations) { _ in
+            try phase.checkReady()
             do {
                 try await store.check()
                 readiness.succeeded()

@@ -27,7 +27,7 @@ final class ProcessLock: Sendable {
     init(database path: String) throws {
         self.path = path + "-lock"
         isNew = access(self.path, F_OK) != 0
-        descriptor = open(self.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        descriptor = open(self.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             switch errno {
             case EACCES, EPERM, EROFS: throw StoreError.readOnly(path: path)

@@ -17,7 +17,7 @@ struct ReserveFile {
     /// still counts as full.
     func make() -> Bool {
         if isInPlace { return true }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         // Write the bytes instead of calling `posix_fallocate`: not every file system can allocate, and for some the

@@ -1,7 +1,7 @@
 #ifndef CEPOLL_H
 #define CEPOLL_H
 
-// The functions for event loops and memory that Glibc's Swift module does not contain. This header must not include
+// The functions for event loops, memory and processes that Glibc's Swift module does not contain. This header must not include
 // netinet/in.h, which conflicts with Glibc's module.
 #include <sys/epoll.h>
 
@@ -19,6 +19,11 @@ int cepoll_peer(int socket, unsigned char address[16]);
 /// Returns the number of written bytes that the peer has not acknowledged, or -1 if the socket does not know this
 /// number.
 int cepoll_unacknowledged(int socket);
+
+/// Returns the number of arguments of the process's main function, or 0 if the C library does not tell it.
+int cepoll_argument_count(void);
+/// Returns an argument of the process's main function. The index is from 0 to below the number of arguments.
+const char *cepoll_argument(int index);
 
 /// Returns the kernel's ID of the calling thread (gettid(2)).
 int cepoll_thread_id(void);

@@ -82,7 +82,7 @@ struct Health: ServerCommand {
 }
 
 /// The first line of an HTTP answer.
-private struct StatusLine {
+struct StatusLine {
     let status: Int
 
     /// Opens a connection, sends a request, and reads the first line of the answer.

@@ -13,7 +13,9 @@ struct AccessOptions {
     static let options: [CommandOption<AccessOptions>] = [
         .optionalText(
             "token-file", \.tokenFile,
-            help: "A file with the controller's token. (Or the environment variable BRAID_TOKEN.)"),
+            help:
+                "A file with the controller's token, or with two tokens in two lines while the token is being replaced. SIGHUP reads it again. (Or the environment variable BRAID_TOKEN.)"
+        ),
         .flag(
             "allow-anonymous", \.allowAnonymous,
             help: "Serve without a token on any address. Everyone who can connect is a controller."),
@@ -38,9 +40,9 @@ struct AccessOptions {
 
     var proxies: TrustedProxies { TrustedProxies(trustedProxy) ?? TrustedProxies() }
 
-    /// Returns the controller's token, or `nil` if everyone is a controller. No option of the command line contains the
-    /// token, as other users of the machine can read the command line.
-    func controllerToken() throws -> String? {
+    /// Returns the controller's token, two tokens while the token is being replaced, or none if everyone is a controller.
+    /// No option of the command line contains the token, as other users of the machine can read the command line.
+    func controllerTokens() throws -> [String] {
         let variable = getenv(EnvironmentVariables.token).map { String(cString: $0) }
         if let file = tokenFile {
             guard variable == nil else {
@@ -49,36 +51,39 @@ struct AccessOptions {
             guard let text = Files.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else {
                 throw Failure("The token file \(file) cannot be read.")
             }
-            return try token(text, "The token file \(file)")
+            return try tokens(in: text, upTo: 2, "The token file \(file)")
         }
-        return try variable.map { try token($0, "The environment variable BRAID_TOKEN") }
+        return try variable.map { try tokens(in: $0, upTo: 1, "The environment variable BRAID_TOKEN") } ?? []
     }
 
-    /// Returns the controller's token in a text. Throws a `Failure` for an empty text: the server must not run without
-    /// a token by mistake.
-    private func token(_ text: String, _ place: String) throws -> String {
-        let words = text.split(whereSeparator: \.isWhitespace)
-        guard let token = words.first.map(String.init) else { throw Failure("\(place) is empty.") }
-        guard words.count == 1, Bearer.isToken(token) else {
+    /// Returns the controller's tokens in a text, one in each line. Throws a `Failure` for an empty text: the server must
+    /// not run without a token by mistake.
+    private func tokens(in text: String, upTo most: Int, _ place: String) throws -> [String] {
+        let lines = text.split(whereSeparator: \.isNewline).map { $0.split(whereSeparator: \.isWhitespace) }
+            .filter { !$0.isEmpty }
+        guard !lines.isEmpty else { throw Failure("\(place) is empty.") }
+        guard lines.count <= most, lines.allSatisfy({ $0.count == 1 && $0.allSatisfy { Bearer.isToken($0) } }) else {
             throw Failure(
-                "\(place) must contain one word of visible ASCII characters. `openssl rand -hex 32` prints such a token."
+                "\(place) must contain one word of visible ASCII characters\(most == 1 ? "" : ", or two in two lines"). `openssl rand -hex 32` prints such a token."
             )
         }
-        return token
+        return lines.joined().map(String.init)
     }
 
     /// Throws a `Failure` if the server would accept everyone at an address that other machines can reach.
-    func checkAddress(_ address: HTTPAddress, token: String?) throws {
-        guard token == nil, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else { return }
+    func checkAddress(_ address: HTTPAddress, tokens: [String]) throws {
+        guard tokens.isEmpty, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else {
+            return
+        }
         throw Failure(
             "\(host) is not a loopback address, and the server has no token. Set one with --token-file or the environment variable BRAID_TOKEN, or let everyone who can connect use the server with --allow-anonymous."
         )
     }
 
-    func pages(for address: HTTPAddress, token: String?) -> PagePolicy {
+    func pages(for address: HTTPAddress, tokens: [String]) -> PagePolicy {
         let origins = allowOrigin.compactMap { PagePolicy.origin($0) }
-        guard token == nil, case .tcp(let host, _) = address, Loopback.contains(host) else {
-            return PagePolicy(origins: origins, isOpen: token == nil)
+        guard tokens.isEmpty, case .tcp(let host, _) = address, Loopback.contains(host) else {
+            return PagePolicy(origins: origins, isOpen: tokens.isEmpty)
         }
         return PagePolicy(origins: origins, isOpen: true, hosts: [PagePolicy.host(host).lowercased()])
     }

@@ -2,29 +2,69 @@ import BraidPostgres
 import BraidServer
 import BraidStore
 
-/// The database that `--database` names: an SQLite file or the URL of a PostgreSQL database.
+/// The database that `--database` or an argument names: an SQLite file or the URL of a PostgreSQL database.
 enum Database {
     static func isPostgres(_ name: String) -> Bool { name.hasPrefix("postgres://") || name.hasPrefix("postgresql://") }
 
-    /// Opens the database. Throws a `Failure` that says why it cannot be opened.
+    /// Opens the database. Throws a `Failure` that says why it cannot be opened. A PostgreSQL database is opened when it
+    /// is first used.
     static func open(_ options: ServeOptions, logging log: LogLines) throws -> OpenDatabase {
-        do {
+        try perform {
             guard isPostgres(options.database) else {
                 let store = try SQLiteStore(path: options.database, options: options.sqlite(logging: log))
-                return OpenDatabase(store: store, name: options.database, schemaNotice: store.schemaNotice)
+                return OpenDatabase(store: store, name: options.database) { store.schemaNotice }
             }
             #if PostgreSQL
-            let store = try PostgresStore(url: options.database, options: options.postgres(logging: log))
-            return OpenDatabase(store: store, name: store.name, schemaNotice: store.schemaNotice)
+            let store = try PostgresStore(
+                url: options.database, options: options.postgres(logging: log), connects: false)
+            return OpenDatabase(store: store, name: store.name) { store.schemaNotice }
             #else
-            throw Failure(
-                "This braid-server was built without PostgreSQL. Build one with it: "
-                    + "`swift build -c release --traits PostgreSQL` (it needs libpq; Debian: libpq-dev).")
+            throw withoutPostgres
             #endif
+        }
+    }
+
+    /// Calls `body` with the data of a database. Throws a `Failure` that says why the data cannot be read.
+    ///
+    /// - Parameter isAtOneMoment: whether `body` must see the data at one moment, even while servers change it. Always
+    ///   true for SQLite.
+    static func read<Value>(_ name: String, isAtOneMoment: Bool, _ body: (any StoredData) throws -> Value) throws
+        -> Value
+    {
+        try perform {
+            guard isPostgres(name) else { return try SQLiteStore.reading(name, body) }
+            #if PostgreSQL
+            return try PostgresStore.reading(name, isAtOneMoment: isAtOneMoment, body)
+            #else
+            throw withoutPostgres
+            #endif
+        }
+    }
+
+    /// Calls `body` with a new database, which keeps what `body` inserts only if `body` returns.
+    static func fill<Value>(_ name: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
+        try perform {
+            guard isPostgres(name) else { return try SQLiteStore.creating(name, body) }
+            #if PostgreSQL
+            return try PostgresStore.filling(name, body)
+            #else
+            throw withoutPostgres
+            #endif
+        }
+    }
+
+    /// Calls `body`, and converts the errors of stores to a `Failure`.
+    static func perform<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
         } catch let error as StoreError {
             throw Failure("\(error)")
         }
     }
+
+    private static let withoutPostgres = Failure(
+        "This braid-server was built without PostgreSQL. Build one with it: "
+            + "`swift build -c release --traits PostgreSQL` (it needs libpq; Debian: libpq-dev).")
 }
 
 /// An open store and the name of its database.
@@ -32,6 +72,54 @@ struct OpenDatabase {
     var store: any SessionStore
     /// The database's name for the log. The name contains no password.
     var name: String
-    /// What opening the database did to its schema, for the log.
-    var schemaNotice: String?
+    /// Returns what opening the database did to its schema, for the log. `nil` if it did nothing.
+    var schemaNotice: @Sendable () -> String?
+
+    /// Returns the reason why the server must wait for the database, or `nil` if the database can be used. Throws a
+    /// `Failure` if waiting does not help, for example because the database belongs to another application.
+    func reasonToWait() async throws -> StoreError? {
+        // An SQLite database is open already.
+        guard store.sharing != nil else { return nil }
+        do {
+            try await store.check()
+            return nil
+        } catch let error as StoreError {
+            switch error {
+            case .unavailable, .busy: return error
+            default: throw Failure("\(error)")
+            }
+        }
+    }
+
+    /// The same, but does not wait longer than a few seconds for an answer of the database.
+    func reasonToWaitAtStart() async throws -> StoreError? {
+        let seconds = 3
+        let (results, continuation) = AsyncStream.makeStream(of: Result<StoreError?, any Error>.self)
+        Task {
+            do {
+                continuation.yield(.success(try await reasonToWait()))
+            } catch {
+                continuation.yield(.failure(error))
+            }
+        }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(seconds))
+            continuation.yield(.success(.unavailable("it has not answered for \(seconds) s")))
+        }
+        defer { timer.cancel() }
+        for await result in results { return try result.get() }
+        return nil
+    }
+
+    /// Waits until the database can be used, and logs each failed attempt.
+    func becameAvailable(after first: StoreError, log: LogLines) async throws {
+        var reason = first, delay = 1
+        while true {
+            log.write(.warning, "waiting for the database \(name); next attempt in \(delay) s. \(reason)")
+            try await Task.sleep(for: .seconds(delay))
+            guard let next = try await reasonToWait() else { break }
+            (reason, delay) = (next, min(2 * delay, 10))
+        }
+        log.write(.warning, "the database \(name) is available")
+    }
 }

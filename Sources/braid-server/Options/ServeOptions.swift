@@ -8,9 +8,23 @@ import Logging
 struct ServeOptions {
     enum Synchronous: String, CaseIterable { case full, normal }
 
+    /// The users that may connect to the Unix socket.
+    enum SocketAccess: String, CaseIterable {
+        case owner, group, everyone
+
+        var mode: UInt32 {
+            switch self {
+            case .owner: 0o600
+            case .group: 0o660
+            case .everyone: 0o666
+            }
+        }
+    }
+
     var hostname = "127.0.0.1"
     var port = 8080
     var socket: String?
+    var socketAccess = SocketAccess.owner
     var database = "braid.sqlite"
     var fixtures: [String] = []
     var watch = false
@@ -23,6 +37,8 @@ struct ServeOptions {
     var deterministic = false
     var logLevel = Logger.Level.info
     var logFormat = LogLines.Format.text
+    var logFile: String?
+    var drainTime = 0
 
     static let options: [CommandOption<ServeOptions>] =
         ownOptions + AccessOptions.options.map { $0.inside(\.access, heading: "Access") }
@@ -34,6 +50,9 @@ struct ServeOptions {
             help: "The address to bind. An address other than loopback needs a token or --allow-anonymous."),
         .integer("port", \.port, in: 0...65_535, help: "The port. With 0 the system chooses a free one."),
         .optionalText("socket", \.socket, help: "Listen on this Unix socket instead of a port."),
+        .choice(
+            "socket-access", \.socketAccess,
+            help: "The users that may connect to the Unix socket: its owner, the owner's group, or everyone."),
         .text(
             "database", \.database,
             help: "The SQLite database, :memory:, or a PostgreSQL database: postgres://USER@HOST/NAME.",
@@ -65,6 +84,10 @@ struct ServeOptions {
                 "The lowest level that is logged to stderr. Requests have the level info, administrative acts the level notice."
         ),
         .choice("log-format", \.logFormat, help: "The format of log lines: text, or JSON objects."),
+        .optionalText("log-file", \.logFile, help: "Append the log to this file instead. SIGHUP opens it again."),
+        .integer(
+            "drain-time", \.drainTime, in: 0...3_600,
+            help: "Seconds between SIGTERM and the stop, in which /readyz answers 503 and all other requests go on."),
     ]
 
     /// The names and values of all options, for the log. They contain no secrets.

@@ -85,7 +85,7 @@ final class ContainerRoot {
             set -e
             root=$1 volume=$2 fixtures=$3 user=$4; shift 4
             mount --bind "$root" "$root"; mount --bind "$volume" "$root/data"; mount --bind "$fixtures" "$root/fixtures"
-            mount -t proc proc "$root/proc"  # Swift has its arguments from there
+            mount -t proc proc "$root/proc"  # as in every container
             mount -o remount,bind,ro "$root/fixtures"; mount -o remount,bind,ro "$root"
             exec chroot --userspec="$user:$user" --groups= "$root" /usr/local/bin/"$@"
             """

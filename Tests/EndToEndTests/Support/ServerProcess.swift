@@ -92,6 +92,13 @@ final class ServerProcess {
     @discardableResult
     func stop() -> Int32 {
         process.terminate()
+        return ended()
+    }
+
+    /// Waits for the end of a server that has received a signal, as a second one would end it at once. Returns the exit
+    /// status.
+    @discardableResult
+    func ended() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
     }

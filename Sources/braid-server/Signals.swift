@@ -1,0 +1,70 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// The signals that a server receives, and the failure of a task in its background.
+struct Signals: Sendable {
+    enum Event: Sendable {
+        /// SIGTERM or SIGINT: stop.
+        case stop
+        /// SIGHUP: read the token file again, and open the log file again.
+        case reload
+        /// A task that the server needs has failed.
+        case failed(any Error)
+    }
+
+    let events: AsyncStream<Event>
+    private let continuation: AsyncStream<Event>.Continuation
+    /// Unsafe: this property only keeps the sources alive.
+    nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+
+    /// Ignores the signals that would end the process by default although nothing is wrong with it. SIGQUIT still ends
+    /// the process, so that an operator can get the core dump of a server that hangs.
+    static func ignoreOthers() {
+        // SIGPIPE: the readers of stdout and stderr may exit before the server. SIGXFSZ: the write that is too large
+        // fails instead.
+        let named = [
+            SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGPIPE, SIGXFSZ, SIGPOLL, SIGPWR, SIGSTKFLT,
+        ]
+        for number in named + Array(__libc_current_sigrtmin()...__libc_current_sigrtmax()) { signal(number, SIG_IGN) }
+    }
+
+    /// Registers for SIGTERM, SIGINT and SIGHUP. A process that reads the line on stdout can send a signal at once, so
+    /// this method returns only when the registration is complete. The second SIGTERM or SIGINT calls `stopAtOnce`.
+    init(stopAtOnce: @escaping @Sendable (CInt) -> Void) async {
+        let (events, continuation) = AsyncStream.makeStream(of: Event.self)
+        (self.events, self.continuation) = (events, continuation)
+        let stops = Stops()
+        sources = [SIGTERM, SIGINT, SIGHUP].map { DispatchSource.makeSignalSource(signal: $0) }
+        for (number, source) in zip([SIGTERM, SIGINT, SIGHUP], sources) {
+            source.setEventHandler {
+                guard number != SIGHUP else { return _ = continuation.yield(.reload) }
+                if stops.add() == 1 { continuation.yield(.stop) } else { stopAtOnce(number) }
+            }
+            await withCheckedContinuation { registered in
+                // After the registration, the source receives the signal. SIGTERM and SIGINT end the process before the
+                // registration.
+                source.setRegistrationHandler { registered.resume() }
+                source.resume()
+            }
+        }
+    }
+
+    /// The number of signals to stop, which the handlers of two signals count.
+    private final class Stops: Sendable {
+        private let count = Mutex(0)
+
+        func add() -> Int {
+            count.withLock { count in
+                count += 1
+                return count
+            }
+        }
+    }
+
+    /// Ends the sequence of events.
+    func end() { continuation.finish() }
+
+    /// Reports that a task has failed.
+    func fail(_ error: any Error) { continuation.yield(.failed(error)) }
+}

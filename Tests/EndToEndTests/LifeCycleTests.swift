@@ -1,0 +1,342 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// The start, the signals and the end of the server's process.
+@Suite(.serialized) struct LifeCycleTests {
+    private static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
+
+    /// Waits until a condition is true, for as long as a busy machine may need.
+    private static func wait(for what: Comment, _ condition: () throws -> Bool) throws {
+        for _ in 0..<3_000 {
+            if try condition() { return }
+            usleep(20_000)
+        }
+        Issue.record("never: \(what)")
+    }
+
+    // MARK: Start
+
+    @Test(
+        "The program finds its arguments without /proc",
+        .enabled(if: ContainerRoot.isPossible, "needs root, and mounts in a namespace of their own"))
+    func argumentsWithoutProc() throws {
+        let run = Process(), output = Pipe()
+        run.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
+        run.arguments = [
+            "--mount", "--propagation", "private", "/bin/sh", "-c",
+            #"umount -l /proc && ! [ -e /proc/self ] && exec "$0" check /nowhere"#, ServerProcess.binary.path,
+        ]
+        run.standardOutput = output
+        try run.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        run.waitUntilExit()
+        #expect(run.terminationStatus == 1 && text == "/nowhere: cannot be read\n", "\(text)")
+    }
+
+    @Test("A process without a command line does not start a server")
+    func noCommandLine() throws {
+        let run = Process(), output = Pipe(), errors = Pipe()
+        run.executableURL = URL(fileURLWithPath: "/bin/bash")
+        run.arguments = ["-c", #"exec -a "" "$0""#, ServerProcess.binary.path]
+        run.environment = ServerProcess.environment()
+        run.standardOutput = output
+        run.standardError = errors
+        try run.run()
+        #expect(output.fileHandleForReading.readDataToEndOfFile().isEmpty)
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        run.waitUntilExit()
+        #expect(run.terminationStatus == 64 && text.contains("command line of this process cannot be read"), "\(text)")
+    }
+
+    @Test(
+        "Only the server's user may use its files and its socket, whatever the umask",
+        .enabled(if: TestDatabase.isSQLite), arguments: ["0000", "0022", "0777"])
+    func filesArePrivate(umask: String) throws {
+        let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
+        func launch(_ arguments: String) throws -> Process {
+            let run = Process()
+            run.executableURL = URL(fileURLWithPath: "/bin/bash")
+            run.arguments = ["-c", "umask \(umask); exec \"$0\" \(arguments)", ServerProcess.binary.path, database]
+            run.environment = ServerProcess.environment()
+            run.standardOutput = FileHandle.nullDevice
+            try run.run()
+            return run
+        }
+        let server = try launch(
+            "serve --database \"$1\" --socket \"$1-socket\" --log-file \"$1-log\" --fixtures \(ServerProcess.attendees[1])"
+        )
+        defer { server.terminate() }
+        try Self.wait(for: "the server listens") { connectedSocket(path: database + "-socket").map { close($0) } == 0 }
+        let backup = try launch("backup \"$1\" \"$1-copy\"")
+        backup.waitUntilExit()
+        #expect(backup.terminationStatus == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.url.path).sorted()
+        #expect(
+            names == ["", "-copy", "-lock", "-log", "-reserve", "-shm", "-socket", "-wal"].map { "braid.sqlite" + $0 })
+        for name in names {
+            let mode = try FileManager.default.attributesOfItem(atPath: directory.path(name))[.posixPermissions] as? Int
+            #expect(mode == 0o600, "\(name): \(String(mode ?? -1, radix: 8))")
+        }
+    }
+
+    @Test("--socket-access decides who may connect to the socket", arguments: [("group", 0o660), ("everyone", 0o666)])
+    func socketAccess(access: String, mode: Int) throws {
+        let directory = try TemporaryDirectory(), socket = directory.path("socket"), run = Process()
+        run.executableURL = ServerProcess.binary
+        run.environment = ServerProcess.environment()
+        run.arguments = ["serve", "--database", ":memory:", "--socket", socket, "--socket-access", access]
+        run.standardOutput = FileHandle.nullDevice
+        try run.run()
+        defer { run.terminate() }
+        try Self.wait(for: "the server listens") { connectedSocket(path: socket).map { close($0) } == 0 }
+        #expect(try FileManager.default.attributesOfItem(atPath: socket)[.posixPermissions] as? Int == mode)
+    }
+
+    // MARK: Signals
+
+    @Test("No signal but SIGTERM, SIGINT, SIGQUIT and SIGKILL ends the server")
+    func otherSignals() throws {
+        let server = try ServerProcess(), client = try server.client()
+        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
+        let named = [
+            SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGPIPE, SIGXFSZ, SIGPOLL, SIGPWR, SIGSTKFLT,
+            SIGCHLD, SIGURG, SIGWINCH, SIGCONT,
+        ]
+        for _ in 0..<3 {
+            for number in named + [34, 50, 64] {
+                kill(server.processIdentifier, number)
+                #expect(try client.get("/v1/sessions/s").status == 200, "signal \(number)")
+            }
+        }
+        #expect(server.stop() == 0)
+    }
+
+    @Test("SIGHUP opens the log file again, so that a renamed log is complete and a new one begins")
+    func rotatedLog() throws {
+        let directory = try TemporaryDirectory(), log = directory.path("braid.log")
+        let server = try ServerProcess(["--log-file", log, "--log-level", "info"]), client = try server.client()
+        func lines(_ path: String) -> [Substring] {
+            ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
+        }
+        func request(_ id: String) throws { _ = try client.get("/healthz", headers: ["X-Request-Id": id]) }
+        try request("first")
+        try FileManager.default.moveItem(atPath: log, toPath: log + ".1")
+        try request("second")
+        kill(server.processIdentifier, SIGHUP)
+        try Self.wait(for: "the log is there again") { lines(log).contains { $0.contains(" notice SIGHUP: ") } }
+        try request("third")
+        try Self.wait(for: "the line") { lines(log).contains { $0.contains("requestId=third") } }
+        #expect(
+            lines(log + ".1").filter { $0.contains("requestId=first") || $0.contains("requestId=second") }.count == 2)
+        #expect(!lines(log + ".1").contains { $0.contains("requestId=third") } && server.log.isEmpty)
+
+        // A file that cannot be opened: the server continues with the old one.
+        try FileManager.default.moveItem(atPath: log, toPath: log + ".2")
+        try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
+        kill(server.processIdentifier, SIGHUP)
+        try Self.wait(for: "the error") { lines(log + ".2").contains { $0.contains("error SIGHUP: The log file") } }
+        try request("fourth")
+        try Self.wait(for: "the line") { lines(log + ".2").contains { $0.contains("requestId=fourth") } }
+        #expect(server.stop() == 0)
+    }
+
+    @Test("A log file that cannot be opened prevents the start")
+    func wrongLogFile() throws {
+        let run = try CommandRun(["serve", "--port", "0", "--database", ":memory:", "--log-file", "/no/such/log"])
+        #expect(
+            run.status == 1
+                && run.errors == "Error: The log file /no/such/log cannot be opened: No such file or directory.\n")
+    }
+
+    // MARK: Tokens
+
+    /// Follows the steps of docs/operations.md.
+    @Test("A controller's token is replaced while it is used, and no request is refused")
+    func rotatedToken() async throws {
+        let directory = try TemporaryDirectory(), file = directory.path("token")
+        func write(_ tokens: String...) throws {
+            try (tokens.joined(separator: "\n") + "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        }
+        try write("old")
+        let server = try ServerProcess(["--token-file", file]), asker = try server.client(), port = server.port
+        func status(_ token: String) throws -> Int {
+            try asker.get("/v1/tables", headers: Self.bearer(token)).status
+        }
+        #expect(try status("old") == 200 && status("new") == 401)
+        #expect(
+            try asker.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#, headers: Self.bearer("old")).status
+                == 201)
+
+        // Clients use the token that the operator has given them.
+        let token = Mutex("old"), isOver = Mutex(false), answers = Mutex<[Int: Int]>([:]), group = DispatchGroup()
+        for _ in 0..<4 {
+            DispatchQueue.global().async(group: group) {
+                while !isOver.withLock({ $0 }) {
+                    let given = token.withLock { $0 }
+                    let status =
+                        (try? HTTPClient(port: port))
+                        .flatMap {
+                            try? $0.request(
+                                "PATCH", "/v1/sessions/s/state", #"{"n":1}"#, headers: Self.bearer(given)
+                            )
+                        }?.status ?? 0
+                    answers.withLock { $0[status, default: 0] += 1 }
+                }
+            }
+        }
+        func traffic() throws {
+            let before = answers.withLock { $0.values.reduce(0, +) }
+            try Self.wait(for: "20 further requests") { answers.withLock { $0.values.reduce(0, +) } >= before + 20 }
+        }
+        let oldStream = try EventStreamClient(
+            port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("old"))
+        _ = try oldStream.next()
+        try traffic()
+        // 1. Both tokens.
+        try write("new", "old")
+        kill(server.processIdentifier, SIGHUP)
+        try Self.wait(for: "the new token is accepted") { try status("new") == 200 }
+        #expect(try status("old") == 200)
+        try traffic()
+        // 2. The clients get the new token.
+        token.withLock { $0 = "new" }
+        let newStream = try EventStreamClient(
+            port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("new"))
+        try traffic()
+        // 3. Only the new token.
+        try write("new")
+        kill(server.processIdentifier, SIGHUP)
+        try Self.wait(for: "the old token is refused") { try status("old") == 401 }
+        try traffic()
+        isOver.withLock { $0 = true }
+        await withCheckedContinuation { done in group.notify(queue: .global()) { done.resume() } }
+        #expect(answers.withLock { Set($0.keys) } == [200])
+
+        // The stream of the removed token ends, the other one goes on.
+        #expect(throws: EventStreamClient.Ended.self) { while true { _ = try oldStream.next() } }
+        let patched = try asker.request(
+            "PATCH", "/v1/sessions/s/state", #"{"n":2}"#, headers: Self.bearer("new"))
+        _ = try newStream.events(throughRevision: try #require(patched.object["revision"] as? Int))
+
+        // Faults of the file change nothing.
+        for wrong in ["", "a b", "one\ntwo\nthree", "naïve"] {
+            try wrong.write(toFile: file, atomically: true, encoding: .utf8)
+            let before = server.log.split(separator: "\n").count
+            kill(server.processIdentifier, SIGHUP)
+            try Self.wait(for: "an error") { server.log.split(separator: "\n").count > before }
+            #expect(server.log.split(separator: "\n").last?.contains("error SIGHUP: The token file") == true)
+            #expect(try status("new") == 200 && status("one") == 401)
+        }
+        #expect(!server.log.contains("naïve") && !server.log.contains("three"), "tokens are not logged")
+    }
+
+    @Test("BRAID_TOKEN contains one token")
+    func variable() throws {
+        let run = try CommandRun(
+            ["serve", "--port", "0", "--database", ":memory:"], environment: ["BRAID_TOKEN": "one\ntwo"])
+        #expect(
+            run.status == 1 && run.errors.contains("BRAID_TOKEN must contain one word of visible ASCII characters. "))
+    }
+
+    // MARK: Stop
+
+    @Test("After SIGTERM the server answers requests for the drain time, but is not ready")
+    func drain() throws {
+        let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
+        let server = try ServerProcess(database: database, ["--drain-time", "3600", "--log-level", "notice"]),
+            client = try server.client()
+        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
+        #expect(try client.get("/readyz").status == 200)
+        kill(server.processIdentifier, SIGTERM)
+        try Self.wait(for: "not ready") { try client.get("/readyz").status == 503 }
+        let answer = try server.client().request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":1}"#)
+        #expect(answer.status == 200 && answer.header("connection") != "close")
+        #expect(try server.client().get("/healthz").status == 200)
+        #expect(
+            try client.get("/readyz").object["detail"] as? String
+                == "The server is stopping. Send new requests to another server.")
+        // SIGHUP still has its effect.
+        kill(server.processIdentifier, SIGHUP)
+        try Self.wait(for: "the reload") { server.log.contains(" notice SIGHUP: received") }
+        // A second signal ends it at once. Nothing that was acknowledged is lost.
+        let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
+        _ = try stream.events(through: "caught-up")
+        #expect(server.stop() == 128 + SIGTERM)
+        let next = try ServerProcess(database: database, ["--drain-time", "1"]), other = try next.client()
+        #expect(try other.get("/v1/sessions/s").object["revision"] as? Int == 1)
+        #expect(next.stop() == 0)
+    }
+
+    @Test("Two signals end the server even if a request never ends")
+    func secondSignal() throws {
+        let server = try ServerProcess(), client = try server.client(), idle = try server.client()
+        _ = try idle.get("/healthz")
+        try client.send(
+            "POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        )
+        kill(server.processIdentifier, SIGINT)
+        #expect(idle.isClosed, "the stop has begun")
+        kill(server.processIdentifier, SIGINT)
+        #expect(client.isClosed)
+        #expect(server.ended() == 128 + SIGINT)
+    }
+
+    // MARK: The service manager
+
+    @Test("The server tells its service manager that it is ready, alive and stopping", arguments: [false, true])
+    func notifications(isAbstract: Bool) throws {
+        let directory = try TemporaryDirectory()
+        let path = isAbstract ? "@\(directory.url.lastPathComponent)" : directory.path("notify")
+        let socket = try NotifySocket(path)
+        let server = try ServerProcess(environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "30000"])
+        #expect(try socket.receive() == "READY=1")
+        for _ in 0..<3 { #expect(try socket.receive() == "WATCHDOG=1") }
+        kill(server.processIdentifier, SIGTERM)
+        var last = try socket.receive()
+        while last == "WATCHDOG=1" { last = try socket.receive() }
+        #expect(last == "STOPPING=1")
+        #expect(server.ended() == 0)
+    }
+
+    @Test("A watchdog that belongs to another process gets no signs of life")
+    func otherWatchdog() throws {
+        let directory = try TemporaryDirectory(), path = directory.path("notify"), socket = try NotifySocket(path)
+        let server = try ServerProcess(
+            environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "30000", "WATCHDOG_PID": "1"])
+        #expect(try socket.receive() == "READY=1")
+        _ = server.stop()
+        #expect(try socket.receive() == "STOPPING=1")
+    }
+
+    /// The receiving end of sd_notify(3).
+    private final class NotifySocket {
+        private let descriptor: Int32
+
+        struct Failure: Error { var code: Int32 }
+
+        init(_ path: String) throws {
+            descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            var name = Array(path.utf8)
+            if name.first == UInt8(ascii: "@") { name[0] = 0 }
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+            let bound = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sa_family_t>.size + name.count))
+                }
+            }
+            guard bound == 0 else { throw Failure(code: errno) }
+        }
+
+        deinit { close(descriptor) }
+
+        func receive() throws -> String {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = recv(descriptor, &bytes, bytes.count, 0)
+            guard count >= 0 else { throw Failure(code: errno) }
+            return String(decoding: bytes[..<count], as: UTF8.self)
+        }
+    }
+}
