@@ -10,7 +10,7 @@ import Synchronization
 /// share, runs the handler, and turns errors into problem documents.
 package final class App: HTTPHandler {
     /// The server's version number, as in `--version`, the metrics and the OpenAPI document.
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
 
     package let sessions: Sessions
     package let store: any SessionStore
