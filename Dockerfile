@@ -8,9 +8,6 @@ FROM ${BUILD_IMAGE} AS build
 ARG TRAITS=
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libmd-dev libsqlite3-dev libzstd-dev zlib1g-dev ${TRAITS:+libpq-dev pkg-config} && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
-# The dependencies have a separate layer: a change of the sources does not fetch them again.
-COPY Package.swift .
-RUN swift package resolve
 COPY . .
 RUN cp "$(Scripts/build-static ${TRAITS:+--traits $TRAITS})" /braid-server && mkdir /data
 

@@ -19,11 +19,6 @@ let package = Package(
             description:
                 "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
     ],
-    dependencies: [
-        // The server's log. 1.16.2 is the version that the tests use. The version is not exact, because another package of
-        // an app may need another one.
-        .package(url: "https://github.com/apple/swift-log", "1.16.2"..<"2.0.0")
-    ],
     targets: [
         .target(name: "BraidEngine"),
         .target(name: "BraidClient"),
@@ -53,7 +48,6 @@ let package = Package(
             name: "BraidServer",
             dependencies: [
                 "BraidEngine", "BraidStore", "BraidRuntime", "BraidSessions", "BraidHTTP", "CAssets",
-                .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(
             name: "braid-server",

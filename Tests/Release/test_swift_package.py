@@ -38,7 +38,6 @@ def app(repository, tmp_path_factory):
     return swift
 
 
-@pytest.mark.xfail(strict=True, reason="the server's log uses swift-log, which SwiftPM resolves for every app")
 def test_an_app_with_the_client_resolves_no_other_package(app):
     [package] = json.loads(app("package", "show-dependencies", "--format", "json"))["dependencies"]
     assert package["identity"] == "braid-server"
