@@ -13,12 +13,8 @@ extension PostgresStore {
         _ url: String, isAtOneMoment: Bool, _ body: (any StoredData) throws -> Value
     ) throws -> Value {
         try connected(url) { connection, name in
-            let schema = try Opening.check(connection, name: name)
-            switch try Opening.version(connection, schema: schema, name: name) {
-            case nil: throw StoreError.io("\(name) has no tables of Braid Server")
-            case let found? where found < PostgresSchema.version:
-                throw StoreError.olderVersion(found: found, known: PostgresSchema.version)
-            default: break
+            guard try hasTables(connection, name: name) else {
+                throw StoreError.io("\(name) has no tables of Braid Server")
             }
             if isAtOneMoment { _ = try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") }
             return try body(connection)
@@ -29,24 +25,30 @@ extension PostgresStore {
     /// is. Creates the tables if there are none.
     package static func filling<Value>(_ url: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         try connected(url) { connection, name in
-            let schema = try Opening.check(connection, name: name)
             _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(Opening.lock))"])
-            switch try Opening.version(connection, schema: schema, name: name) {
-            case nil: try connection.script(PostgresSchema.text)
-            case let found? where found < PostgresSchema.version:
-                throw StoreError.olderVersion(found: found, known: PostgresSchema.version)
-            default: break
-            }
+            if try !hasTables(connection, name: name) { try connection.script(PostgresSchema.text) }
             // The lock stops a server from storing the first session or table description during the import.
             let rows = try connection.all([
                 "LOCK TABLE session, table_description IN EXCLUSIVE MODE",
-                "SELECT EXISTS (SELECT FROM session) OR EXISTS (SELECT FROM table_description)",
+                "SELECT \(raw: ArchiveTable.all.map { "EXISTS (SELECT FROM \($0.name))" }.joined(separator: " OR "))",
             ])
             guard rows.last?.first?.bool(0) == false else { throw StoreError.notEmpty(path: name) }
             let value = try body(ArchiveInsertion(into: connection))
             _ = try connection.query("COMMIT")
             return value
         }
+    }
+
+    /// Returns whether the database has Braid Server's tables. Throws a `StoreError` if they do not have this server's
+    /// schema.
+    private static func hasTables(_ connection: PostgresConnection, name: String) throws -> Bool {
+        let schema = try Opening.check(connection, name: name)
+        guard let found = try Opening.version(connection, schema: schema, name: name) else { return false }
+        guard found == PostgresSchema.version else {
+            throw StoreError.otherVersion(found: found, known: PostgresSchema.version)
+        }
+        try Opening.checkShape(connection, schema: schema, name: name, version: found)
+        return true
     }
 
     /// Calls `body` with a new connection and the database's name. A statement may take a day, because
@@ -126,7 +128,8 @@ private final class ArchiveInsertion: ArchiveTarget {
         for (index, column) in table.columns.enumerated() {
             if index > 0 { sql += ", " }
             switch column.kind {
-            case .integer: sql += "\(rows.map { if case .integer(let number) = $0[index] { number } else { nil } })"
+            case .integer, .answerTime:
+                sql += "\(rows.map { if case .integer(let number) = $0[index] { number } else { nil } })"
             case .name: sql += "\(names: rows.map { if case .text(let text) = $0[index] { text } else { nil } })"
             case .word: sql += "\(texts: rows.map { if case .text(let text) = $0[index] { text } else { nil } })"
             case .json: sql += "\(rows.map { if case .json(let json) = $0[index] { json } else { nil } })"
@@ -146,13 +149,12 @@ private final class ArchiveInsertion: ArchiveTarget {
         _ = try connection.query(
             "UPDATE epoch_suffix SET suffix = \(name: facts.epochSuffix), last_session = \(facts.suffixedSessions), place = 'import', loses_commits = false"
         )
-        if facts.lastSession > 0 {
-            _ = try connection.query(
-                "SELECT setval(pg_get_serial_sequence('session', 'number'), \(facts.lastSession))")
-        }
-        // The age of the answers counts on from the newest one, as in a database that was closed.
-        _ = try connection.query(
-            "UPDATE braid_server SET answer_time = coalesce((SELECT max(at) FROM answer), answer_time)")
+        let last = facts.lastSession
+        let sequence = try connection.texts("SELECT pg_get_serial_sequence('session', 'number')").first ?? ""
+        // A ROLLBACK undoes setval only after this statement.
+        _ = try connection.query("ALTER SEQUENCE \(raw: sequence) RESTART")
+        _ = try connection.query("SELECT setval(\(sequence)::regclass, \(max(last, 1)), \(raw: "\(last > 0)"))")
+        _ = try connection.query("UPDATE answer SET at = at + (SELECT answer_time FROM braid_server)")
         if let fault = try connection.danglingReferences().first { throw ArchiveFault(fault) }
     }
 }

@@ -23,17 +23,20 @@ enum Opening {
             } else if found == nil {
                 try connection.script(PostgresSchema.text)
             }
-            if let found {
-                let differences = PostgresSchema.expected.differences(in: try connection.schemaShape(schema))
-                guard differences.isEmpty else {
-                    throw StoreError.differentSchema(path: name, version: found, differences: differences)
-                }
-            }
+            if let found { try checkShape(connection, schema: schema, name: name, version: found) }
             _ = try connection.all(["COMMIT"])
             return found ?? 0
         } catch {
             try? connection.endTransaction()
             throw error
+        }
+    }
+
+    /// Throws `differentSchema` if the database lacks something that this server needs.
+    static func checkShape(_ connection: PostgresConnection, schema: String, name: String, version: Int) throws {
+        let differences = PostgresSchema.expected.differences(in: try connection.schemaShape(schema))
+        guard differences.isEmpty else {
+            throw StoreError.differentSchema(path: name, version: version, differences: differences)
         }
     }
 

@@ -51,7 +51,7 @@ extension StoreError {
         case .readOnly: "read-only"
         case .sessionExists, .sessionMissing, .revisionConflict, .answered, .tableMissing, .tableChanged, .exhausted,
             .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .differentSchema, .missing, .exists,
-            .noRoom, .olderVersion, .notEmpty:
+            .noRoom, .otherVersion, .notEmpty:
             nil
         }
     }

@@ -44,9 +44,9 @@ public enum StoreError: Error, Sendable, Equatable {
     case exists(path: String)
     /// The disk of a new file is full. Nothing of the file is left.
     case noRoom(path: String)
-    /// The database has an older schema, and the command does not upgrade it.
-    case olderVersion(found: Int, known: Int)
-    /// The database contains sessions or table descriptions, and an import replaces none.
+    /// The database has an older or newer schema than the command needs, and the command does not change it.
+    case otherVersion(found: Int, known: Int)
+    /// The database contains data, and an import replaces nothing.
     case notEmpty(path: String)
 }
 
@@ -85,8 +85,11 @@ extension StoreError: CustomStringConvertible {
         case .exists(let path):
             "There is a file \(path) already, and this command replaces none. Choose another name, or move the file away."
         case .noRoom(let path): "There is no room for \(path): the disk is full. Nothing was left behind."
-        case .olderVersion(let found, let known):
-            "The database has schema version \(found), and this braid-server needs version \(known). Start the server on it once: the start upgrades it."
+        case .otherVersion(let found, let known):
+            "The database has schema version \(found), and this command needs version \(known). "
+                + (found < known
+                    ? "Start the server on it once: the start upgrades it."
+                    : "Use the braid-server that upgraded it.")
         case .notEmpty(let path):
             "The database \(path) is not empty, and an import replaces nothing. Import into a new database."
         }

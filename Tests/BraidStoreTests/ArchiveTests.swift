@@ -10,6 +10,7 @@ import Testing
 #endif
 
 @Suite("Archives") struct ArchiveTests {
+    private static let kinds = StoreKind.forTests.filter { $0 != .memory }
     private let directory = TestDirectory.make()
 
     private func export(_ kind: StoreKind, _ place: String) throws -> [UInt8] {
@@ -116,9 +117,8 @@ import Testing
 
     @Test(
         "The first start after an import begins new epochs, and the next start keeps them",
-        arguments: StoreKind.forTests)
+        arguments: kinds)
     func epochs(kind: StoreKind) async throws {
-        guard kind != .memory else { return }
         let original = directory + "/a.sqlite", store = try SQLiteStore(path: original)
         _ = try await store.createSession(.make())
         let old = try await store.sessionSummary("s")?.epoch
@@ -135,9 +135,40 @@ import Testing
         #expect(try await SQLiteStore(path: original).sessionSummary("s")?.epoch == old, "an export changes nothing")
     }
 
-    @Test("An export while a session is changed contains one moment", arguments: StoreKind.forTests)
+    private static let day = 24 * 60 * 60 * 1000
+
+    @Test(
+        "The age of kept answers goes on from the newest one, whatever the clocks of the two databases say",
+        arguments: kinds.flatMap { from in kinds.map { (from, $0) } }, [-1_000 * day, 1_000 * day])
+    func ageOfAnswers(kinds: (from: StoreKind, to: StoreKind), distance: Int) async throws {
+        let original = try kinds.from.place(), store = try kinds.from.open(at: original)
+        let newest = store.answerClock.now() + distance, ages = [0, Self.day / 2, 2 * Self.day]
+        for age in ages {
+            try await store.keep(
+                KeptAnswer(session: 0, requester: "", key: "\(age)", at: newest - age, request: 1, answer: "{}"))
+        }
+        await store.close()
+        let archive = try export(kinds.from, original)
+        let found = String(decoding: archive, as: UTF8.self).matches(of: /"at":([-0-9]+)/).map { Int($0.1) }
+        #expect(found.compactMap(\.self).sorted() == ages.map { -$0 }.sorted())
+
+        // A server may run on the new PostgreSQL database already. It has a clock that no import sets.
+        let place = try kinds.to.place(), running = kinds.to == .postgres ? try kinds.to.open(at: place) : nil
+        try `import`(archive, kinds.to, place)
+        for copy in [running, try kinds.to.open(at: place)].compactMap({ $0 }) {
+            let now = copy.answerClock.now()
+            for age in ages {
+                let answer = try await copy.answer(to: "\(age)", by: "", of: 0, now: now)
+                #expect((answer != nil) == (age < Self.day), "\(age)")
+            }
+            #expect(try await copy.answer(to: "0", by: "", of: 0, now: now + Self.day / 2) != nil)
+            #expect(try await copy.answer(to: "0", by: "", of: 0, now: now + Self.day) == nil)
+            await copy.close()
+        }
+    }
+
+    @Test("An export while a session is changed contains one moment", arguments: kinds)
     func oneMoment(kind: StoreKind) async throws {
-        guard kind != .memory else { return }
         let place = try kind.place(), store = try kind.open(at: place)
         let number = try await store.createSession(.make())
         let writer = Task {
@@ -192,7 +223,7 @@ import Testing
             table.columns.map { column in
                 let type =
                     switch column.kind {
-                    case .integer: "bigint"
+                    case .integer, .answerTime: "bigint"
                     case .name: "bytea"
                     case .word, .json: "text"
                     }
@@ -215,8 +246,9 @@ import Testing
         {"section":{"session":2,"key":1,"ordinal":1,"id":"a"}}
         {"model":{"session":2,"key":1,"section":1,"rank":1,"id":"r","body":[1.50,"\\u00e9"]}}
         {"journal":{"session":2,"revision":1,"at":2,"command":{},"changes":{},"undo":{}}}
+        {"answer":{"session":2,"requester":"","key":"a","at":0,"request":7,"answer":{"status":200},"cost_before":0,"cost":9}}
         {"token":{"id":"k","session":2,"role":"viewer","created":1,"expires":2,"hash":"h"}}
-        {"end":{"table_description":1,"session":1,"opening":1,"state":1,"section":1,"model":1,"published":0,"published_section":0,"published_model":0,"journal":1,"answer":0,"token":1}}
+        {"end":{"table_description":1,"session":1,"opening":1,"state":1,"section":1,"model":1,"published":0,"published_section":0,"published_model":0,"journal":1,"answer":1,"token":1}}
 
         """
 
@@ -239,14 +271,14 @@ import Testing
         (8, #""id":"r""#, #""id":"r""# + #","id":"q""#, "is not JSON"),
         (9, #"{"journal""#, #"{"opening""#, "must come before"),
         (9, #"{"journal""#, #"{"journal":{},"opening""#, "must have one member"),
-        (10, "viewer", "vie\\u0000wer", "must be a string"),
-        (11, #""model":1"#, #""model":2"#, #"counts 2 rows of "model", but the archive has 1"#),
-        (11, #","token":1"#, "", "needs the number of rows"),
+        (10, #""at":0"#, #""at":1"#, "must be 0 or a negative integer"),
+        (11, "viewer", "vie\\u0000wer", "must be a string"),
+        (12, #""model":1"#, #""model":2"#, #"counts 2 rows of "model", but the archive has 1"#),
+        (12, #","token":1"#, "", "needs the number of rows"),
     ]
 
-    @Test("A mistake in an archive is named, and nothing is imported", arguments: StoreKind.forTests)
+    @Test("A mistake in an archive is named, and nothing is imported", arguments: kinds)
     func mistakes(kind: StoreKind) async throws {
-        guard kind != .memory else { return }
         let lines = Self.archive.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         for mistake in Self.mistakes {
             var faulty = lines
@@ -264,9 +296,8 @@ import Testing
         #expect(String(decoding: try export(kind, place), as: UTF8.self) == Self.archive)
     }
 
-    @Test("An archive that is cut off anywhere is refused", arguments: StoreKind.forTests)
+    @Test("An archive that is cut off anywhere is refused", arguments: kinds)
     func cutOff(kind: StoreKind) async throws {
-        guard kind != .memory else { return }
         let bytes = [UInt8](Self.archive.utf8)
         var random = SeededGenerator(seed: 4)
         let ends = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }
@@ -300,9 +331,8 @@ import Testing
         }
     }
 
-    @Test("A database that is not empty is left as it is", arguments: StoreKind.forTests)
+    @Test("A database that is not empty is left as it is", arguments: kinds)
     func notEmpty(kind: StoreKind) async throws {
-        guard kind != .memory else { return }
         let place = try kind.place(), store = try kind.open(at: place)
         _ = try await store.putTable("t", description: "{}", at: 1)
         let before = try export(kind, place)
@@ -325,6 +355,39 @@ import Testing
         try `import`([UInt8](Self.archive.utf8), .postgres, place)
         #expect(try await store.session("s")?.sections[0].rows.count == 1)
         #expect(try await store.createSession(.make("later")) == 3)
+        await store.close()
+    }
+
+    @Test(
+        "An import into a PostgreSQL database whose sessions are deleted leaves no trace of them",
+        .enabled(if: PostgresCluster.isThere))
+    func usedTables() async throws {
+        let original = try StoreKind.file.place()
+        try await StoreKind.file.open(at: original).close()
+        let archive = try export(.file, original)
+        let place = try StoreKind.postgres.place()
+        var store = try StoreKind.postgres.open(at: place)
+        for _ in 1...3 {
+            _ = try await store.createSession(.make())
+            _ = try await store.deleteSession("s")
+        }
+        await store.close()
+        // An import that fails at its end changes nothing, not even the number of the next session.
+        let faulty = Self.archive.replacingOccurrences(of: #""last_session":2"#, with: #""last_session":1"#)
+        #expect(throws: ArchiveFault.self) { try `import`([UInt8](faulty.utf8), .postgres, place) }
+        store = try StoreKind.postgres.open(at: place)
+        #expect(try await store.createSession(.make()) == 4)
+        _ = try await store.deleteSession("s")
+        await store.close()
+        try `import`(archive, .postgres, place)
+        #expect(try export(.postgres, place) == archive)
+        // Answers can outlive their session.
+        store = try StoreKind.postgres.open(at: place)
+        try await store.keep(
+            KeptAnswer(session: 4, requester: "", key: "k", at: 1, request: 1, answer: "{}"))
+        #expect { try `import`(archive, .postgres, place) } throws: {
+            if case StoreError.notEmpty = $0 { true } else { false }
+        }
         await store.close()
     }
     #endif

@@ -103,6 +103,9 @@ import Testing
         try await SQLiteStore(path: path).close()
         var change = "CREATE TABLE mine (id INTEGER); CREATE INDEX mine_too ON model (section);"
         change += "ALTER TABLE session ADD COLUMN note TEXT; ALTER TABLE token ADD COLUMN n INTEGER NOT NULL DEFAULT 0;"
+        // Litestream's tables.
+        change += "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);"
+        change += "CREATE TABLE _litestream_lock (id INTEGER);"
         if version > 0 { change += "PRAGMA user_version = \(version)" }
         let before = try changed(path, by: change)
         let store = try SQLiteStore(path: path)

@@ -150,6 +150,52 @@ import Testing
         try expectLife(of: server)
     }
 
+    @Test("compact accepts an old database, and keeps its version", .enabled(if: TestDatabase.isSQLite))
+    func compact() throws {
+        let database = try released()
+        let run = try CommandRun(["compact", database])
+        #expect(run.status == 0 && run.output.contains("bytes after"), "\(run)")
+        let server = try start(database, ["--log-level", "notice"])
+        #expect(server.waitForLog { $0.contains("from schema version 1 to 2") }, "\(server.log)")
+        try expectAnswers(of: server)
+    }
+
+    /// Expects that the commands for data refuse a database, and create no file.
+    private func expectRefusal(of database: String, because reason: String) throws {
+        let address = try TestDatabase.address(of: database), archive = directory.path("refused.jsonl")
+        for arguments in [["verify", address], ["export", address, archive], ["export", address, "-"]] {
+            let run = try CommandRun(arguments)
+            #expect(run.status == 1 && run.output == "" && run.errors.contains(reason), "\(arguments): \(run)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: archive))
+    }
+
+    @Test("verify and export refuse an old database, and accept it after the first start of the server")
+    func dataTools() throws {
+        let database = try released()
+        try expectRefusal(
+            of: database,
+            because:
+                "schema version 1, and this command needs version 2. Start the server on it once: the start upgrades it."
+        )
+        var server = try start(database)
+        try expectAnswers(of: server)
+        #expect(server.stop() == 0)
+        let verified = try CommandRun(["verify", database])
+        #expect(verified == CommandRun(status: 0, output: "4 sessions checked, 0 faults\n", errors: ""), "\(verified)")
+        let archive = directory.path("archive.jsonl"), copy = directory.path("copy.sqlite")
+        #expect(try CommandRun(["export", database, archive]).status == 0)
+        if !TestDatabase.isSQLite {
+            let run = try CommandRun(["import", archive, try released()])
+            #expect(run.status == 1 && run.errors.contains("schema version 1, and this command needs"), "\(run)")
+        }
+        #expect(try CommandRun(["import", archive, copy]).status == 0)
+        #expect(try CommandRun(["export", copy, "-"]).output == String(contentsOfFile: archive, encoding: .utf8))
+        guard TestDatabase.isSQLite else { return }
+        server = try start(copy)
+        try expectLife(of: server)
+    }
+
     @Test(
         "Of servers that start together on an old database, one upgrades it, and all serve it",
         .enabled(if: !TestDatabase.isSQLite))
@@ -206,11 +252,15 @@ import Testing
             try client.request("POST", "/v1/sessions", #"{"rows":[]}"#, headers: Self.authorization)
         }
         #expect(try open().status == 201)
+        try expectRefusal(
+            of: database,
+            because: "schema version 9, and this command needs version 2. Use the braid-server that upgraded it.")
         if TestDatabase.isSQLite { #expect(server.stop() == 0) }
         try change(
             database, sqlite: "UPDATE compatibility SET minimum_version = 9",
             postgres: "UPDATE braid_server SET minimum_version = 9")
         #expect(try refusal(of: database).contains("schema version 9, made by a newer Braid Server"))
+        try expectRefusal(of: database, because: "schema version 9, made by a newer Braid Server")
         guard !TestDatabase.isSQLite else { return }
         // A server that still runs notices it, and uses the database no more.
         while try client.get("/readyz").status == 200 { usleep(10_000) }
@@ -229,6 +279,7 @@ import Testing
             refusal.contains(
                 "schema version 2 has to be: the table session has no index on (table_name, id) (\(statement)). "),
             "\(refusal)")
+        try expectRefusal(of: database, because: statement)
         try change(database, sqlite: statement, postgres: statement)
         #expect(try start(database).stop() == 0)
     }

@@ -101,15 +101,21 @@ extension Archive {
             switch column.kind {
             case .integer:
                 if let number = json.intValue { return .integer(number) }
+            case .answerTime:
+                if let number = json.intValue, number <= 0 { return .integer(number) }
             case .name:
                 if let text = json.stringValue { return .text(text) }
             case .word:
                 if let text = json.stringValue, !text.utf8.contains(0) { return .text(text) }
             case .json: return .json(json)
             }
-            throw fault(
-                "the column \"\(column.name)\" of \"\(table.name)\" must be \(column.kind == .integer ? "an integer" : "a string")"
-            )
+            let expected =
+                switch column.kind {
+                case .integer: "an integer"
+                case .answerTime: "0 or a negative integer"
+                case .name, .word, .json: "a string"
+                }
+            throw fault("the column \"\(column.name)\" of \"\(table.name)\" must be \(expected)")
         }
 
         private func checkKey(_ row: [ArchiveValue], of table: ArchiveTable) throws {

@@ -11,6 +11,9 @@ package struct ArchiveTable: Sendable {
         package enum Kind: Sendable {
             /// A 64-bit integer.
             case integer
+            /// A time of the ``AnswerClock``. The databases' clocks differ, so an archive contains the milliseconds since
+            /// the newest answer, negative or 0. An import adds the time of the new database's clock.
+            case answerTime
             /// A string that a client may have chosen. It may contain U+0000.
             case name
             /// A string that the server has chosen.
@@ -81,7 +84,7 @@ package struct ArchiveTable: Sendable {
         ArchiveTable(
             "answer", key: 3,
             [
-                .integer("session"), .name("requester"), .name("key"), .integer("at"), .integer("request"),
+                .integer("session"), .name("requester"), .name("key"), .answerTime("at"), .integer("request"),
                 .json("answer"), .integer("cost_before"), .integer("cost"),
             ]),
         ArchiveTable(
@@ -113,6 +116,9 @@ extension ArchiveTable.Column {
     fileprivate static func integer(_ name: String, isOptional: Bool = false) -> Self {
         Self(name: name, kind: .integer, isOptional: isOptional)
     }
+    fileprivate static func answerTime(_ name: String) -> Self {
+        Self(name: name, kind: .answerTime, isOptional: false)
+    }
     fileprivate static func name(_ name: String, isOptional: Bool = false) -> Self {
         Self(name: name, kind: .name, isOptional: isOptional)
     }
@@ -125,7 +131,9 @@ extension ArchiveTable.Column {
 extension ArchiveTable {
     /// The SQL expressions of the columns, for SQLite or for PostgreSQL.
     package func expressions(_ dialect: SQLDialect) -> [String] {
-        let names = columns.map(\.name)
+        let names = columns.map { column in
+            column.kind == .answerTime ? "\(column.name) - (SELECT max(\(column.name)) FROM \(name))" : column.name
+        }
         guard hasSessionKey, dialect == .sqlite else { return names }
         return ["(\(name).key >> \(Key.bits))", "(\(name).key & \(Key.largest))"] + names.dropFirst(2)
     }
@@ -173,7 +181,7 @@ package enum ArchiveValue: Sendable {
             return
         }
         switch column.kind {
-        case .integer: self = .integer(row.int(index))
+        case .integer, .answerTime: self = .integer(row.int(index))
         case .name, .word:
             self = String(validating: row.bytes(index), as: UTF8.self).map { .text($0) } ?? .damaged("is not UTF-8")
         case .json:

@@ -26,7 +26,7 @@ package protocol ArchiveTarget {
     /// Inserts a row, perhaps later and together with others. Throws an ``ArchiveFault`` if the database refuses a row,
     /// for example because another row has the same key.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
-    /// Stores the facts, and checks that all references lead to rows. The first start of a server begins new epochs for
+    /// Stores the facts, lets the age of the kept answers go on from the time of the database's clock, and checks that all references lead to rows. The first start of a server begins new epochs for
     /// all sessions, as after the restore of a backup.
     func finish(_ facts: DatabaseFacts) throws
 }

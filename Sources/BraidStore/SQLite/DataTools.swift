@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 import Glibc
 
 // The work of the commands `verify`, `export`, `import` and `compact` on SQLite files.
@@ -6,19 +7,22 @@ import Glibc
 extension SQLiteStore {
     /// Calls `body` with the data of a database file at one moment. A server may use the database meanwhile.
     ///
-    /// Throws a `StoreError` if the file is not a database of this version of Braid Server.
+    /// Throws a `StoreError` if the file is not a database with this server's schema.
     package static func reading<Value>(_ path: String, _ body: (any StoredData) throws -> Value) throws -> Value {
-        try reading(path) { connection, _ in
-            let version = try connection.pragma("user_version")
-            guard version == SQLiteSchema.version else {
-                throw StoreError.olderVersion(found: version, known: SQLiteSchema.version)
+        try reading(path) { connection, path in
+            try connection.inTransaction(.deferred) {
+                let version = try connection.pragma("user_version")
+                guard version == SQLiteSchema.version else {
+                    throw StoreError.otherVersion(found: version, known: SQLiteSchema.version)
+                }
+                try SQLiteSchema.check(connection, path: path, version: version)
+                return try body(connection)
             }
-            return try connection.inTransaction(.deferred) { try body(connection) }
         }
     }
 
     /// Opens a database file for reading, and calls `body` with the connection and the file's path. The schema may be an
-    /// older one.
+    /// older one, or a newer one that this server can use.
     static func reading<Value>(_ path: String, _ body: (SQLiteConnection, String) throws -> Value) throws -> Value {
         let path = literal(path)
         do {
@@ -150,6 +154,8 @@ extension SQLiteConnection: ArchiveTarget {
         try setNewEpochsDue(true)
         try run("DELETE FROM sqlite_sequence WHERE name = 'session'")
         try run("INSERT INTO sqlite_sequence (name, seq) VALUES ('session', ?)", facts.lastSession)
+        // The server's clock starts at the newest answer.
+        try run("UPDATE answer SET at = at + ?", systemMilliseconds())
         if let fault = try danglingReferences().first { throw ArchiveFault(fault) }
     }
 }

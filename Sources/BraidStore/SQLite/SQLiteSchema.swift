@@ -43,7 +43,7 @@ enum SQLiteSchema {
     }
 
     /// Throws `differentSchema` if the database lacks something that this server needs.
-    private static func check(_ db: SQLiteConnection, path: String, version: Int) throws {
+    static func check(_ db: SQLiteConnection, path: String, version: Int) throws {
         let differences = expected.differences(in: try db.schemaShape())
         guard differences.isEmpty else {
             throw StoreError.differentSchema(path: path, version: version, differences: differences)
