@@ -113,8 +113,8 @@ extension JSONText {
 func operationRoutes(store: any SessionStore, phase: ServerPhase, logger: Logger) -> [Route] {
     let readiness = Readiness(logger)
     return [
-        Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },
-        Route("GET", "/readyz", for: .everyone, lane: .operations) { _ in
+        Route.inMemory("GET", "/healthz", for: .everyone, isProbe: true) { _ in healthy },
+        Route("GET", "/readyz", for: .everyone, isProbe: true, lane: .operations) { _ in
             try phase.checkReady()
             do {
                 try await store.check()
