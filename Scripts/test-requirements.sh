@@ -15,7 +15,7 @@ if [ -n "$missing" ]; then
   $sudo apt-get install -y -qq --no-install-recommends $missing >&2
 fi
 # What tests of single parts need: where it cannot be had, they are left out.
-for program in node:nodejs tsc:node-typescript chromium:chromium systemd-analyze:systemd strace:strace; do
+for program in node:nodejs npm:npm tsc:node-typescript chromium:chromium buildah:buildah systemd-analyze:systemd strace:strace; do
   command -v "${program%:*}" >/dev/null && continue
   echo "installing ${program#*:} ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
