@@ -119,7 +119,7 @@ import Testing
         func lines(_ path: String) -> [Substring] {
             ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
         }
-        func request(_ id: String) throws { _ = try client.get("/healthz", headers: ["X-Request-Id": id]) }
+        func request(_ id: String) throws { _ = try client.get("/v1/sessions", headers: ["X-Request-Id": id]) }
         try request("first")
         try FileManager.default.moveItem(atPath: log, toPath: log + ".1")
         try request("second")

@@ -45,16 +45,33 @@ import Testing
 
     @Test func textLinesCannotBeBrokenOrAddedTo() throws {
         let lines = try Self.serve("text") { client in
-            _ = try client.get("/healthz", headers: ["X-Request-Id": "a=b"])
+            _ = try client.get("/openapi.json", headers: ["X-Request-Id": "a=b"])
             _ = try client.get("/\"x\"status=200")
         }
         let requests = lines.filter { $0.contains(" info request ") }
         #expect(requests.count == 2)
         #expect(
             requests.first?.contains(
-                " requestId=a=b client=127.0.0.1 method=GET path=/healthz route=/healthz status=200 microseconds=")
+                " requestId=a=b client=127.0.0.1 method=GET path=/openapi.json route=/openapi.json status=200 microseconds="
+            )
                 == true, "\(lines)")
         #expect(requests.last?.contains(#" path="/\"x\"status=200" route="" status=404 "#) == true, "\(lines)")
+    }
+
+    @Test(
+        "Requests of probes are lines of the level debug only, whatever their status is", arguments: ["info", "debug"])
+    func probes(level: String) throws {
+        let server = try ServerProcess(["--log-level", level]), client = try server.keptClient()
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            #expect(try client.get(path).status == 200)
+            #expect(try client.request("HEAD", path).status == 200)
+            #expect(try client.get(path + "?unknown").status == 400)
+        }
+        #expect(try client.get("/v1/sessions").status == 200)
+        server.stop()
+        let requests = server.log.split(separator: "\n").filter { $0.contains(" request requestId=") }
+        let levels = requests.map { $0.split(separator: " ")[1] }
+        #expect(levels == (level == "debug" ? Array(repeating: "debug", count: 9) : []) + ["info"], "\(server.log)")
     }
 
     @Test(.enabled(if: TestDatabase.isSQLite)) func aMessageIsOneLineWithoutControls() throws {
@@ -65,7 +82,7 @@ import Testing
     }
 
     @Test func whatTheHTTPLayerRefusesIsALineTooWithWhatIsKnown() throws {
-        let server = try ServerProcess(["--log-level", "info", "--log-format", "json", "--header-timeout", "1"])
+        let server = try ServerProcess(["--log-level", "debug", "--log-format", "json", "--header-timeout", "1"])
         let fields = "Host: x\r\nX-Request-Id: mine\r\nContent-Type: application/x-ndjson\r\n"
         let cases: [(request: String, status: Int, method: String, path: String, route: String)] = [
             (
@@ -120,7 +137,8 @@ import Testing
                 line["status"] as? Int == test.status && line["method"] as? String == test.method
                     && line["path"] as? String == test.path && line["route"] as? String == test.route, "\(line)")
             #expect(
-                line["level"] as? String == "info" && line["client"] as? String == "127.0.0.1"
+                line["level"] as? String == (test.route == "/healthz" ? "debug" : "info")
+                    && line["client"] as? String == "127.0.0.1"
                     && (line["requestId"] as? String == "mine") == !test.method.isEmpty,
                 "\(line)")
         }

@@ -123,6 +123,26 @@ import Testing
             "\(server.log)")
     }
 
+    @Test(
+        "A server that has waited for its database upgrades it, and then says so",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
+    func upgradeAfterWaiting() throws {
+        let cluster = try PostgresCluster(), file = Self.folder.appendingPathComponent("postgres.sql")
+        try TestDatabase.run(String(contentsOf: file, encoding: .utf8), in: cluster.address)
+        try cluster.control("stop")
+        let server = try ServerProcess(
+            database: cluster.address, ["--log-level", "notice"], environment: Self.environment)
+        #expect(try server.client().get("/readyz").status == 503 && !server.log.contains("schema version"))
+        try cluster.control("start")
+        #expect(server.waitForLog { $0.contains(" notice serving ") }, "\(server.log)")
+        let messages = [
+            " is available\n", " notice upgraded the database from schema version 1 to 2", " notice serving ",
+        ]
+        let places = messages.map { server.log.range(of: $0)?.lowerBound }
+        #expect(!places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted(), "\(server.log)")
+        try expectLife(of: server)
+    }
+
     @Test("A server that is killed at any moment of its first start leaves a database that the next start upgrades")
     func killed() throws {
         // Any outcome of these is right. The delays reach from the first instruction to the server that listens.

@@ -18,7 +18,7 @@ package struct RequestLog: Sendable {
     ///
     /// - Parameter nanoseconds: the time from the request to its answer. `nil` if the request was never complete.
     func answered(_ request: LoggedRequest, _ route: Route?, status: Int, nanoseconds: Int? = nil) {
-        lines?.write(.info, "request") { line in
+        lines?.write(route?.isProbe == true ? .debug : .info, "request") { line in
             add(request, to: &line) { line in
                 line.add("method", request.head?.method ?? "")
                 line.add("path", request.head?.plainPath ?? "")

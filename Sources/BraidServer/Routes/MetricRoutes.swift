@@ -4,7 +4,9 @@ import BraidStore
 
 /// Returns the route `GET /metrics`, in the format of Prometheus.
 func metricsRoute(_ metrics: Metrics, sessions: Sessions, log: LogLines?) -> Route {
-    Route("GET", "/metrics", for: .everyone, produces: PrometheusText.mediaType, lane: .operations) { _ in
+    Route(
+        "GET", "/metrics", for: .everyone, isProbe: true, produces: PrometheusText.mediaType, lane: .operations
+    ) { _ in
         var text = PrometheusText()
         text.write(requests: metrics.routes)
         text.write(sessions.metrics.commands)

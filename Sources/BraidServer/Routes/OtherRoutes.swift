@@ -112,8 +112,8 @@ extension JSONText {
 func operationRoutes(store: any SessionStore, phase: ServerPhase, log: LogLines?) -> [Route] {
     let readiness = Readiness(log)
     return [
-        Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },
-        Route("GET", "/readyz", for: .everyone, lane: .operations) { _ in
+        Route.inMemory("GET", "/healthz", for: .everyone, isProbe: true) { _ in healthy },
+        Route("GET", "/readyz", for: .everyone, isProbe: true, lane: .operations) { _ in
             try phase.checkReady()
             do {
                 try await store.check()

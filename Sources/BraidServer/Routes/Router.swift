@@ -68,6 +68,8 @@ final class Route: Sendable {
     let method: String
     /// The method and the path pattern of the route, as in `GET /v1/tables`.
     let name: String
+    /// Whether monitoring asks for the route again and again. Its requests are logged only at the level `debug`.
+    let isProbe: Bool
     /// Who may use the route.
     let admission: Admission
     /// The segments of the route's path pattern. A segment such as `{id}` matches any one non-empty segment of a path.
@@ -121,7 +123,7 @@ final class Route: Sendable {
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
         ignoresUnknownQuery: Bool = false, takesBody: Bool = false, obeysIfMatch: Bool = false,
         obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
-        produces: String = "application/json",
+        isProbe: Bool = false, produces: String = "application/json",
         alternative: String? = nil, lane: Workers.Lane = .short, streamedBody: StreamedBody? = nil,
         atOnce: ImmediateHandler? = nil,
         _ handle: @escaping Handler
@@ -129,6 +131,7 @@ final class Route: Sendable {
         self.method = method
         counters = RouteCounters(method: method, template: pattern)
         name = "\(method) \(pattern)"
+        self.isProbe = isProbe
         self.admission = admission
         self.lane = lane
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
@@ -152,11 +155,12 @@ final class Route: Sendable {
     /// Creates a route that answers on the event loop's thread, without a task: its handler only reads memory.
     static func inMemory(
         _ method: String, _ pattern: String, for admission: Admission, ignoresUnknownQuery: Bool = false,
-        produces: String = "application/json", _ handle: @escaping @Sendable (RequestContext) throws -> HTTPResponse
+        isProbe: Bool = false, produces: String = "application/json",
+        _ handle: @escaping @Sendable (RequestContext) throws -> HTTPResponse
     ) -> Route {
         Route(
-            method, pattern, for: admission, ignoresUnknownQuery: ignoresUnknownQuery, produces: produces,
-            atOnce: handle, handle)
+            method, pattern, for: admission, ignoresUnknownQuery: ignoresUnknownQuery, isProbe: isProbe,
+            produces: produces, atOnce: handle, handle)
     }
 
     /// Creates a route that reads the request's body while it arrives.

@@ -80,7 +80,7 @@ struct ServeOptions {
         .choice(
             "log-level", \.logLevel,
             help:
-                "The lowest level that is logged to stderr. Requests have the level info, administrative acts the level notice."
+                "The lowest level that is logged to stderr. Requests have the level info, those of probes debug, administrative acts notice."
         ),
         .choice("log-format", \.logFormat, help: "The format of log lines: text, or JSON objects."),
         .optionalText("log-file", \.logFile, help: "Append the log to this file instead. SIGHUP opens it again."),
