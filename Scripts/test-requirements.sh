@@ -31,6 +31,12 @@ if ! has_postgres; then
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends postgresql libpq-dev pkg-config; } >&2 || true
 fi
+# A container engine, where it can be had: elsewhere the documents' container is not started.
+if ! command -v podman >/dev/null || ! command -v runc >/dev/null; then
+  echo "installing podman runc ..." >&2
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends podman runc containernetworking-plugins iptables golang-github-containernetworking-plugin-dnsname; } >&2 || true
+fi
 # What Debian does not have, of PyPI, for this directory alone.
 if ! cmp -s Tests/requirements.txt .build/python/requirements.txt; then
   echo "installing Tests/requirements.txt in .build/python ..." >&2
