@@ -2,8 +2,8 @@
 public struct SectionContent: Sendable {
     /// The section's id. If it is `nil`, a replaced section keeps its id, and a new section gets `s1`, `s2`, …
     public var id: SectionID?
-    /// The section's header, as ``Command/setHeaders(_:)`` accepts it. If it is `nil`, the section shows the header
-    /// that the table's description binds, if any.
+    /// The section's header, as ``Command/setHeaders(_:merging:)`` accepts it. If it is `nil`, the section shows the
+    /// header that the table's description binds, if any.
     public var header: JSONText?
     /// The section's footer, of the same form as ``header``.
     public var footer: JSONText?

@@ -37,7 +37,9 @@ public struct Rebinding: Sendable {
 
     /// Decodes the change from its ``json``.
     ///
-    /// - Parameter compiled: returns the compiled description for its text.
+    /// - Parameters:
+    ///   - json: the change, as ``json`` returns it.
+    ///   - compiled: returns the compiled description for its text.
     /// - Throws: ``Refusal`` with `badRequest` for any other JSON, and what `compiled` throws.
     public init(json: JSONText, compiled: (JSONText) throws -> TableDescription) throws {
         guard let description = json["description"] else {

@@ -27,7 +27,9 @@ public final class IDSource: Sendable {
 
     /// Returns a UUID (RFC 9562) with 122 bits of the first 16 bytes.
     ///
-    /// - Parameter version: 4 if the bytes are random, 8 if they are derived from something.
+    /// - Parameters:
+    ///   - bytes: at least 16 bytes. The method sets the version and the variant in them.
+    ///   - version: 4 if the bytes are random, 8 if they are derived from something.
     public static func uuid(_ bytes: inout [UInt8], version: UInt8) -> String {
         bytes[6] = version << 4 | bytes[6] & 0x0F
         bytes[8] = 0x80 | bytes[8] & 0x3F

@@ -31,6 +31,7 @@ public struct WindowSource: Sendable {
     ///
     /// - Parameters:
     ///   - section: the section whose rows the window shows, or `nil` for a window across all sections.
+    ///   - anchor: the row that the window surrounds.
     ///   - before: the most rows of the window before the anchor.
     ///   - after: the most rows of the window after the anchor.
     ///   - index: returns the index of the anchor among the displayed rows of its section, if the caller knows it at no
