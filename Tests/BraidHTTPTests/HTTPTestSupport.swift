@@ -22,6 +22,8 @@ final class TestApplication: HTTPHandler {
         ["count", "early", "slow-reader"].contains(head.path.first) ? .stream() : .gather(limit: bodyLimit)
     }
 
+    func isProbe(_ head: HTTPRequestHead) -> Bool { head.path.first == "probe" }
+
     func handle(_ request: HTTPRequest) -> HTTPReply {
         requests.withLock { $0.append("\(request.head.method) \(request.head.target)") }
         let number = Int(request.head.query.first?.value ?? "") ?? 0

@@ -110,25 +110,20 @@ extension JSONText {
 }
 
 /// Returns the routes for operators: liveness (`/healthz`), readiness (`/readyz`) and the explanations of problems.
-func operationRoutes(store: any SessionStore, phase: ServerPhase, logger: Logger) -> [Route] {
+func operationRoutes(health: StoreHealth, phase: ServerPhase, logger: Logger) -> [Route] {
     let readiness = Readiness(logger)
     return [
-        Route.inMemory("GET", "/healthz", for: .everyone) { _ in healthy },
+        Route("GET", "/healthz", for: .everyone, lane: .operations, atOnce: { _ in healthy }) { _ in healthy },
         Route("GET", "/readyz", for: .everyone, lane: .operations) { _ in
             try phase.checkReady()
             do {
-                try await store.check()
+                let condition = try await health.condition()
                 readiness.succeeded()
+                return condition == .full ? readOnly : ready
             } catch {
                 readiness.failed(error)
                 throw ProblemError(
                     unavailable: "The database cannot be read and written. The server's log contains the cause.")
-            }
-            return .json { writer in
-                writer.beginObject()
-                writer.name("status")
-                writer.value("ready")
-                writer.endObject()
             }
         },
         Route.inMemory("GET", "/problems/{name}", for: .everyone) { context in
@@ -160,3 +155,8 @@ private final class Readiness: Sendable {
 }
 
 private let healthy = HTTPResponse.json(Array(#"{"status":"ok"}"#.utf8), headers: [("Cache-Control", "no-store")])
+private let ready = HTTPResponse.json(Array(#"{"status":"ready"}"#.utf8))
+private let readOnly = HTTPResponse.json(
+    Array(
+        #"{"status":"ready, read-only","detail":"The disk is full. The server answers reads and deletes, and refuses other changes with 507."}"#
+            .utf8))
