@@ -2,22 +2,23 @@
 # For --database postgres://…: docker build --build-arg TRAITS=PostgreSQL -t braid-server-postgresql .
 ARG BUILD_IMAGE=swift:6.3-bookworm
 ARG RUN_IMAGE=debian:bookworm-slim
+ARG TRAITS=
 
 FROM ${BUILD_IMAGE} AS build
 ARG TRAITS=
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libmd-dev libsqlite3-dev libzstd-dev zlib1g-dev ${TRAITS:+libpq-dev pkg-config} && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
-# The dependencies have a separate layer: a change of the sources does not fetch them again.
-COPY Package.swift .
-RUN swift package resolve
 COPY . .
-RUN cp "$(Scripts/build-static ${TRAITS:+--traits $TRAITS})" /braid-server
+RUN cp "$(Scripts/build-static ${TRAITS:+--traits $TRAITS})" /braid-server && mkdir /data
 
-FROM ${RUN_IMAGE}
-ARG TRAITS=
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libsqlite3-0 ${TRAITS:+libpq5} && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
- && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin braid && mkdir /data && chown braid /data
+FROM ${RUN_IMAGE} AS run
+FROM run AS run-PostgreSQL
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libpq5 libsqlite3-0 && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin
+
+# Without traits the binary needs no other file: RUN_IMAGE may be `scratch`. Scripts/release makes the image from here.
+FROM run${TRAITS:+-$TRAITS}
 COPY --from=build /braid-server /usr/local/bin/braid-server
+COPY --from=build --chown=10001:10001 /data /data
 USER 10001
 VOLUME /data
 EXPOSE 8080

@@ -19,9 +19,6 @@ let package = Package(
             description:
                 "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
     ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
-    ],
     targets: [
         .target(name: "BraidEngine"),
         .target(name: "BraidClient"),
@@ -51,7 +48,6 @@ let package = Package(
             name: "BraidServer",
             dependencies: [
                 "BraidEngine", "BraidStore", "BraidRuntime", "BraidSessions", "BraidHTTP", "CAssets",
-                .product(name: "Logging", package: "swift-log"),
             ]),
         .executableTarget(
             name: "braid-server",
@@ -60,7 +56,13 @@ let package = Package(
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
-        .target(name: "TestSupport", dependencies: ["CZlib", "CZstd"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                .target(name: "CZlib", condition: .when(platforms: [.linux])),
+                .target(name: "CZstd", condition: .when(platforms: [.linux])),
+            ],
+            path: "Tests/TestSupport"),
         .testTarget(
             name: "BraidEngineTests", dependencies: ["BraidEngine", "TestSupport"],
             resources: [.copy("JSONe/Golden"), .copy("JTD/SchemaGolden")]),
@@ -85,3 +87,15 @@ let package = Package(
     // For #embed.
     cLanguageStandard: .gnu2x
 )
+
+#if !os(Linux)
+// The server needs Linux. Elsewhere, the package consists of the engine, the Swift client and their tests, and needs no
+// other package.
+let portable: Set = [
+    "BraidClient", "BraidClientTests", "BraidEngine", "BraidEngineTests", "CZlib", "CZstd", "TestSupport",
+    "attendees-example",
+]
+package.dependencies = []
+package.products.removeAll { !portable.contains($0.name) }
+package.targets.removeAll { !portable.contains($0.name) }
+#endif

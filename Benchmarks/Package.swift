@@ -7,6 +7,7 @@ let differenceKit = Context.environment["DIFFERENCEKIT"]
 
 let package = Package(
     name: "Benchmarks",
+    // By its path: always the server of the same commit.
     dependencies: [.package(name: "braid-server", path: "..")]
         + (differenceKit.map { [.package(name: "DifferenceKit", path: $0)] } ?? []),
     targets: [

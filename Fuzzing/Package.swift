@@ -3,6 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "Fuzzing",
+    // By its path: always the server of the same commit.
     dependencies: [.package(name: "braid-server", path: "..")],
     targets: [
         .executableTarget(

@@ -15,7 +15,7 @@ if [ -n "$missing" ]; then
   $sudo apt-get install -y -qq --no-install-recommends $missing >&2
 fi
 # What tests of single parts need: where it cannot be had, they are left out.
-for program in node:nodejs tsc:node-typescript chromium:chromium systemd-analyze:systemd strace:strace; do
+for program in node:nodejs npm:npm tsc:node-typescript chromium:chromium buildah:buildah systemd-analyze:systemd strace:strace; do
   command -v "${program%:*}" >/dev/null && continue
   echo "installing ${program#*:} ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
@@ -30,6 +30,12 @@ if ! has_postgres; then
   echo "installing postgresql libpq-dev pkg-config ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends postgresql libpq-dev pkg-config; } >&2 || true
+fi
+# A container engine, where it can be had: elsewhere the documents' container is not started.
+if ! command -v podman >/dev/null || ! command -v runc >/dev/null; then
+  echo "installing podman runc ..." >&2
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends podman runc containernetworking-plugins iptables golang-github-containernetworking-plugin-dnsname; } >&2 || true
 fi
 # What Debian does not have, of PyPI, for this directory alone.
 if ! cmp -s Tests/requirements.txt .build/python/requirements.txt; then

@@ -33,10 +33,33 @@ export interface Section {
   id: string;
   header: SectionTitle | null;
   footer: SectionTitle | null;
+  /** The number of the section's rows, in a window and outside of it. */
   rowCount: number;
+  /** Only in a window: the index, in the section, of the first row that the window contains. */
+  offset?: number;
   movesTo?: "anySection" | string[];
   diffable?: false;
   rows: Row[];
+}
+
+/** A run of a table's rows: by its place (`offset`, `limit`), or around a row (`around`, `before`, `after`). */
+export interface TableWindow {
+  /** The section whose rows the window shows. Without it, the window goes across all sections. */
+  section?: string;
+  /** The index of the first row. A negative offset counts from the end. */
+  offset?: number;
+  limit?: number;
+  /** The id of the row that the window stays with, and the id of the row's section. */
+  around?: string;
+  aroundSection?: string;
+  before?: number;
+  after?: number;
+}
+
+/** Where a window is: how many rows come before its first row, and the row that it stays with. */
+export interface WindowPlace {
+  offset: number;
+  anchor?: { section: string; id: string };
 }
 
 export interface Snapshot {
@@ -44,7 +67,10 @@ export interface Snapshot {
   table?: string;
   epoch?: string;
   revision: number;
+  /** The number of rows of the whole table. */
   totalRowCount: number;
+  /** Only of a window. */
+  window?: WindowPlace;
   sections: Section[];
   state: { [name: string]: JSONValue };
   empty?: JSONValue;
@@ -78,6 +104,10 @@ export interface Update {
   state?: { [name: string]: JSONValue };
   /** When it changed; null: it went away. */
   empty?: JSONValue;
+  /** Of a window: the new numbers of sections that stay in the window. `section` is an index after the update. */
+  extents?: { section: number; offset: number; rowCount: number }[];
+  /** Of a window: its new place, if that changed. */
+  window?: WindowPlace;
 }
 
 /** A place in a session's history: a revision, `"<epoch>.<revision>"`, or a snapshot. */
@@ -386,12 +416,12 @@ export declare class Session {
   facts(options?: SendOptions): Promise<SessionSummary>;
   /** The table description to which the session is bound. */
   table(options?: { signal?: AbortSignal }): Promise<object>;
-  /** With `section`: rows of that section alone. */
-  snapshot(options?: { section?: string; offset?: number; limit?: number; signal?: AbortSignal }): Promise<Snapshot>;
-  /** `wait`: seconds to wait for something to happen, 60 at most. */
+  /** The whole table, or a window of it. */
+  snapshot(options?: { window?: TableWindow; signal?: AbortSignal }): Promise<Snapshot>;
+  /** `wait`: seconds to wait for something to happen, 60 at most. `from`: the window at `since`, if it is another one. */
   updates(
     since: Position,
-    options?: { wait?: number; coalesce?: boolean; signal?: AbortSignal },
+    options?: { wait?: number; coalesce?: boolean; window?: TableWindow; from?: TableWindow; signal?: AbortSignal },
   ): Promise<{ reset?: undefined; from: number; to: number; updates: Update[] } | { reset: true; snapshot: Snapshot }>;
   journal(options?: { after?: number; limit?: number; signal?: AbortSignal }): Promise<{
     records: { revision: number; at: string; command: JSONValue; update: Update }[];
@@ -433,6 +463,10 @@ export interface EmittedEvent {
 export interface SubscribeOptions {
   /** Goes on from a snapshot that is there already; without one, a snapshot is the first that is told. */
   from?: Snapshot;
+  /** Follows a window, in place of the whole table. */
+  window?: TableWindow;
+  /** How many rows before and after the visible ones `show` asks for: 50 by default. */
+  overscan?: number;
   /** The first snapshot, and each that comes because history did not reach back: to be shown without animation. */
   onSnapshot?: (snapshot: Snapshot, previous: Snapshot | undefined) => void;
   /** `snapshot` is `previous` with the update applied. */
@@ -457,6 +491,15 @@ export declare class Subscription {
   /** Kept up to date; undefined before the first. */
   readonly snapshot?: Snapshot;
   readonly revision?: number;
+  /** The window that is followed, with its current anchor. */
+  readonly window?: TableWindow;
+  /** Follows another window: the next update leads from the shown window to the new one. */
+  move(window: TableWindow): void;
+  /**
+   * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
+   * Moves the window if they come near its edge.
+   */
+  show(first: number, last: number): void;
   /** Gives the connection up, as a page does that is not seen. */
   pause(): void;
   /** Follows the session again after a pause, from where it was. */

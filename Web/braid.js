@@ -68,13 +68,28 @@ export function applying(update, snapshot) {
   }
   let last = snapshot;
   for (const step of stages(update, snapshot)) last = step.snapshot;
-  if (last.totalRowCount !== update.totalRowCount) {
+  const result = { ...last, revision: update.to };
+  if (snapshot.window) {
+    // The numbers are those of the whole sections and of the whole table.
+    result.totalRowCount = update.totalRowCount;
+    if (update.window) result.window = update.window;
+    if (update.extents) result.sections = withExtents(last.sections, update.extents);
+  } else if (last.totalRowCount !== update.totalRowCount) {
     throw new UpdateFault(`\`totalRowCount\` is ${update.totalRowCount}, but there are ${last.totalRowCount} rows`);
   }
-  const result = { ...last, revision: update.to };
   if (update.state !== undefined) result.state = update.state;
   if (update.empty === null) delete result.empty;
   else if (update.empty !== undefined) result.empty = update.empty;
+  return result;
+}
+
+/** Returns a window's sections with the changed `offset` and `rowCount` of some of them. */
+function withExtents(sections, extents) {
+  const result = sections.slice();
+  for (const { section, offset, rowCount } of extents) {
+    if (!isIndex(section, result.length)) throw new UpdateFault(`\`extents\` names section ${section}, but the window has ${result.length}`);
+    result[section] = { ...result[section], offset, rowCount };
+  }
   return result;
 }
 
@@ -85,8 +100,9 @@ export function applying(update, snapshot) {
 export function* stages(update, snapshot) {
   let previous = snapshot;
   for (const [number, stage] of update.stages.entries()) {
-    const sections = afterStage(stage, previous.sections, number);
-    const next = { ...previous, sections, totalRowCount: sections.reduce((sum, section) => sum + section.rows.length, 0) };
+    const sections = afterStage(stage, previous.sections, number, snapshot.window !== undefined);
+    const next = { ...previous, sections };
+    if (!snapshot.window) next.totalRowCount = sections.reduce((sum, section) => sum + section.rows.length, 0);
     yield { number, stage, previous, snapshot: next };
     previous = next;
   }
@@ -101,7 +117,7 @@ const TAKEN = Symbol("taken");
 const isIndex = (index, count) => Number.isInteger(index) && index >= 0 && index < count;
 
 /** The sections after a stage: each rule is checked, and what is not touched is the same object. */
-function afterStage(stage, before, number) {
+function afterStage(stage, before, number, isWindow) {
   const fault = (detail) => new UpdateFault(detail, number);
   const list = (name) => stage[name] ?? [];
   const names = Object.keys(stage);
@@ -210,7 +226,7 @@ function afterStage(stage, before, number) {
       const rows = losing.has(origin.stayed) ? stayed.filter((row) => row !== TAKEN) : stayed ?? old.rows;
       section.rows = filled(index, rows, arrivals, fault);
     }
-    section.rowCount = section.rows.length;
+    if (!isWindow) section.rowCount = section.rows.length;
     return section;
   });
 }
@@ -249,6 +265,14 @@ function withQuery(path, parameters) {
   const text = query.toString();
   return text ? `${path}?${text}` : path;
 }
+
+/** The parameters of a window in a query. */
+function windowParameters({ section, offset, limit, around, aroundSection, before, after } = {}) {
+  return { section, offset, limit, around, aroundSection, before, after };
+}
+
+/** A window as the value of the query parameter `from`. */
+const encodedWindow = (window) => withQuery("", windowParameters(window)).slice(1);
 
 function request(method, path, body, headers = {}) {
   return { method, path, headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers }, body };
@@ -662,14 +686,19 @@ export class Session {
     return this.#get("/table", {}, options);
   }
 
-  /** With `section`, `offset` and `limit`: rows of that section alone. */
-  snapshot({ section, offset, limit, ...options } = {}) {
-    return this.#get("/snapshot", { section, offset, limit }, options);
+  /** Gets the snapshot of the whole table, or of a `window`: see docs/http-api/sessions-and-snapshots.md ("Windows"). */
+  snapshot({ window, ...options } = {}) {
+    return this.#get("/snapshot", windowParameters(window), options);
   }
 
-  /** What happened after a position: `{from, to, updates}`, or `{reset: true, snapshot}`. `wait`: seconds to wait for something. */
-  updates(since, { wait, coalesce, ...options } = {}) {
-    const path = withQuery(`${this.#path}/updates`, { since: position(since), wait, coalesce: coalesce || undefined });
+  /**
+   * What happened after a position: `{from, to, updates}`, or `{reset: true, snapshot}`. `wait`: seconds to wait for something.
+   * With `window`, the updates are those of a window. `from` is the window that the caller has at `since`, if it is another one.
+   */
+  updates(since, { wait, coalesce, window, from, ...options } = {}) {
+    const path = withQuery(`${this.#path}/updates`, {
+      since: position(since), wait, coalesce: coalesce || undefined, ...windowParameters(window), from: from && encodedWindow(from),
+    });
     return this.#client.send({ ...request("GET", path), patience: (wait ?? 0) * 1000 }, options);
   }
 
@@ -729,20 +758,33 @@ export class Subscription {
   /** Milliseconds before a first try to connect again, as the server wishes. */
   #retryTime = 1000;
   #hasEnded = false;
+  /** The window to follow, and the window that `snapshot` shows. `undefined` for the whole table. */
+  #window;
+  #shown;
+  /** The window of the open connection. */
+  #followed;
+  #overscan;
 
   /** "connecting", "live" (all that came before was told), "waiting" (to connect again), "paused", "ended", "closed". */
   status = "connecting";
   /** The session's, as far as it was told; undefined before the first. */
   snapshot;
 
-  constructor(client, path, { from, silence = 40_000, ...listeners } = {}) {
+  /**
+   * `window`: the window to follow, in place of the whole table. `from`: a snapshot that the caller has, of the same window.
+   * `overscan`: how many rows before and after the visible ones `show` asks for.
+   */
+  constructor(client, path, { from, window, overscan = 50, silence = 40_000, ...listeners } = {}) {
     this.#client = client;
+    this.#window = window && windowParameters(window);
+    this.#overscan = overscan;
     this.#path = path;
     this.#silence = silence;
     this.#listeners = listeners;
     if (from) {
       this.snapshot = from;
       this.#position = position(from);
+      this.#shown = this.#window;
     }
     this.#start();
   }
@@ -771,6 +813,42 @@ export class Subscription {
     this.#start();
   }
 
+  /** The window that the subscription follows, with its current anchor. `undefined` for the whole table. */
+  get window() {
+    return this.#window;
+  }
+
+  /** Follows another window from now on. The next update leads from the shown window to the new one. */
+  move(window) {
+    if (!this.#window) throw new TypeError("Only a subscription with a `window` can move it.");
+    this.#window = windowParameters(window);
+    if (["paused", "ended", "closed"].includes(this.status)) return;
+    this.#controller.abort();
+    this.#start();
+  }
+
+  /**
+   * Says which rows are visible: the indexes of the first and the last one, in the window's section or in the whole table.
+   * Moves the window if they come near its edge. The new window stays with the row in the middle, and has `overscan` rows more
+   * than the visible ones before and after them.
+   */
+  show(first, last) {
+    const shown = this.snapshot?.window;
+    if (!shown) return;
+    const rows = this.snapshot.sections.flatMap(({ id, rows }) => rows.map((row) => ({ section: id, id: row.id })));
+    const section = this.#window.section;
+    const total = section === undefined ? this.snapshot.totalRowCount : this.snapshot.sections[0]?.rowCount ?? 0;
+    const near = Math.ceil(this.#overscan / 2);
+    const end = shown.offset + rows.length;
+    if (Math.max(0, first - near) >= shown.offset && Math.min(total, last + 1 + near) <= end) return;
+    const middle = Math.floor((first + last) / 2);
+    const anchor = rows[middle - shown.offset];
+    const before = middle - first + this.#overscan;
+    const after = last - middle + this.#overscan;
+    if (anchor?.id !== undefined) this.move({ section, around: anchor.id, aroundSection: anchor.section, before, after });
+    else this.move({ section, offset: Math.max(0, middle - before), limit: before + 1 + after });
+  }
+
   #start() {
     const controller = this.#controller = new AbortController();
     // Not before the caller has what it listens with.
@@ -791,7 +869,9 @@ export class Subscription {
         failure = error;
       }
       if (signal.aborted) return;
-      if (this.#hasEnded || isFinal(failure)) {
+      if (failure?.kind === "row-not-found" && this.#window?.around !== undefined) {
+        this.#leaveAnchor();
+      } else if (this.#hasEnded || isFinal(failure)) {
         this.#turn("ended", failure);
         return this.#tell("onEnd", failure);
       }
@@ -808,6 +888,29 @@ export class Subscription {
     }
   }
 
+  /** Goes on by position where the window was: its anchor is gone, and the server does not know which row is the nearest. */
+  #leaveAnchor() {
+    const { section, before = 50, after = 50 } = this.#window;
+    this.#window = windowParameters({ section, offset: this.snapshot?.window?.offset ?? 0, limit: before + 1 + after });
+    this.#position = undefined;
+  }
+
+  /** Keeps the anchor that the window has after an event. A window without an anchor begins with the first row. */
+  #keepAnchor(window) {
+    const anchor = this.snapshot.window?.anchor;
+    if (window?.around === undefined) return window;
+    if (anchor) return { ...window, around: anchor.id, aroundSection: anchor.section };
+    return windowParameters({ section: window.section, offset: 0, limit: (window.before ?? 50) + 1 + (window.after ?? 50) });
+  }
+
+  /** Notes that the snapshot shows the window that this connection follows. */
+  #noteShown(window) {
+    if (!window) return;
+    const kept = this.#keepAnchor(window);
+    if (this.#window === this.#followed) this.#window = this.#followed = kept;
+    this.#shown = kept;
+  }
+
   /** One connection, to its end. `onEvent`: it works, an event was taken in. */
   async #follow(signal, onEvent) {
     const link = linked(signal);
@@ -822,8 +925,17 @@ export class Subscription {
     watch();
     try {
       const headers = { Accept: "text/event-stream" };
-      if (this.#position !== undefined) headers["Last-Event-ID"] = this.#position;
-      const response = await this.#client.fetch(request("GET", `${this.#path}/updates`, undefined, headers), undefined, link.signal);
+      const parameters = windowParameters(this.#window);
+      this.#followed = this.#window;
+      if (this.#window && this.#position !== undefined) {
+        // `Last-Event-ID` is for streams that go on with the same window.
+        parameters.since = this.#position;
+        if (this.#shown && this.#shown !== this.#window) parameters.from = encodedWindow(this.#shown);
+      } else if (this.#position !== undefined) {
+        headers["Last-Event-ID"] = this.#position;
+      }
+      const path = withQuery(`${this.#path}/updates`, parameters);
+      const response = await this.#client.fetch(request("GET", path, undefined, headers), undefined, link.signal);
       if (!response.ok) throw problem(response, await response.text());
       // A page, where the network wants a log-in first.
       if (!/^text\/event-stream\s*(;|$)/i.test(response.headers.get("content-type") ?? "")) {
@@ -869,15 +981,17 @@ export class Subscription {
       case "snapshot":
         this.snapshot = JSON.parse(data);
         this.#position = id;
+        this.#noteShown(this.#followed);
         return this.#tell("onSnapshot", this.snapshot, previous);
       case "update": {
         const update = JSON.parse(data);
         // What was told before the connection was lost, and is told again.
-        if (update.to <= previous.revision) return;
+        if (update.to <= previous.revision && !(previous.window && update.from === previous.revision)) return;
         // Revisions between that showed nothing have no update.
         const before = { ...previous, revision: Math.max(previous.revision, update.from) };
         this.snapshot = applying(update, before);
         this.#position = id;
+        this.#noteShown(this.#followed);
         return this.#tell("onUpdate", update, this.snapshot, before);
       }
       case "cellEvent":
@@ -893,6 +1007,7 @@ export class Subscription {
         const { revision } = JSON.parse(data);
         if (revision > previous.revision) this.snapshot = { ...previous, revision };
         this.#position = id;
+        this.#noteShown(this.#followed);
         return this.#turn("live");
       }
       case "ended":

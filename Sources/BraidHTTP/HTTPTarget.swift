@@ -48,15 +48,23 @@ public struct HTTPTarget {
             segments = segments[(slash + 1)...]
         }
         path.append(try Self.decoded(segments))
-        guard let mark else { return }
-        for item in rest[(mark + 1)...].split(separator: UInt8(ascii: "&")) {
+        if let mark { query = try Self.query(rest[(mark + 1)...]) }
+    }
+
+    /// Parses the query of a target: names and values, percent-decoded. A name without "=" has an empty value.
+    ///
+    /// - Throws: `HTTPFailure` with the status 400 if the percent-encoding is wrong.
+    /// - Complexity: O(bytes).
+    public static func query(_ bytes: ArraySlice<UInt8>) throws(HTTPFailure) -> [(name: String, value: String)] {
+        var query: [(name: String, value: String)] = []
+        for item in bytes.split(separator: UInt8(ascii: "&")) {
             let equals = item.firstIndex(of: UInt8(ascii: "="))
-            let name = try Self.decoded(item[..<(equals ?? item.endIndex)], plusIsSpace: true)
+            let name = try decoded(item[..<(equals ?? item.endIndex)], plusIsSpace: true)
             let value =
-                try equals.map { at throws(HTTPFailure) in try Self.decoded(item[(at + 1)...], plusIsSpace: true) }
-                ?? ""
+                try equals.map { at throws(HTTPFailure) in try decoded(item[(at + 1)...], plusIsSpace: true) } ?? ""
             query.append((name, value))
         }
+        return query
     }
 
     /// Returns whether the bytes are a host with an optional port: host [ ":" port ]. An empty host is not accepted

@@ -124,7 +124,7 @@ final class Dialer: Sendable {
 
     /// Returns the database's address for messages, `postgres://host:port/database`, with those parts that the URL
     /// contains and without a password.
-    private static func name(of url: String) throws -> String {
+    static func name(of url: String) throws -> String {
         // Do not say why the URL is wrong, because libpq's message would quote the URL with its password.
         guard let options = PQconninfoParse(url, nil) else {
             throw StoreError.unavailable(

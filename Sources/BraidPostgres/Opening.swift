@@ -8,25 +8,13 @@ import Glibc
 enum Opening {
     /// The number of the advisory lock for preparing a database. All servers use the same arbitrary number, so servers
     /// that start together prepare the database one after the other.
-    private static let lock = 1_114_792_297
+    static let lock = 1_114_792_297
 
     /// Returns the schema version that the database had, or 0 if it had no tables.
     static func prepare(
         _ connection: PostgresConnection, name: String, before: ((Int) throws -> Void)? = nil
     ) throws -> Int {
-        guard connection.serverVersion >= 120_000 else {
-            throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
-        }
-        let facts = try connection.query(
-            "SELECT current_setting('server_encoding'), current_schema()::text, current_setting('transaction_read_only')"
-        )
-        guard let facts = facts.first, let schema = facts.optionalText(1) else {
-            throw StoreError.io("\(name) has no schema to keep tables in")
-        }
-        guard facts.text(0) == "UTF8" else {
-            throw StoreError.io("\(name) keeps texts as \(facts.text(0)); make one with ENCODING 'UTF8'")
-        }
-        guard facts.text(2) == "off" else { throw StoreError.readOnly(path: name) }
+        let schema = try check(connection, name: name)
         _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(lock))"])
         do {
             let found = try version(connection, schema: schema, name: name)
@@ -49,9 +37,27 @@ enum Opening {
         }
     }
 
+    /// Checks that the database can have Braid Server's tables. Returns the name of the schema for them.
+    static func check(_ connection: PostgresConnection, name: String) throws -> String {
+        guard connection.serverVersion >= 120_000 else {
+            throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
+        }
+        let facts = try connection.query(
+            "SELECT current_setting('server_encoding'), current_schema()::text, current_setting('transaction_read_only')"
+        )
+        guard let facts = facts.first, let schema = facts.optionalText(1) else {
+            throw StoreError.io("\(name) has no schema to keep tables in")
+        }
+        guard facts.text(0) == "UTF8" else {
+            throw StoreError.io("\(name) keeps texts as \(facts.text(0)); make one with ENCODING 'UTF8'")
+        }
+        guard facts.text(2) == "off" else { throw StoreError.readOnly(path: name) }
+        return schema
+    }
+
     /// Returns the schema version of Braid Server's tables, or `nil` if the database has no tables. Throws if the
     /// tables belong to another application.
-    private static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
+    static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """
             SELECT to_regclass(quote_ident(\(schema)) || '.braid_server') IS NOT NULL, EXISTS (

@@ -17,7 +17,8 @@ final class PostgresConnection {
     }
 
     private let connection: OpaquePointer
-    private let timeout: Duration
+    /// The longest time that a call waits for the next bytes from the database.
+    var timeout: Duration
     /// The names of the statements that are prepared on this connection, by SQL text.
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
@@ -131,6 +132,34 @@ extension PostgresConnection {
     func query(_ statement: PostgresStatement) throws -> Rows {
         guard let rows = try all([statement]).first else { throw failure }
         return rows
+    }
+
+    /// Runs a query and calls `body` with each row as it arrives, so memory holds one row at a time. If `body` throws,
+    /// the connection cannot be used any more.
+    func stream(_ query: PostgresStatement, _ body: (Columns) throws -> Void) throws {
+        var expected: [String?] = []
+        try send(query, &expected)
+        guard PQpipelineSync(connection) == 1 else { throw failure }
+        if expected.count > 1, case .failure(let error) = try next() {
+            prepared[query.sql] = nil
+            _ = try next()  // The execution was skipped.
+            while let end = try result() { PQclear(end) }
+            throw error
+        }
+        guard PQsetSingleRowMode(connection) == 1 else { throw failure }
+        var failed: ServerError?
+        while let result = try result() {
+            switch PQresultStatus(result) {
+            case PGRES_SINGLE_TUPLE, PGRES_TUPLES_OK: try Rows(result: result).forEach(body)
+            default:
+                failed = ServerError(result)
+                PQclear(result)
+            }
+        }
+        guard let end = try result() else { throw failure }
+        defer { PQclear(end) }
+        guard PQresultStatus(end) == PGRES_PIPELINE_SYNC else { throw failure }
+        if let failed { throw failed }
     }
 
     /// Runs an SQL text that contains several statements without parameters, such as the schema.

@@ -69,6 +69,8 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(_ values: [JSONText?]) { append(values, .text, "::text[]") }
 
+        mutating func appendInterpolation(texts values: [String?]) { append(values, .text, "::text[]") }
+
         private mutating func append(_ value: (some SQLValue)?, _ type: String) {
             values.append(value)
             texts.append(type)

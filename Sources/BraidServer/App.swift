@@ -3,18 +3,18 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 import BraidStore
-import Logging
 import Synchronization
 
 /// The application behind the HTTP server. The application finds a request's route, performs the checks that all routes
 /// share, runs the handler, and turns errors into problem documents.
 package final class App: HTTPHandler {
     /// The server's version number, as in `--version`, the metrics and the OpenAPI document.
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
 
     package let sessions: Sessions
     package let store: any SessionStore
-    package let logger: Logger
+    /// The lines of the log. `nil` logs nothing.
+    package let logLines: LogLines?
     package let watchedFiles = WatchedFiles()
     package let phase = ServerPhase()
     /// The log of requests, of administrative acts and of reached limits.
@@ -47,16 +47,14 @@ package final class App: HTTPHandler {
         self.limits = limits
         requests = Quota(limits.requests, resourcePart: 2, clientPart: 16)
         self.pages = pages
-        let handler: any LogHandler = if let log { log } else { SwiftLogNoOpLogHandler() }
-        let logger = Logger(label: "braid") { _ in handler }
-        self.logger = logger
+        logLines = log
         self.log = RequestLog(log, proxies: proxies)
         let sessions = Sessions(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
         self.sessions = sessions
         access = AccessControl(controllers: controllers, tokens: sessions.tokens)
         let health = StoreHealth(store)
         router = Router(
-            operationRoutes(health: health, phase: phase, logger: logger) + [
+            operationRoutes(health: health, phase: phase, log: log) + [
                 metricsRoute(
                     metrics, sessions: sessions, health: health, requests: requests, limits: limits, log: log)
             ] + assetRoutes()
@@ -437,9 +435,10 @@ package final class App: HTTPHandler {
             note(problem, exchange.logged)
             return problem.response(path: exchange.head.plainPath, requestID: exchange.id)
         }
-        logger.error(
-            "internal error: \(error)",
-            metadata: ["requestId": .string(exchange.id), "path": .string(exchange.head.plainPath)])
+        logLines?.write(.error, "internal error: \(error)") { line in
+            line.add("path", exchange.head.plainPath)
+            line.add("requestId", exchange.id)
+        }
         return ProblemError(
             .internalError, "The server failed. Its log contains the cause, under the `requestId` of this answer."
         )

@@ -50,7 +50,8 @@ extension StoreError {
         case .unavailable: "unavailable"
         case .readOnly: "read-only"
         case .sessionExists, .sessionMissing, .revisionConflict, .answered, .tableMissing, .tableChanged, .exhausted,
-            .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .differentSchema, .missing, .exists:
+            .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .differentSchema, .missing, .exists,
+            .noRoom, .olderVersion, .notEmpty:
             nil
         }
     }

@@ -39,9 +39,15 @@ public enum StoreError: Error, Sendable, Equatable {
     /// The database has a schema version that this server can use, but not the tables, columns or indexes.
     case differentSchema(path: String, version: Int, differences: [String])
 
-    // Reasons why `braid-server backup` did not copy a database.
+    // Reasons why a command such as `braid-server backup` did not read or write a file or a database.
     case missing(path: String)
     case exists(path: String)
+    /// The disk of a new file is full. Nothing of the file is left.
+    case noRoom(path: String)
+    /// The database has an older schema, and the command does not upgrade it.
+    case olderVersion(found: Int, known: Int)
+    /// The database contains sessions or table descriptions, and an import replaces none.
+    case notEmpty(path: String)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -76,7 +82,13 @@ extension StoreError: CustomStringConvertible {
             "The database \(path) is not as schema version \(version) has to be: \(differences.joined(separator: "; ")). "
                 + "It was left as it is. Undo what changed its schema, or restore a backup."
         case .missing(let path): "There is no file \(path)."
-        case .exists(let path): "There is a file \(path) already, and a backup replaces none: give it another name."
+        case .exists(let path):
+            "There is a file \(path) already, and this command replaces none. Choose another name, or move the file away."
+        case .noRoom(let path): "There is no room for \(path): the disk is full. Nothing was left behind."
+        case .olderVersion(let found, let known):
+            "The database has schema version \(found), and this braid-server needs version \(known). Start the server on it once: the start upgrades it."
+        case .notEmpty(let path):
+            "The database \(path) is not empty, and an import replaces nothing. Import into a new database."
         }
     }
 }

@@ -21,7 +21,8 @@ struct FixtureWatcher {
     /// Watches the files until the task is cancelled.
     mutating func run() async {
         guard let watch = DirectoryWatch() else {
-            return app.logger.error("the fixtures cannot be watched: \(String(cString: strerror(errno)))")
+            app.logLines?.write(.error, "the fixtures cannot be watched: \(String(cString: strerror(errno)))")
+            return
         }
         app.watchedFiles.start()
         // The first look binds the sessions of descriptions that were changed while the server did not run.
@@ -36,7 +37,7 @@ struct FixtureWatcher {
             let paths = Fixtures.files(in: directory) { directory in
                 // The watch begins before the directory is read, so that no change is missed.
                 if !watch.add(directory) {
-                    app.logger.error("\(directory) cannot be watched: \(String(cString: strerror(errno)))")
+                    app.logLines?.write(.error, "\(directory) cannot be watched: \(String(cString: strerror(errno)))")
                 }
             }
             for path in (paths ?? []).sorted() where path.hasSuffix(Fixtures.tableSuffix) {
@@ -72,10 +73,11 @@ struct FixtureWatcher {
                 (session, JSONFile.sentence(of: error))
             }
             if bound > 0 || file.behind.isEmpty {
-                app.logger.notice("\(path): table \"\(name)\" version \(version), \(bound) sessions bound to it")
+                app.logLines?.write(
+                    .notice, "\(path): table \"\(name)\" version \(version), \(bound) sessions bound to it")
             }
             for (session, detail) in file.behind {
-                app.logger.warning("\(path): the session \"\(session)\" keeps its version: \(detail)")
+                app.logLines?.write(.warning, "\(path): the session \"\(session)\" keeps its version: \(detail)")
             }
         } catch {
             if let error = error as? FaultyFile {
@@ -85,7 +87,7 @@ struct FixtureWatcher {
                 file.faults = ["\(path): \(error)"]
                 known[path] = nil
             }
-            for fault in file.faults { app.logger.error("\(fault)") }
+            for fault in file.faults { app.logLines?.write(.error, "\(fault)") }
         }
     }
 

@@ -7,7 +7,8 @@ enum Program {
     static let name = "braid-server"
     /// The first command is the default.
     static let commands: [any ServerCommand.Type] = [
-        Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Health.self,
+        Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Verify.self, Compact.self,
+        Export.self, Import.self, Health.self,
     ]
 
     static func main() async {

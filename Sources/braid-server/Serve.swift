@@ -153,7 +153,7 @@ struct Serve: ServerCommand {
     }
 
     private func logReady(_ database: OpenDatabase, _ log: LogLines) {
-        if let notice = database.schemaNotice() { log.write(.notice, "database schema") { $0.add("detail", notice) } }
+        if let notice = database.schemaNotice() { log.write(.notice, notice) }
         log.write(.notice, "serving \(Secrets.redacted(database.name))")
     }
 

@@ -3,6 +3,9 @@ import Glibc
 
 /// The standard output of the process, for a command's result.
 enum StandardOutput {
+    /// Prints a line of text.
+    static func print(_ line: String) throws { try print(Array(line.utf8)) }
+
     /// Prints a command's result, followed by a line feed, to stdout. Throws a `Failure` if not all bytes could be
     /// written.
     static func print(_ bytes: [UInt8]) throws {

@@ -14,6 +14,7 @@ struct LayerTests {
         Layer("JTD", above: ["JSON"]),
         Layer("Model", above: ["Collections", "JSON"]),
         Layer("Diff", above: ["Model"]),
+        Layer("Windows", above: ["Diff"]),
         Layer("Binding", above: ["JSONe", "JTD", "Model"]),
         Layer("Description", above: ["Binding"]),
         Layer("Editing", above: ["Description", "Diff"]),

@@ -13,13 +13,12 @@ import Testing
         "BraidHTTP": ["BraidRuntime", "CEpoll"],
         "BraidStore": ["BraidEngine", "BraidRuntime", "CAssets", "CSQLite"],
         "BraidPostgres": ["BraidEngine", "BraidRuntime", "BraidStore", "CAssets", "CPostgreSQL"],
-        "BraidSessions": ["BraidEngine", "BraidRuntime", "BraidStore", "Logging"],
+        "BraidSessions": ["BraidEngine", "BraidRuntime", "BraidStore"],
         "braid-server": [
             "BraidEngine", "BraidHTTP", "BraidPostgres", "BraidRuntime", "BraidServer", "BraidSessions", "BraidStore",
-            "Logging",
         ],
         "BraidServer": [
-            "BraidEngine", "BraidHTTP", "BraidRuntime", "BraidSessions", "BraidStore", "CAssets", "Logging",
+            "BraidEngine", "BraidHTTP", "BraidRuntime", "BraidSessions", "BraidStore", "CAssets",
         ],
     ]
 
@@ -65,7 +64,7 @@ import Testing
         }
         #expect(own.count == 1)
         let known = try #require(Self.allowed[module])
-        let ignored: Set = [module, "PostgreSQL", "swift-log"]
+        let ignored: Set = [module, "PostgreSQL"]
         for name in own.flatMap({ Self.strings(in: $0) }) where !ignored.contains(name) {
             #expect(known.contains(name), "\(module) depends on \(name)")
         }

@@ -164,7 +164,7 @@ import Testing
         #expect(access(path + "-wal", F_OK) != 0, "the last connection removes it")
     }
 
-    // MARK: Progress and interrupts
+    // MARK: Progress
 
     /// A query that runs for years.
     private static let endless = """
@@ -187,36 +187,6 @@ import Testing
         #expect(calls == 10)
         try connection.execute("CREATE TABLE t (v)")
         #expect(calls == 10, "it was taken away again")
-    }
-
-    @Test("An interrupt from another thread ends the statement, and the next one runs") func interrupts() throws {
-        let connection = try open()
-        let interrupter = connection.interrupter
-        let isDone = Flag()
-        let thread = Thread {
-            // The statement may not have begun yet.
-            while !isDone.isSet {
-                interrupter.interrupt()
-                usleep(1000)
-            }
-        }
-        thread.start()
-        #expect { try connection.run(Self.endless) } throws: { has($0, .interrupted) }
-        isDone.isSet = true
-        while thread.isExecuting { usleep(1000) }
-        #expect(try connection.first("SELECT 1") { $0.int(0) } == 1)
-    }
-
-    @Test("An interrupt while the connection is closed does nothing") func interruptsWhileClosing() throws {
-        for _ in 0..<50 {
-            let connection = try SQLiteConnection(path: "", mode: .inMemory)
-            let interrupter = connection.interrupter
-            let thread = Thread { for _ in 0..<100 { interrupter.interrupt() } }
-            thread.start()
-            connection.close()
-            while !thread.isFinished { usleep(100) }
-            interrupter.interrupt()
-        }
     }
 
     // MARK: Closing

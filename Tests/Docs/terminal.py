@@ -26,19 +26,14 @@ SECONDS = 60  # for a block; they take one
 
 
 class Terminal:
-    def __init__(self, directory, port):
+    def __init__(self, directory, port, is_empty=False):
         self.directory, self.port = directory, port
         self.home = directory / "checkout"
         self.home.mkdir()
         for name in ["data", "backups", "run/secrets", "streams"]:
             (directory / name).mkdir(parents=True)
-        shutil.copytree(ROOT / "Examples", self.home / "Examples", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(ROOT / "docs/cookbook/tables", self.home / "docs/cookbook/tables")
-        for name in ["run", "test"]:
-            shutil.copy(SHIMS / "checkout" / name, self.home / name)
-        for name, binary in [("debug", BINARY), ("release", SHIMS / "braid-server")]:
-            (self.home / ".build" / name).mkdir(parents=True)
-            (self.home / ".build" / name / "braid-server").symlink_to(binary)
+        if not is_empty:
+            self._check_out()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         environment |= {
             "PATH": f"{SHIMS}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}", "BRAID_PORT": str(port), "PYTHONDONTWRITEBYTECODE": "1",
@@ -49,6 +44,15 @@ class Terminal:
         self.lines, self.blocks = queue.Queue(), 0
         threading.Thread(target=self._listen, daemon=True).start()
         self._send("set -e; export DOCS_SHELL=$$")
+
+    def _check_out(self):
+        shutil.copytree(ROOT / "Examples", self.home / "Examples", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "docs/cookbook/tables", self.home / "docs/cookbook/tables")
+        for name in ["run", "test"]:
+            shutil.copy(SHIMS / "checkout" / name, self.home / name)
+        for name, binary in [("debug", BINARY), ("release", SHIMS / "braid-server")]:
+            (self.home / ".build" / name).mkdir(parents=True)
+            (self.home / ".build" / name / "braid-server").symlink_to(binary)
 
     def _listen(self):
         for line in self.shell.stdout:

@@ -2,7 +2,6 @@
 import configparser
 import json
 import re
-import shlex
 import socket
 import subprocess
 import time
@@ -36,9 +35,13 @@ def terminal(tmp_path):
     terminal.close()
 
 
+def is_typed(block):
+    return not block.marks.keys() & {"not run", "run by"}
+
+
 def is_output(block):
     """What stands right behind commands is what they print; behind it, nothing else is."""
-    return block.language in OUTPUTS and not block.marks and block.before is not None and block.before.language == "sh" and "not run" not in block.before.marks
+    return block.language in OUTPUTS and not block.marks and block.before is not None and block.before.language == "sh" and is_typed(block.before)
 
 
 def refusals_told(text, shown):
@@ -51,27 +54,11 @@ def refusals_told(text, shown):
 
 @EACH
 def test_every_command_does_what_the_document_says(document, terminal):
-    commands = [block for block in document.of("sh") if "not run" not in block.marks]
+    commands = [block for block in document.of("sh") if is_typed(block)]
     first = next((block.text for block in commands if STARTS.search(block.text) or "127.0.0.1:8080" in block.text), "")
     if first and not STARTS.search(first):
         terminal.run("./run\n")
     follow(document, document.blocks, terminal)
-
-
-def test_the_readme_works_in_a_container(terminal):
-    """The binary runs with the environment of the image and of compose.yaml, and `curl` is the alias that README.md gives."""
-    readme = next(document for document in DOCUMENTS if document.name == "README.md")
-    [start, alias] = [block for block in readme.of("sh") if "not run" in block.marks]
-    [service] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"].values()
-    [fixtures] = [volume for volume in service["volumes"] if volume.endswith(":/fixtures:ro")]
-    image = dict(pair.split("=", 1) for pair in re.search("^ENV (.*)", (ROOT / "Dockerfile").read_text(), re.M)[1].split())
-    environment = image | service["environment"] | {"BRAID_FIXTURES": fixtures.split(":")[0]}
-    for name, value in environment.items():
-        environment[name] = re.sub(r"\$\{(\w+):\?.*\}", lambda variable: re.search(rf"{variable[1]}=(\S+)", start.text)[1], value)
-    terminal.run(" ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items()) + " braid-server serve\n")
-    assert terminal.run("curl -s http://127.0.0.1:8080/v1/sessions\n")[1] == [401]
-    terminal.run("shopt -s expand_aliases\n" + alias.text)
-    follow(readme, readme.blocks[readme.blocks.index(alias) + 1:], terminal)
 
 
 def follow(document, blocks, terminal):
@@ -82,7 +69,7 @@ def follow(document, blocks, terminal):
             terminal.save(name, block.text)
         elif "in the other terminal" in block.marks:
             told_within_seconds(terminal, block, whole=False, where=where)
-        elif block.language == "sh" and "not run" not in block.marks:
+        elif block.language == "sh" and is_typed(block):
             shown = next((other for other in document.blocks if other.before is block and is_output(other)), None)
             try:
                 output, statuses = terminal.run(block.text)

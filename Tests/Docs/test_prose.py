@@ -5,8 +5,7 @@ from documents import ROOT, Document
 from prose import Sentence, comment_sentences, long_lines, page_sentences, too_many_long
 
 PATTERNS = [
-    "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/**/*.md", "Examples/*/README.md", "Benchmarks/*.md",
-    "Sources/**/*.docc/*.md",
+    "*.md", "Clients/*/*.md", "docs/**/*.md", "Examples/*/README.md", "Benchmarks/*.md", "Sources/**/*.docc/*.md",
 ]
 PAGES = [Document(path) for pattern in PATTERNS for path in sorted(ROOT.glob(pattern))]
 MODULES = sorted(path.name for path in (ROOT / "Sources").iterdir() if any(path.rglob("*.swift")))

@@ -133,7 +133,7 @@ def test_no_document_tells_of_an_option_that_is_none():
 def test_no_document_tells_of_a_variable_that_is_none():
     known = {"BRAID_" + name.upper().replace("-", "_") for name in options("serve")} | {"BRAID_TOKEN", "BRAID_SERVER_BINARY"}
     of_tests = {"BRAID_CRASHES", "BRAID_CRASH_SEED", "BRAID_CLUSTER_FAULTS", "BRAID_POWER_LOSSES", "BRAID_FUZZ_CORPUS", "BRAID_TEST_DATABASE"}
-    for path in [ROOT / "README.md", ROOT / "Dockerfile", ROOT / "compose.yaml", ROOT / "compose.cluster.yaml", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]:
+    for path in [ROOT / "README.md", ROOT / "Dockerfile", *ROOT.glob("compose*.yaml"), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]:
         told = set(re.findall(r"\bBRAID_[A-Z_]+", path.read_text(encoding="utf-8")))
         assert told <= known | of_tests, f"{path}: {told - known - of_tests}"
 

@@ -172,10 +172,11 @@ import Testing
             name: "flag with a value", request: sent("GET", "/v1/tables?pretty=perhaps"), status: 400,
             type: "bad-request"),
         .init(
-            name: "offset without section", request: sent("GET", "/v1/sessions/party/snapshot?offset=1"), status: 400,
+            name: "window of too many rows", request: sent("GET", "/v1/sessions/party/snapshot?limit=10001"),
+            status: 400,
             type: "bad-request"),
         .init(
-            name: "window of a hidden section", request: sent("GET", "/v1/sessions/party/snapshot?section=none"),
+            name: "window of an unknown section", request: sent("GET", "/v1/sessions/party/snapshot?section=none"),
             status: 404, type: "section-not-found"),
         .init(
             name: "form unknown",

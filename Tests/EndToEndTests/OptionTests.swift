@@ -10,7 +10,9 @@ import Testing
         var variable: String { "BRAID_" + name.uppercased().replacingOccurrences(of: "-", with: "_") }
     }
 
-    private static let commands = ["serve", "check", "diff", "render", "replay", "backup", "health"]
+    private static let commands = [
+        "serve", "check", "diff", "render", "replay", "backup", "verify", "compact", "export", "import", "health",
+    ]
 
     /// The options that the help of `serve` lists.
     private static func options() throws -> [Option] {

@@ -118,7 +118,9 @@ import Testing
     @Test("The log says that a database was upgraded")
     func notice() throws {
         let server = try start(try released(), ["--log-level", "notice"])
-        #expect(server.log.contains("notice upgraded the database from schema version 1 to 2"), "\(server.log)")
+        #expect(
+            server.waitForLog { $0.contains("notice upgraded the database from schema version 1 to 2") },
+            "\(server.log)")
     }
 
     @Test("A server that is killed at any moment of its first start leaves a database that the next start upgrades")
@@ -144,7 +146,7 @@ import Testing
         let database = try released(), copy = directory.path("copy.sqlite")
         #expect(try CommandRun(["backup", database, copy]).status == 0)
         let server = try start(copy, ["--log-level", "notice"])
-        #expect(server.log.contains("from schema version 1 to 2"), "\(server.log)")
+        #expect(server.waitForLog { $0.contains("from schema version 1 to 2") }, "\(server.log)")
         try expectLife(of: server)
     }
 
@@ -198,7 +200,7 @@ import Testing
             database, sqlite: "PRAGMA user_version = 9; ALTER TABLE session ADD COLUMN note TEXT",
             postgres: "UPDATE braid_server SET version = 9; ALTER TABLE session ADD COLUMN note TEXT")
         server = try start(database, ["--log-level", "notice"])
-        #expect(server.log.contains("schema version 9, made by a newer Braid Server"), "\(server.log)")
+        #expect(server.waitForLog { $0.contains("schema version 9, made by a newer Braid Server") }, "\(server.log)")
         let client = try server.client()
         func open() throws -> HTTPClient.Response {
             try client.request("POST", "/v1/sessions", #"{"rows":[]}"#, headers: Self.authorization)

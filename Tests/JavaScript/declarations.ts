@@ -3,7 +3,7 @@ import { applying, BraidClient, ConnectionError, Problem, stages, UpdateFault, t
 
 export async function commands(client: BraidClient): Promise<Answer> {
   const session = await client.sessions.open({ table: "attendees", models: { attending: [{ name: "Omar" }] } });
-  const shown: Snapshot = await session.snapshot({ section: "attending", limit: 10 });
+  const shown: Snapshot = await session.snapshot({ window: { section: "attending", limit: 10 } });
   const request: Request = session.request.tap({ section: 0, row: 1 }, { key: null });
   const line: string = client.curl(request);
   await session.event({ id: line }, { textEntered: { text: "x" } }, { base: session.opened ?? shown });
@@ -29,6 +29,10 @@ export function following(client: BraidClient): () => void {
   });
   if (subscription.status === "paused") subscription.resume();
   else subscription.pause();
+  const listed = client.session("party").subscribe({ window: { around: "Omar", before: 5, after: 5 }, overscan: 20 });
+  listed.show(listed.snapshot?.window?.offset ?? 0, 9);
+  // @ts-expect-error: a window has no such parameter.
+  listed.move({ offset: 5, count: 10 });
   return () => subscription.close();
 }
 

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CZlib
 import CZstd
 
@@ -118,3 +119,4 @@ public func gzipMember(_ bytes: [UInt8]) -> [UInt8] {
     }
     return Array(output.prefix(room - Int(stream.pointee.avail_out)))
 }
+#endif

@@ -18,8 +18,11 @@ struct FanOut {
     var receipts: [Int] = []
     var answers: [Int] = []
 
-    /// Sends commands one at a time. The next one is sent when all readers have received the event.
-    init(_ readers: StreamReaders, commands: Int, readers count: Int, command: (Int) -> [UInt8]) throws {
+    /// Sends commands one at a time. The next one is sent when all readers have received the event, and after a pause in
+    /// seconds.
+    init(
+        _ readers: StreamReaders, commands: Int, readers count: Int, pause: Double = 0.005, command: (Int) -> [UInt8]
+    ) throws {
         var sent = 0
         var receipts: [Int] = [], answers: [Int] = []
         receipts.reserveCapacity(commands * count)
@@ -39,7 +42,7 @@ struct FanOut {
                     throw Fault("only \(count - (wanted - readers.events)) of \(count) readers received the event")
                 }
             }
-            usleep(5_000)
+            usleep(UInt32(pause * 1e6))
         }
         self.receipts = receipts.sorted()
         self.answers = answers.sorted()

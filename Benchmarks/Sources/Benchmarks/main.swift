@@ -21,6 +21,7 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("http", httpBenchmark),
     ("commands", commandBenchmark),
     ("streams", streamBenchmark),
+    ("windows", windowBenchmark),
     ("compression", compressionBenchmark),
     ("nginx", nginxBenchmark),
     ("neighbours", neighbourBenchmark),

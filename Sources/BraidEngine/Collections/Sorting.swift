@@ -60,3 +60,27 @@ extension ContiguousArray {
         return low
     }
 }
+
+extension [Int] {
+    /// Returns the index of the first element that satisfies a condition, or `count`. If an element satisfies it, all
+    /// later elements must satisfy it. O(log count).
+    func partitionIndex(where holds: (Int) -> Bool) -> Int {
+        var low = 0, high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if holds(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// Returns the index that an element of a list gets when other elements arrive. `self` contains the indexes at which
+    /// they arrive, ascending. O(log count).
+    func shifted(_ index: Int) -> Int {
+        var low = 0, high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] - middle > index { high = middle } else { low = middle + 1 }
+        }
+        return index + low
+    }
+}

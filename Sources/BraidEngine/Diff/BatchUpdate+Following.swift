@@ -7,8 +7,7 @@ extension BatchUpdate {
     ///   section, and for a negative path.
     /// - Complexity: O(n log n) for n operations.
     public func following(_ path: RowPath) -> RowPath? {
-        let path = stages.reduce(Optional(path)) { path, stage in path.flatMap { stage.following($0) } }
-        return path.flatMap { $0.section >= 0 && $0.row >= 0 ? $0 : nil }
+        RowFollower(self).following(path)
     }
 
     /// Returns the index path that a row had before this update. `path` is the row's index path after the update. `nil`
@@ -25,35 +24,22 @@ extension BatchUpdate {
     ///   section with the same id.
     /// - Complexity: O(n log n) for n operations.
     public func followingSection(_ index: Int) -> Int? {
-        var index: Int? = index
-        for stage in stages { index = index.flatMap { stage.following(section: $0) } }
-        return index.flatMap { $0 >= 0 ? $0 : nil }
+        RowFollower(self).followingSection(index)
     }
 
     /// Returns the index paths, after the update, of the rows with a given id that the update inserts. It inserts them
     /// alone, or with an inserted or reloaded section. O(operations, and rows of inserted and reloaded sections).
     func arrivals(of id: RowID) -> [RowPath] {
         var paths: [RowPath] = []
-        for stage in stages { paths = paths.compactMap { stage.following($0) } + stage.arrivals(of: id) }
+        for stage in stages {
+            let follower = StageFollower(stage)
+            paths = paths.compactMap { follower.following($0) } + stage.arrivals(of: id, follower)
+        }
         return paths
     }
 }
 
 extension BatchUpdate.Stage {
-    /// Returns the index path after the stage of a row that was at `path` before it. `nil` if the stage deletes the
-    /// row, or deletes or reloads its section.
-    fileprivate func following(_ path: RowPath) -> RowPath? {
-        guard path.row >= 0, path.row < RowPieces.endless, let section = following(section: path.section),
-            !reloadSections.contains(where: { $0.at == path.section })
-        else { return nil }
-        if let move = moveRows.first(where: { $0.from == path }) { return move.to }
-        if deleteRows.contains(path) { return nil }
-        let leaving = (deleteRows + moveRows.map(\.from)).filter { $0.section == path.section }
-        let arriving = (insertRows.map(\.at) + moveRows.map(\.to)).filter { $0.section == section }
-        let row = Self.following(path.row, leaving: leaving.map(\.row), arriving: arriving.map(\.row))
-        return RowPath(section: section, row: row)
-    }
-
     /// Returns the index path before the stage of a row that is at `path` after it. `nil` if the stage inserts the row,
     /// or inserts or reloads its section.
     fileprivate func preceding(_ path: RowPath) -> RowPath? {
@@ -77,16 +63,6 @@ extension BatchUpdate.Stage {
             arriving: deleteSections + moveSections.map(\.from))
     }
 
-    /// Returns the index after the stage of the section that was at an index before it. `nil` if the stage deletes the
-    /// section.
-    fileprivate func following(section: Int) -> Int? {
-        guard section >= 0, section < RowPieces.endless, !deleteSections.contains(section) else { return nil }
-        if let move = moveSections.first(where: { $0.from == section }) { return move.to }
-        return Self.following(
-            section, leaving: deleteSections + moveSections.map(\.from),
-            arriving: insertSections.map(\.at) + moveSections.map(\.to))
-    }
-
     /// Returns the new index of an element that stays in a list while others leave and arrive. `leaving` contains
     /// indexes before the stage, `arriving` indexes after it.
     private static func following(_ index: Int, leaving: [Int], arriving: [Int]) -> Int {
@@ -97,13 +73,13 @@ extension BatchUpdate.Stage {
 
     /// Returns the index paths, after the stage, of the rows with a given id that the stage inserts. It inserts them
     /// alone, or with an inserted or reloaded section.
-    fileprivate func arrivals(of id: RowID) -> [RowPath] {
+    fileprivate func arrivals(of id: RowID, _ follower: StageFollower) -> [RowPath] {
         var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
         for (at, section) in insertSections {
             paths += section.rows.indexes(of: id).map { RowPath(section: at, row: $0) }
         }
         for (at, section) in reloadSections {
-            guard let place = following(section: at) else { continue }
+            guard let place = follower.followingSection(at) else { continue }
             paths += section.rows.indexes(of: id).map { RowPath(section: place, row: $0) }
         }
         return paths

@@ -2,20 +2,28 @@
 extension BatchUpdate {
     /// The update as JSON: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. A stage's empty lists are
     /// omitted.
-    public var json: JSONText {
-        json("stages") { writer in
+    public var json: JSONText { json { _ in } }
+
+    /// The update as JSON. `members` writes more members after those of the update.
+    func json(_ members: (inout JSONWriter) -> Void) -> JSONText {
+        json("stages", members) { writer in
             for stage in stages { stage.write(to: &writer) }
         }
     }
 
     /// The update as JSON with `operations`, to be applied one by one, in place of `stages`; see ``sequential()``.
-    public var sequentialJSON: JSONText {
-        json("operations") { writer in
+    public var sequentialJSON: JSONText { sequentialJSON { _ in } }
+
+    /// The update as JSON with `operations`. `members` writes more members after those of the update.
+    func sequentialJSON(_ members: (inout JSONWriter) -> Void) -> JSONText {
+        json("operations", members) { writer in
             for operation in sequential() { operation.write(to: &writer) }
         }
     }
 
-    private func json(_ name: StaticString, _ elements: (inout JSONWriter) -> Void) -> JSONText {
+    private func json(
+        _ name: StaticString, _ members: (inout JSONWriter) -> Void, _ elements: (inout JSONWriter) -> Void
+    ) -> JSONText {
         var writer = JSONWriter(capacity: estimatedSize)
         writer.beginObject()
         writer.name("from")
@@ -36,6 +44,7 @@ extension BatchUpdate {
             writer.name("empty")
             writer.value(empty)
         }
+        members(&writer)
         writer.endObject()
         return writer.text
     }
@@ -47,8 +56,8 @@ extension BatchUpdate {
                 + stage.insertRows.reduce(0) { $0 + $1.row.json.count + 32 }
                 + stage.reloadRows.reduce(0) { $0 + $1.row.json.count + 32 }
                 + stage.updateRows.reduce(0) { $0 + $1.row.json.count + 32 }
-                + stage.insertSections.reduce(0) { $0 + $1.section.encodedSize(rows: 0..<$1.section.rows.count) }
-                + stage.reloadSections.reduce(0) { $0 + $1.section.encodedSize(rows: 0..<$1.section.rows.count) }
+                + stage.insertSections.reduce(0) { $0 + $1.section.encodedSize }
+                + stage.reloadSections.reduce(0) { $0 + $1.section.encodedSize }
         }
     }
 }
@@ -137,7 +146,7 @@ extension JSONWriter {
         name("at")
         value(place)
         name("section")
-        section.write(to: &self, rows: 0..<section.rows.count)
+        section.write(to: &self)
         endObject()
     }
 

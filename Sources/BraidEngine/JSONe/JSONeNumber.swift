@@ -1,4 +1,8 @@
+#if canImport(Glibc)
 import Glibc
+#else
+import Darwin
+#endif
 
 /// A number in a template's computation. As in JSON-e's reference implementation, integers and floating-point numbers
 /// are distinct: `4 / 2` is 2.0. Integers have 64 bits. A result that does not fit into 64 bits becomes a double.

@@ -19,29 +19,22 @@ extension Snapshot {
     ///   - session: the session's id, or `nil` to leave the member out.
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
-    ///   - window: if set, the result contains every section without its rows, except for the given rows of the
-    ///     window's section. `offset` counts displayed rows from 0. A window beyond the end contains fewer rows or
-    ///     none.
     /// - Complexity: O(bytes of the result). Rows are copied, not encoded.
-    public func encoded(
-        session: String? = nil, table: String? = nil, epoch: String? = nil,
-        window: (section: SectionID, offset: Int, limit: Int)? = nil
-    ) -> [UInt8] {
-        func rows(of section: Section) -> Range<Int> {
-            guard let window else { return 0..<section.rows.count }
-            guard window.section == section.id else { return 0..<0 }
-            let start = min(window.offset, section.rows.count)
-            return start..<start + min(window.limit, section.rows.count - start)
-        }
+    public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
+        encoded(session: session, table: table, epoch: epoch) { _ in }
+    }
+
+    /// Returns the snapshot as UTF-8 JSON. `place` writes more members before `sections`.
+    func encoded(session: String?, table: String?, epoch: String?, place: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(
-            capacity: sections.reduce(256 + state.count) { $0 + $1.encodedSize(rows: rows(of: $1)) })
-        writeStart(session: session, table: table, epoch: epoch, to: &writer)
-        for section in sections { section.write(to: &writer, rows: rows(of: section)) }
+            capacity: sections.reduce(256 + state.count) { $0 + $1.encodedSize })
+        writeStart(session: session, table: table, epoch: epoch, to: &writer, place: place)
+        for section in sections { section.write(to: &writer) }
         writeEnd(to: &writer)
         return writer.bytes
     }
 
-    /// Returns the bytes of ``encoded(session:table:epoch:window:)`` as a sequence of pieces, encoded one at a time.
+    /// Returns the bytes of ``encoded(session:table:epoch:)`` as a sequence of pieces, encoded one at a time.
     ///
     /// - Parameters:
     ///   - session: the session's id, or `nil` to leave the member out.
@@ -58,7 +51,10 @@ extension Snapshot {
     }
 
     /// Writes the part of the snapshot's JSON before the first section.
-    private func writeStart(session: String?, table: String?, epoch: String?, to writer: inout JSONWriter) {
+    private func writeStart(
+        session: String?, table: String?, epoch: String?, to writer: inout JSONWriter,
+        place: (inout JSONWriter) -> Void = { _ in }
+    ) {
         writer.beginObject()
         if let session {
             writer.name("session")
@@ -76,6 +72,7 @@ extension Snapshot {
         writer.value(revision)
         writer.name("totalRowCount")
         writer.value(totalRowCount)
+        place(&writer)
         writer.name("sections")
         writer.beginArray()
     }
@@ -96,11 +93,10 @@ extension Snapshot {
 }
 
 extension Section {
-    /// Writes the section's JSON object, with its members in the order of the HTTP API. `rowCount` counts all rows of
-    /// the section, but `rows` contains only the rows in the range.
-    func write(to writer: inout JSONWriter, rows range: Range<Int>) {
+    /// Writes the section's JSON object, with its members in the order of the HTTP API.
+    func write(to writer: inout JSONWriter) {
         writeStart(to: &writer)
-        rows.forEach(in: range) { _, row in writer.value(row.json) }
+        rows.forEach(in: 0..<rows.count) { _, row in writer.value(row.json) }
         writeEnd(to: &writer)
     }
 
@@ -113,7 +109,11 @@ extension Section {
         writer.name("footer")
         writer.value(footer)
         writer.name("rowCount")
-        writer.value(rows.count)
+        writer.value(extent?.rowCount ?? rows.count)
+        if let extent {
+            writer.name("offset")
+            writer.value(extent.offset)
+        }
         if let movesTo {
             writer.name("movesTo")
             writer.value(movesTo)
@@ -131,10 +131,10 @@ extension Section {
         writer.endObject()
     }
 
-    /// Returns an estimate of the number of bytes that `write` writes for the same range of rows.
-    func encodedSize(rows range: Range<Int>) -> Int {
+    /// An estimate of the number of bytes that `write` writes. O(rows).
+    var encodedSize: Int {
         var size = 128 + 2 * id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0)
-        rows.forEach(in: range) { _, row in size += row.json.count + 1 }
+        rows.forEach(in: 0..<rows.count) { _, row in size += row.json.count + 1 }
         return size
     }
 }

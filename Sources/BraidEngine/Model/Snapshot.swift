@@ -16,6 +16,9 @@ public struct Section: Sendable {
     /// Whether it is known that all rows of the section have ids and that no two of them are equal. If true, a diff
     /// does not check the section's row ids again.
     var idsWereChecked = false
+    /// Which of the section's displayed rows ``rows`` contains, if the section is part of a window. `nil` for a whole
+    /// section.
+    public internal(set) var extent: Extent?
 
     /// Creates a section from its parts. A ``Binder`` makes the sections of a snapshot; tests and decoders use this
     /// initializer.
@@ -39,6 +42,22 @@ extension Section {
         rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
             && footer == other.footer
             && movesTo == other.movesTo
+    }
+}
+
+extension Section {
+    /// Which of a section's displayed rows a window contains.
+    public struct Extent: Sendable, Hashable {
+        /// The index, in the section, of the first row that the window contains.
+        public var offset: Int
+        /// The number of the section's displayed rows, in the window and outside of it.
+        public var rowCount: Int
+
+        /// Creates an extent.
+        public init(offset: Int, rowCount: Int) {
+            self.offset = offset
+            self.rowCount = rowCount
+        }
     }
 }
 

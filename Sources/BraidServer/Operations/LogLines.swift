@@ -3,20 +3,28 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 import Glibc
-import Logging
 
-/// A log handler that writes each event to stderr as one line. A line contains the time, the level, the message and the
+/// The importance of a log line.
+package enum LogLevel: String, CaseIterable, Comparable, Sendable {
+    case trace, debug, info, notice, warning, error, critical
+
+    package static func < (left: LogLevel, right: LogLevel) -> Bool {
+        allCases.firstIndex(of: left) ?? 0 < allCases.firstIndex(of: right) ?? 0
+    }
+}
+
+/// The log: writes each event to stderr as one line. A line contains the time, the level, the message and the
 /// event's values, as text or as a JSON object.
 ///
 /// A thread writes the lines, so that a slow reader of stderr delays no request. A value that a client sent can neither
 /// break the line nor add another value, nor control a terminal.
-package struct LogLines: LogHandler {
+package struct LogLines: Sendable {
     /// The form of a log line: words and `name=value` pairs, or a JSON object.
     package enum Format: String, CaseIterable { case text, json }
 
     package let format: Format
-    package var logLevel: Logger.Level = .info
-    package var metadata: Logger.Metadata = [:]
+    /// The lowest level of the lines that are written.
+    package var logLevel = LogLevel.info
 
     private let writer: LogWriter
 
@@ -36,33 +44,16 @@ package struct LogLines: LogHandler {
     package func flush() { writer.flush(within: .seconds(1)) }
 
     /// Returns a line without values: the time, the level and the message.
-    package static func line(_ format: Format, _ level: Logger.Level, _ message: String) -> [UInt8] {
+    package static func line(_ format: Format, _ level: LogLevel, _ message: String) -> [UInt8] {
         LogLine(format, level, message).finished()
     }
 
-    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    package func log(event: LogEvent) {
-        let all = metadata.isEmpty ? event.metadata ?? [:] : metadata.merging(event.metadata ?? [:]) { $1 }
-        write(event.level, "\(event.message)") { line in
-            for (name, value) in all.sorted(by: { $0.key < $1.key }) { line.add(name, Self.text(value)) }
-        }
-    }
-
-    /// Writes a log line for a frequent event, without building swift-log's dictionary of values. The line's values
-    /// keep the order in which `addValues` adds them.
-    package func write(_ level: Logger.Level, _ message: String, _ addValues: (inout LogLine) -> Void = { _ in }) {
+    /// Writes a log line. The line's values keep the order in which `addValues` adds them.
+    package func write(_ level: LogLevel, _ message: String, _ addValues: (inout LogLine) -> Void = { _ in }) {
         guard level >= logLevel else { return }
         var line = LogLine(format, level, message)
         addValues(&line)
         writer.write(line.finished())
-    }
-
-    private static func text(_ value: Logger.MetadataValue) -> String {
-        if case .string(let text) = value { text } else { "\(value)" }
     }
 }
 
@@ -71,7 +62,7 @@ package struct LogLine {
     private let format: LogLines.Format
     private var writer = JSONWriter(capacity: 320)
 
-    fileprivate init(_ format: LogLines.Format, _ level: Logger.Level, _ message: String) {
+    fileprivate init(_ format: LogLines.Format, _ level: LogLevel, _ message: String) {
         self.format = format
         switch format {
         case .text:

@@ -2,7 +2,6 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 import BraidStore
-import Logging
 import Synchronization
 
 /// Returns the routes that need no session: `POST /v1/diff` and `POST /v1/render`.
@@ -110,8 +109,8 @@ extension JSONText {
 }
 
 /// Returns the routes for operators: liveness (`/healthz`), readiness (`/readyz`) and the explanations of problems.
-func operationRoutes(health: StoreHealth, phase: ServerPhase, logger: Logger) -> [Route] {
-    let readiness = Readiness(logger)
+func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) -> [Route] {
+    let readiness = Readiness(log)
     return [
         Route("GET", "/healthz", for: .everyone, lane: .operations, atOnce: { _ in healthy }) { _ in healthy },
         Route("GET", "/readyz", for: .everyone, lane: .operations) { _ in
@@ -141,16 +140,16 @@ func operationRoutes(health: StoreHealth, phase: ServerPhase, logger: Logger) ->
 /// The result of the last readiness check, whose changes are logged.
 private final class Readiness: Sendable {
     private let isReady = Atomic<Bool>(true)
-    private let logger: Logger
+    private let log: LogLines?
 
-    init(_ logger: Logger) { self.logger = logger }
+    init(_ log: LogLines?) { self.log = log }
 
     func succeeded() {
-        if !isReady.exchange(true, ordering: .relaxed) { logger.warning("ready again") }
+        if !isReady.exchange(true, ordering: .relaxed) { log?.write(.warning, "ready again") }
     }
 
     func failed(_ error: any Error) {
-        if isReady.exchange(false, ordering: .relaxed) { logger.warning("not ready: \(error)") }
+        if isReady.exchange(false, ordering: .relaxed) { log?.write(.warning, "not ready: \(error)") }
     }
 }
 

@@ -72,17 +72,20 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             return HTTPResponse(status: 204)
         },
         Route(
-            "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: ["section", "offset", "limit"],
+            "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters,
             atOnce: { context in
-                guard let session = sessions.currentInMemory(context.parameter("id")), !session.isLarge else {
-                    return nil
-                }
-                return try session.response(to: SnapshotRequest(context))
+                let request = try SnapshotRequest(context)
+                // The time to find an anchor depends on the size of the table.
+                guard request.window == nil, let session = sessions.currentInMemory(context.parameter("id")),
+                    !session.isLarge
+                else { return nil }
+                return try session.response(to: request)
             },
             { context in
                 let request = try SnapshotRequest(context)
                 let session = try await sessions.current(context.parameter("id"))
-                return try await withTaskExecutorPreference(session.isLarge ? Workers.shared.long : nil) {
+                let isLong = request.window == nil && session.isLarge
+                return try await withTaskExecutorPreference(isLong ? Workers.shared.long : nil) {
                     try session.response(to: request)
                 }
             }),
@@ -95,32 +98,16 @@ extension RequestContext {
     }
 }
 
-/// A client's request for a session's snapshot, or for a window of the snapshot (some rows of one section).
+/// A client's request for a session's snapshot, or for a window of the snapshot.
 private struct SnapshotRequest {
     let context: RequestContext
-    let window: SnapshotWindow?
+    let window: WindowQuery?
     let isPretty: Bool
 
     init(_ context: RequestContext) throws {
         self.context = context
-        window = try SnapshotWindow(context)
+        window = try WindowQuery(context)
         isPretty = try context.flag("pretty")
-    }
-}
-
-extension SnapshotWindow {
-    /// Reads the window from the query `?section=ID&offset=N&limit=M`. Returns `nil` if the request is for the whole
-    /// snapshot.
-    init?(_ context: RequestContext) throws {
-        let offset = try context.integer("offset", in: 0...Int.max),
-            limit = try context.integer("limit", in: 0...Int.max)
-        guard let section = context.query("section") else {
-            if offset != nil || limit != nil {
-                throw ProblemError(.badRequest, "`offset` and `limit` need the `section` that they are about.")
-            }
-            return nil
-        }
-        self.init(section: SectionID(section), offset: offset ?? 0, limit: limit ?? .max)
     }
 }
 
@@ -168,8 +155,8 @@ extension Session {
             body: .stream(stream))
     }
 
-    func snapshotResponse(window: SnapshotWindow) throws -> HTTPResponse {
-        let (revision, bytes) = try encodedSnapshot(window: window)
+    func snapshotResponse(window: WindowQuery) throws -> HTTPResponse {
+        let (revision, bytes) = try encodedWindow(window)
         return .json(bytes, headers: [("ETag", position(at: revision).entityTag)])
     }
 }

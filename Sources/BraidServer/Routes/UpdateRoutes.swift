@@ -7,12 +7,20 @@ import BraidSessions
 func updateRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route(
-            "GET", "/v1/sessions/{id}/updates", for: .role(.viewer), query: ["since", "wait", "form", "coalesce"],
+            "GET", "/v1/sessions/{id}/updates", for: .role(.viewer),
+            query: WindowQuery.parameters.union(["since", "wait", "form", "coalesce", "from"]),
             endsAtStop: true, alternative: "text/event-stream"
         ) { context in
             let id = context.parameter("id")
             let isSequential = try CommandForm(context).isSequential
             let since = try context.query("since").map { try Position($0) }
+            let window = try WindowQuery(context), old = try WindowQuery(inParameter: "from", context)
+            if old != nil, window == nil {
+                throw ProblemError(
+                    .badRequest,
+                    "`from` is the window that the client has: add the parameters of the window that it wants, such as `offset` and `limit`."
+                )
+            }
             if context.head.prefers("text/event-stream") {
                 for name in ["wait", "coalesce"] where context.query(name) != nil {
                     throw ProblemError(
@@ -30,7 +38,8 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 return try await sessions.withCurrent(id) { session in
                     try context.require(session)
                     return eventStreamResponse(
-                        try session.eventStream(after: last ?? since, form, lease, account))
+                        try session.eventStream(
+                            after: last ?? since, form, window: window, from: last == nil ? old : nil, lease, account))
                 }
             }
             guard let since else {
@@ -48,9 +57,16 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
             defer { lease?.end() }
             return try await sessions.withCurrent(id) { session in
                 try context.require(session)
-                let list = try await session.updates(
-                    since: since, waiting: .seconds(wait), unless: { head.knownTag($0.entityTag) != nil }, form,
-                    for: context.account)
+                let isKnown: @Sendable (Position) -> Bool = { head.knownTag($0.entityTag) != nil }
+                let list =
+                    if let window {
+                        try await session.windowUpdates(
+                            since: since, waiting: .seconds(wait), unless: isKnown, window, from: old,
+                            isSequential: isSequential)
+                    } else {
+                        try await session.updates(
+                            since: since, waiting: .seconds(wait), unless: isKnown, form, for: context.account)
+                    }
                 let etag = list.position.entityTag
                 if let json = list.json { return .json(json, headers: [("ETag", etag)]) }
                 return HTTPResponse(status: 304, headers: [("ETag", head.knownTag(etag) ?? etag)])

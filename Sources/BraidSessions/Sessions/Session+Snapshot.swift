@@ -1,19 +1,6 @@
 import BraidEngine
 import BraidRuntime
 
-/// The part of a snapshot that a client asks for: a range of rows of one section.
-package struct SnapshotWindow: Sendable {
-    var section: SectionID
-    var offset: Int
-    var limit: Int
-
-    package init(section: SectionID, offset: Int, limit: Int) {
-        self.section = section
-        self.offset = offset
-        self.limit = limit
-    }
-}
-
 extension Session {
     /// Returns the session's encoded snapshot and its revision. A snapshot of at most `cachedBytes` is cached until the
     /// next commit, with its compressed forms.
@@ -65,20 +52,6 @@ extension Session {
     /// The most pieces of a streamed snapshot that are encoded and wait to be sent. With fewer pieces, the encoding
     /// thread and the sending thread would keep waiting for each other.
     private static let queuedPieces = 8
-
-    /// Returns the session's snapshot as JSON, with only the rows of the window. Throws `sectionNotFound` if the window's
-    /// section is not displayed.
-    package func encodedSnapshot(window: SnapshotWindow) throws -> (revision: Int, bytes: [UInt8]) {
-        let snapshot = current.snapshot
-        guard snapshot.sections.contains(where: { $0.id == window.section }) else {
-            throw Refusal.notDisplayed(window.section, among: snapshot.sections.lazy.map(\.id))
-        }
-        return (
-            snapshot.revision,
-            snapshot.encoded(
-                session: id, table: table, epoch: epoch, window: (window.section, window.offset, window.limit))
-        )
-    }
 
     /// Returns the stored model of the row with an id in the section with an id, displayed or not, with changes that
     /// are not published yet.

@@ -336,18 +336,22 @@ package final class Session: Sendable {
         let model =
             outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
-        committed.withLock {
+        let before = committed.withLock {
+            let before = $0.snapshot
             $0.model = model
             $0.snapshot = outcome.snapshot
             $0.unpublished = outcome.unpublished
             $0.bound = $0.bound.rebound(by: outcome.rebinding)
             $0.updated = at
             $0.encoded = nil
+            return before
         }
-        feed.publish(revision: outcome.snapshot.revision) {
+        feed.publish(revision: outcome.snapshot.revision) { hasTables in
             Change(
                 epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText,
-                controllerEvents: controllerEvents)
+                controllerEvents: controllerEvents,
+                tables: hasTables
+                    ? ChangedTable(before: before, after: outcome.snapshot, update: outcome.update) : nil)
         }
     }
 }

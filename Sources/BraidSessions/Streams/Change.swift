@@ -24,6 +24,8 @@ final class Change: Sendable {
     let update: BatchUpdate
     let updateText: JSONText
     let controllerEvents: [JSONText]
+    /// The tables before and after the change. `nil` if nobody reads windows of the session.
+    let tables: ChangedTable?
     private let encoded = Mutex(Encoded())
 
     private struct Encoded {
@@ -31,16 +33,22 @@ final class Change: Sendable {
         var events: [StreamForm: EventBytes] = [:]
     }
 
-    init(epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, controllerEvents: [JSONText]) {
+    init(
+        epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, controllerEvents: [JSONText],
+        tables: ChangedTable? = nil
+    ) {
         self.epoch = epoch
         self.revision = revision
         self.update = update
         self.updateText = updateText
         self.controllerEvents = controllerEvents
+        self.tables = tables
     }
 
     /// The approximate memory that this change occupies, in bytes.
-    var size: Int { controllerEvents.reduce(256 + updateText.count) { $0 + $1.count } }
+    var size: Int {
+        controllerEvents.reduce(256 + updateText.count + (tables == nil ? 0 : ChangedTable.size)) { $0 + $1.count }
+    }
 
     /// Returns the events of this revision, encoded for an event stream. The bytes are empty if the revision has no
     /// events in this form.
@@ -55,6 +63,19 @@ final class Change: Sendable {
             encoded.events[form] = events
             return events
         }
+    }
+
+    /// Returns the window after this change, and the events of this revision for the window's readers. Returns `nil` if
+    /// the change was stored without its tables.
+    func events(of window: WindowedSnapshot, _ form: StreamForm) -> WindowStep? {
+        guard let new = tables?.following(window), let update = try? WindowUpdate(from: window, to: new) else {
+            return nil
+        }
+        let text = update.isEmpty ? nil : form.isSequential ? update.sequentialJSON : update.json
+        let bytes = Self.events(
+            epoch: epoch, revision: revision, update: text,
+            controllerEvents: form.hasControllerEvents ? controllerEvents : [])
+        return WindowStep(window: new, events: EventBytes(bytes))
     }
 
     func updateText(sequential: Bool) -> JSONText {
@@ -73,9 +94,7 @@ final class Change: Sendable {
     /// Taps, cell events and emitted events precede the update of their command, because the index paths of taps and
     /// cell events refer to the table before the update. Only the last event of a revision carries the position. So a reader that loses the connection
     /// between two events receives the whole revision again.
-    fileprivate static func events(epoch: String, revision: Int, update: JSONText?, controllerEvents: [JSONText])
-        -> [UInt8]
-    {
+    static func events(epoch: String, revision: Int, update: JSONText?, controllerEvents: [JSONText]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(controllerEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
         let position = "\(epoch).\(revision)"
@@ -90,6 +109,32 @@ final class Change: Sendable {
     }
 }
 
+/// A window's step from one revision to the next, and the events that tell its readers of it.
+struct WindowStep: Sendable {
+    var window: WindowedSnapshot
+    var events: EventBytes
+}
+
+/// The steps of windows that the pump has computed in one round. All readers of the same window share a step.
+struct WindowSteps {
+    private struct Key: Hashable {
+        var window: TableWindow
+        var revision: Int
+        var form: StreamForm
+    }
+
+    private var steps: [Key: WindowStep] = [:]
+
+    /// Returns a window's step to the revision of a change. Returns `nil` if the change was stored without its tables.
+    mutating func step(of window: WindowedSnapshot, by change: Change, _ form: StreamForm) -> WindowStep? {
+        let key = Key(window: window.window, revision: change.revision, form: form)
+        if let known = steps[key] { return known }
+        guard let step = change.events(of: window, form) else { return nil }
+        steps[key] = step
+        return step
+    }
+}
+
 /// Encoded events, shared by all streams that send them. The events are compressed once for each coding.
 final class EventBytes: Sendable {
     private let plain: BodyPiece
@@ -101,6 +146,8 @@ final class EventBytes: Sendable {
     }
 
     init(_ bytes: [UInt8]) { plain = BodyPiece(bytes) }
+
+    var isEmpty: Bool { plain.bytes.isEmpty }
 
     /// Returns the events in the coding of a stream.
     func piece(in coding: ContentCoding?) -> BodyPiece {

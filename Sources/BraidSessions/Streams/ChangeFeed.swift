@@ -33,8 +33,24 @@ final class ChangeFeed: Sendable {
         /// The event with the latest snapshot that a subscriber of this feed needed. `nil` without subscribers.
         var snapshotEvent: SnapshotEvent?
 
+        /// The number of subscribers that follow a window.
+        var windowSubscribers = 0
+        /// The time until which changes keep their tables, because a request has read a window.
+        var windowsUntil: ContinuousClock.Instant?
+
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
+
+        var hasWindowReaders: Bool { windowSubscribers > 0 || windowsUntil.map { $0 > .now } ?? false }
+
+        /// Forgets the recent changes if nobody needs them.
+        mutating func forgetUnneeded() {
+            if !isFollowed, !hasWindowReaders { recent.forget() }
+        }
     }
+
+    /// How long changes keep their tables after a request has read a window. The client's next request can then ask for
+    /// an update from this window.
+    private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
     /// The action that fetches a missing revision. The feed runs the action if the session has followers and a notice
@@ -67,15 +83,19 @@ final class ChangeFeed: Sendable {
         if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
 
+    /// Notes that a request has read a window of the session.
+    func noteWindowReader() { state.withLock { $0.windowsUntil = .now + Self.windowTime } }
+
     /// Passes a committed revision on to the session's followers. The caller publishes revisions in order. `change` is
-    /// called only if the feed has followers.
-    func publish(revision: Int, _ change: () -> Change) {
+    /// called only if somebody needs the change. Its argument says whether the change must have its tables.
+    func publish(revision: Int, _ change: (_ hasTables: Bool) -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
-            guard state.isFollowed else {
+            let hasTables = state.hasWindowReaders
+            guard state.isFollowed || hasTables else {
                 state.recent.skip(to: revision)
                 return ([CheckedContinuation<RecentChanges, Never>](), state.recent, false)
             }
-            state.recent.append(change())
+            state.recent.append(change(hasTables))
             let recent = state.recent
             return (Self.takingWaiting(before: revision, &state), recent, Self.noteNews(&state))
         }
@@ -117,7 +137,7 @@ final class ChangeFeed: Sendable {
     >] {
         let woken = state.waiting.filter { $0.value.after < revision }
         for number in woken.keys { state.waiting[number] = nil }
-        if !state.isFollowed { state.recent.forget() }
+        state.forgetUnneeded()
         return woken.values.map(\.continuation)
     }
 
@@ -129,6 +149,7 @@ final class ChangeFeed: Sendable {
         let (isOpen, startsComments) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
             state.subscribers[ObjectIdentifier(subscriber)] = subscriber
+            if subscriber.followsWindow { state.windowSubscribers += 1 }
             defer { state.isCommenting = true }
             return (true, !state.isCommenting)
         }
@@ -139,9 +160,10 @@ final class ChangeFeed: Sendable {
 
     func remove(_ subscriber: Subscriber) {
         state.withLock { state in
-            state.subscribers[ObjectIdentifier(subscriber)] = nil
+            guard state.subscribers.removeValue(forKey: ObjectIdentifier(subscriber)) != nil else { return }
+            if subscriber.followsWindow { state.windowSubscribers -= 1 }
             if state.subscribers.isEmpty { state.snapshotEvent = nil }
-            if !state.isFollowed { state.recent.forget() }
+            state.forgetUnneeded()
         }
     }
 
@@ -213,7 +235,8 @@ final class ChangeFeed: Sendable {
     private func startPump() {
         Task(executorPreference: Workers.shared.short) {
             while let (subscribers, recent, end) = self.news() {
-                for subscriber in subscribers.values { subscriber.advance(through: recent, end) }
+                var steps = WindowSteps()
+                for subscriber in subscribers.values { subscriber.advance(through: recent, end, &steps) }
                 await Task.yield()
             }
         }
@@ -285,7 +308,7 @@ extension ChangeFeed {
         } onCancel: {
             let (waiting, recent) = state.withLock { state in
                 let waiting = state.waiting.removeValue(forKey: number)
-                defer { if !state.isFollowed { state.recent.forget() } }
+                defer { state.forgetUnneeded() }
                 return (waiting, state.recent)
             }
             waiting?.continuation.resume(returning: recent)

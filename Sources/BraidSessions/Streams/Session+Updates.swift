@@ -25,20 +25,30 @@ package struct UpdateList: Sendable {
 extension Session {
     /// Returns the revision of a position of this session. Returns `nil` if the position has another epoch or a
     /// revision that does not exist yet.
-    private func revision(at position: Position) -> Int? {
+    func revision(at position: Position) -> Int? {
         guard position.epoch == nil || position.epoch == epoch else { return nil }
         return position.revision <= current.snapshot.revision ? position.revision : nil
     }
 
     /// Returns an event stream of the changes after a position.
     ///
-    /// If `position` is `nil`, or if the journal does not reach back to it, the stream starts with a snapshot.
-    /// - Throws: `StaleSession` if the session was ended or dropped from memory.
+    /// If `position` is `nil`, or if the journal does not reach back to it, the stream starts with a snapshot. The
+    /// stream of a window starts with a snapshot if memory does not contain the table at the position.
+    /// - Parameters:
+    ///   - window: the window that the stream follows. `nil` for the whole table.
+    ///   - old: the window that the client has at `position`, if it is another one.
+    /// - Throws: `StaleSession` if the session was ended or dropped from memory. `Refusal` if the window's section or
+    ///   anchor does not exist.
     package func eventStream(
-        after position: Position?, _ form: StreamForm, _ lease: Quota.Lease, _ account: Quota.Account
+        after position: Position?, _ form: StreamForm, window: WindowQuery? = nil, from old: WindowQuery? = nil,
+        _ lease: Quota.Lease, _ account: Quota.Account
     ) throws -> ByteStream {
+        var revision = position.flatMap { self.revision(at: $0) }
+        if window != nil { feed.noteWindowReader() }
+        let start = try window.map { try windowStart($0, from: old, at: revision) }
+        if let start, start.update == nil { revision = nil }
         let subscriber = Subscriber(
-            self, after: position.flatMap { revision(at: $0) }, form: form, lease: lease, account: account)
+            self, after: revision, form: form, window: start, lease: lease, account: account)
         guard subscriber.start() else { throw StaleSession() }
         return subscriber.stream
     }
@@ -95,7 +105,7 @@ extension Session {
         return list([form.isSequential ? update.sequentialJSON : update.json], from: from, to: update.to)
     }
 
-    private func list(_ updates: [JSONText], from: Int, to: Int) -> UpdateList {
+    func list(_ updates: [JSONText], from: Int, to: Int) -> UpdateList {
         UpdateList(position: position(at: to)) { writer in
             writer.beginObject()
             writer.name("from")
@@ -112,12 +122,17 @@ extension Session {
 
     private func reset() -> UpdateList {
         let (revision, bytes) = encodedSnapshot()
-        return UpdateList(position: position(at: revision)) { writer in
+        return reset(bytes.plain, at: position(at: revision))
+    }
+
+    /// Returns the list that replaces the client's copy by a snapshot.
+    func reset(_ snapshot: [UInt8], at position: Position) -> UpdateList {
+        UpdateList(position: position) { writer in
             writer.beginObject()
             writer.name("reset")
             writer.value(true)
             writer.name("snapshot")
-            writer.raw(bytes.plain)
+            writer.raw(snapshot)
             writer.endObject()
         }
     }

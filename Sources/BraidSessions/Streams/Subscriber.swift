@@ -24,21 +24,34 @@ final class Subscriber: Sendable {
         var position: Int?
         var isLive = false
         var owesCaughtUp = true
+        /// The window at `position`, or the last one that is known. `nil` if the stream follows the whole table.
+        var window: WindowedSnapshot?
+        /// The event that leads the reader from its earlier window to `window`, until the event is queued.
+        var firstEvent: EventBytes?
     }
+
+    /// Whether the stream follows a window of the table.
+    let followsWindow: Bool
 
     /// Creates the subscriber for a new event stream.
     ///
-    /// - Parameter position: the revision after which the stream continues, or `nil` to start with a snapshot.
+    /// - Parameters:
+    ///   - position: the revision after which the stream continues, or `nil` to start with a snapshot.
+    ///   - window: the window that the stream follows, at `position` if there is one. `nil` for the whole table.
     init(
-        _ session: Session, after position: Int?, form: StreamForm, lease: Quota.Lease? = nil,
-        account: Quota.Account = Quota.Account()
+        _ session: Session, after position: Int?, form: StreamForm, window: Session.WindowStart? = nil,
+        lease: Quota.Lease? = nil, account: Quota.Account = Quota.Account()
     ) {
         self.session = session
         self.form = form
         self.lease = lease
         self.account = account
         stream = ByteStream(limit: session.feed.limits.queueBytes)
-        progress = Mutex(Progress(position: position))
+        followsWindow = window != nil
+        progress = Mutex(
+            Progress(
+                position: position, window: window?.window,
+                firstEvent: window?.update.flatMap { Self.event($0, form, session.epoch) }))
     }
 
     /// Adds the subscriber to its session's feed. The subscriber writes its first event when an event loop sends the
@@ -56,9 +69,9 @@ final class Subscriber: Sendable {
     // MARK: Live
 
     /// Queues the changes that the reader of this stream does not have yet. The feed's pump calls this method.
-    func advance(through recent: RecentChanges, _ end: ChangeFeed.End?) {
+    func advance(through recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps) {
         guard progress.withLock({ $0.isLive }) else { return }
-        let result = deliver(recent, end)
+        let result = deliver(recent, end, &steps)
         guard result != .accepted, result != .closed else { return }
         session.feed.behind.add()
         progress.withLock { $0.isLive = false }
@@ -76,8 +89,10 @@ final class Subscriber: Sendable {
     private func startCatchingUp(readsHistory: Bool, isStart: Bool = false) {
         // Encoding or compressing a large snapshot and reading history take long, so they run on the long pool.
         let lane: Workers.Lane =
-            readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge
-                || stream.coding != nil && session.isLongToCompress ? .long : .short
+            !followsWindow
+                && (readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge
+                    || stream.coding != nil && session.isLongToCompress)
+            ? .long : .short
         Task(executorPreference: Workers.shared[lane]) {
             if isStart { self.stream.write(ServerSentEvent.retry(after: self.session.feed.limits.retryTime)) }
             await self.catchUp(readsHistory: readsHistory)
@@ -93,7 +108,8 @@ final class Subscriber: Sendable {
             case .closed: return
             }
             let (recent, end) = session.feed.recent
-            if let known = deliver(recent, end) {
+            var steps = WindowSteps()
+            if let known = deliver(recent, end, &steps) {
                 result = known
                 if result == .accepted { result = deliverCaughtUp() }
                 guard result == .accepted else { continue }
@@ -104,7 +120,8 @@ final class Subscriber: Sendable {
                 return session.feed.resume(after: position ?? 0)
             }
             do {
-                if readsHistory, let told = try await deliverHistory() {
+                // The journal contains no tables, which the updates of a window need.
+                if readsHistory, !followsWindow, let told = try await deliverHistory() {
                     result = told
                 } else {
                     result = deliverSnapshot()
@@ -119,16 +136,42 @@ final class Subscriber: Sendable {
 
     /// Queues the feed's changes after the reader's position, and the end of the stream if the feed is closed. Returns
     /// `nil` if the feed no longer keeps some of these changes.
-    private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?) -> ByteStream.WriteResult? {
-        if let changes = progress.withLock({ $0.position }).flatMap({ recent.after($0) }) {
+    private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps)
+        -> ByteStream.WriteResult?
+    {
+        if let position = progress.withLock({ $0.position }), let changes = recent.after(position) {
+            if let event = progress.withLock({ $0.firstEvent }) {
+                let result = deliver(event, revision: position)
+                guard result == .accepted else { return result }
+                progress.withLock { $0.firstEvent = nil }
+            }
             for change in changes {
-                let result = deliver(change.events(form), revision: change.revision)
+                guard let result = deliver(change, &steps) else { return nil }
                 guard result == .accepted else { return result }
             }
         } else if end == nil {
             return nil
         }
         return end.map { deliver($0) } ?? .accepted
+    }
+
+    /// Queues a change. Returns `nil` if the stream follows a window and the change was stored without its tables.
+    private func deliver(_ change: Change, _ steps: inout WindowSteps) -> ByteStream.WriteResult? {
+        guard let window = progress.withLock({ $0.window }) else {
+            return deliver(change.events(form), revision: change.revision)
+        }
+        guard let step = steps.step(of: window, by: change, form) else { return nil }
+        return deliver(step.events, revision: change.revision, window: step.window)
+    }
+
+    /// Returns the event that leads a reader from one window to another one at the same revision. `nil` if the windows
+    /// are equal.
+    private static func event(_ update: WindowUpdate, _ form: StreamForm, _ epoch: String) -> EventBytes? {
+        guard !update.isEmpty else { return nil }
+        return EventBytes(
+            Change.events(
+                epoch: epoch, revision: update.update.to,
+                update: form.isSequential ? update.sequentialJSON : update.json, controllerEvents: []))
     }
 
     /// Queues the next page of the session's journal. Returns `nil` if the journal does not reach back to the reader's
@@ -152,8 +195,22 @@ final class Subscriber: Sendable {
     }
 
     private func deliverSnapshot() -> ByteStream.WriteResult {
+        if let known = progress.withLock({ $0.window }) { return deliverWindow(after: known) }
         guard let (revision, event) = session.feed.snapshotEvent(of: session, for: self) else { return .closed }
         return deliver(event, revision: revision)
+    }
+
+    /// Queues a snapshot of the window.
+    private func deliverWindow(after known: WindowedSnapshot) -> ByteStream.WriteResult {
+        let current = session.current
+        let window = WindowSource(current.snapshot).cut(following: known) {
+            current.model[$0.section]?.index(of: $0.id)
+        }
+        let revision = current.snapshot.revision
+        var bytes: [UInt8] = []
+        ServerSentEvent.append(
+            "snapshot", id: "\(session.epoch).\(revision)", data: session.encoded(window), to: &bytes)
+        return deliver(EventBytes(bytes), revision: revision, window: window)
     }
 
     private func deliverCaughtUp() -> ByteStream.WriteResult {
@@ -168,18 +225,27 @@ final class Subscriber: Sendable {
 
     /// Queues encoded events for the stream's reader. If there is no memory for large events, closes the stream: the
     /// reader then reconnects with its position.
-    private func deliver(_ events: EventBytes, revision: Int) -> ByteStream.WriteResult {
+    private func deliver(_ events: EventBytes, revision: Int, window: WindowedSnapshot? = nil) -> ByteStream.WriteResult
+    {
         do {
-            return deliver(events, try events.lease(session.feed.limits, for: account), revision: revision)
+            return deliver(
+                events, try events.lease(session.feed.limits, for: account), revision: revision, window: window)
         } catch {
             cutOff()
             return .closed
         }
     }
 
-    private func deliver(_ events: EventBytes, _ lease: Quota.Lease?, revision: Int) -> ByteStream.WriteResult {
-        let result = stream.write(events.piece(in: stream.coding), lease)
-        if result == .accepted { progress.withLock { $0.position = revision } }
+    private func deliver(_ events: EventBytes, _ lease: Quota.Lease?, revision: Int, window: WindowedSnapshot? = nil)
+        -> ByteStream.WriteResult
+    {
+        let result = events.isEmpty ? .accepted : stream.write(events.piece(in: stream.coding), lease)
+        if result == .accepted {
+            progress.withLock { progress in
+                progress.position = revision
+                if let window { progress.window = window }
+            }
+        }
         return result
     }
 

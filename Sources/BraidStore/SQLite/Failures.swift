@@ -50,6 +50,10 @@ extension SQLiteError {
     /// Whether the error is a failed flush (fsync) of a file or directory to disk.
     var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
+    /// Whether a file could not be written, flushed or made longer. SQLite's codes of such errors are the details 3 to 6
+    /// of SQLITE_IOERR.
+    var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
+
     /// Whether the error means that the disk has no room. SQLite reports a full disk only for ENOSPC. The store also
     /// treats a used-up quota and a file of the largest size as a full disk.
     var isOutOfRoom: Bool {

@@ -1,5 +1,4 @@
 internal import CSQLite
-import Synchronization
 
 /// A connection to an SQLite database.
 ///
@@ -203,9 +202,6 @@ extension SQLiteConnection {
     func setLengthLimit(_ bytes: CInt) {
         if let pointer = handle.pointer { sqlite3_limit(pointer, SQLITE_LIMIT_LENGTH, bytes) }
     }
-
-    /// An object with which any thread can end the statement that this connection is running.
-    var interrupter: SQLiteInterrupter { handle.interrupter }
 }
 
 // Transactions.
@@ -341,42 +337,18 @@ final class SQLiteHandle {
     /// The `sqlite3` pointer of the C interface. `nil` once the connection is closed. Swift's exclusivity check is off,
     /// because each access only reads or writes the pointer.
     @exclusivity(unchecked) private(set) var pointer: OpaquePointer?
-    let interrupter: SQLiteInterrupter
     fileprivate var logLength: LogLength?
 
-    fileprivate init(_ pointer: OpaquePointer) {
-        self.pointer = pointer
-        interrupter = SQLiteInterrupter(pointer)
-    }
+    fileprivate init(_ pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { close() }
 
     fileprivate func close() {
         guard let connection = pointer else { return }
         pointer = nil
-        interrupter.close()
         // Finalize the remaining statements. Their Swift objects check `pointer` before each use, so a finalized
         // statement is not used again.
         while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
-        // If a backup of this connection is unfinished, SQLite closes the files only when the backup is finished.
         sqlite3_close_v2(connection)
-    }
-}
-
-/// Ends the statement that a connection is running, from any thread. An interrupter may outlive its connection.
-final class SQLiteInterrupter: Sendable {
-    /// The address of the connection's `sqlite3` object. `nil` once the connection is closed.
-    private let connection: Mutex<UInt?>
-
-    fileprivate init(_ pointer: OpaquePointer) { connection = Mutex(UInt(bitPattern: pointer)) }
-
-    fileprivate func close() { connection.withLock { $0 = nil } }
-
-    /// Makes every statement that the connection runs now fail with `SQLITE_INTERRUPT`. A write that is interrupted
-    /// rolls its whole transaction back. Without a running statement, `interrupt` does nothing.
-    func interrupt() {
-        connection.withLock { connection in
-            if let connection { sqlite3_interrupt(OpaquePointer(bitPattern: connection)) }
-        }
     }
 }

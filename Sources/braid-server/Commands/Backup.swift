@@ -6,7 +6,8 @@ struct Backup: ServerCommand {
     static let abstract = "Copy an SQLite database, even while a server uses it."
     static let discussion = """
         The copy is a consistent database of one moment, and it is on disk when the command ends. Until then its name is \
-        TO-partial, so a file named TO is always complete. Exit status 1 if the copy could not be made.
+        TO-partial, so a file named TO is always complete. Exit status 1 if the copy could not be made: the message says \
+        whether the database is damaged or the disk of the copy is full, and no file is left behind.
         """
     static let arguments: [CommandArgument<Backup>] = [
         .required("database", \.database, help: "The database.") { name throws(WrongValue) in
@@ -25,9 +26,14 @@ struct Backup: ServerCommand {
     func run() throws {
         let progress = Progress("copying \(database)")
         defer { progress.end() }
+        Interruption.prepare()
         do {
-            try SQLiteStore.backup(of: database, to: to) { progress.show(part: $0, of: $1) }
+            try SQLiteStore.backup(of: database, to: to) {
+                progress.show(part: $0, of: $1)
+                return !Interruption.isPending
+            }
         } catch let error as StoreError {
+            try Interruption.check()
             throw Failure("\(error)")
         }
     }

@@ -82,7 +82,8 @@ struct AccessOptions {
 
     func pages(for address: HTTPAddress, tokens: [String]) -> PagePolicy {
         let origins = allowOrigin.compactMap { PagePolicy.origin($0) }
-        guard tokens.isEmpty, case .tcp(let host, _) = address, Loopback.contains(host) else {
+        let namesHosts = !origins.isEmpty && !origins.contains("*")
+        guard tokens.isEmpty, case .tcp(let host, _) = address, namesHosts || Loopback.contains(host) else {
             return PagePolicy(origins: origins, isOpen: tokens.isEmpty)
         }
         return PagePolicy(origins: origins, isOpen: true, hosts: [PagePolicy.host(host).lowercased()])

@@ -2,7 +2,6 @@ import BraidPostgres
 import BraidServer
 import BraidStore
 import Glibc
-import Logging
 
 /// The options of `serve`.
 struct ServeOptions {
@@ -35,7 +34,7 @@ struct ServeOptions {
     var limits = LimitOptions()
     var synchronous = Synchronous.full
     var deterministic = false
-    var logLevel = Logger.Level.info
+    var logLevel = LogLevel.info
     var logFormat = LogLines.Format.text
     var logFile: String?
     var drainTime = 0

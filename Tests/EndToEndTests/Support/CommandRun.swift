@@ -6,6 +6,12 @@ struct CommandRun: Equatable {
     var output: String
     var errors: String
 
+    init(status: Int32, output: String, errors: String) {
+        self.status = status
+        self.output = output
+        self.errors = errors
+    }
+
     /// Runs the binary in `directory`, with the environment that `ServerProcess.environment(adding:)` makes.
     /// A command that does not end by itself is ended after 30 seconds, with status 124.
     init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {

@@ -16,6 +16,13 @@ struct TableReplica {
     private var sections: [Section]
     private var facts: [String: Any]
     var revision: Int { facts["revision"] as? Int ?? -1 }
+    private var isWindow: Bool { facts["window"] != nil }
+    /// The section and the id of the window's anchor.
+    var anchor: (section: String, id: String)? {
+        let anchor = (facts["window"] as? [String: Any])?["anchor"] as? [String: String]
+        return anchor.map { ($0["section"] ?? "", $0["id"] ?? "") }
+    }
+    var rowCount: Int { sections.reduce(0) { $0 + $1.rows.count } }
 
     struct Unfit: Error { var why: String }
 
@@ -28,7 +35,9 @@ struct TableReplica {
     var text: String {
         var facts = facts
         facts["sections"] = sections.map { section in
-            section.facts.merging(["rows": section.rows, "rowCount": section.rows.count]) { $1 }
+            // In a window, a section has more rows than the window contains.
+            let counts = isWindow ? ["rows": section.rows] : ["rows": section.rows, "rowCount": section.rows.count]
+            return section.facts.merging(counts) { $1 }
         }
         return Self.text(facts)
     }
@@ -41,7 +50,9 @@ struct TableReplica {
 
     mutating func apply(_ update: [String: Any]) throws {
         // Revisions that changed nothing are not told.
-        guard let from = update["from"] as? Int, from >= revision, let to = update["to"] as? Int, to > from else {
+        guard let from = update["from"] as? Int, from >= revision, let to = update["to"] as? Int,
+            to > from || isWindow && to == from
+        else {
             throw Unfit(why: "an update \(update["from"] ?? "-")-\(update["to"] ?? "-") of a table at \(revision)")
         }
         for stage in update["stages"] as? [[String: Any]] ?? [] { try apply(stage: stage) }
@@ -49,6 +60,10 @@ struct TableReplica {
         facts["revision"] = to
         facts["totalRowCount"] = update["totalRowCount"]
         if let state = update["state"] { facts["state"] = state }
+        for extent in update["extents"] as? [[String: Any]] ?? [] {
+            sections[int(extent["section"])].facts.merge(extent.filter { $0.key != "section" }) { $1 }
+        }
+        if let window = update["window"] { facts["window"] = window }
         if let empty = update["empty"] { facts["empty"] = empty is NSNull ? nil : empty }
     }
 

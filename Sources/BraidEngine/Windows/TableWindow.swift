@@ -1,0 +1,40 @@
+/// The part of a displayed table that a client wants to see: a run of rows in display order, of one section or across
+/// all sections.
+///
+/// A window is only a request. A ``WindowedSnapshot`` contains the rows that the window shows at one revision.
+public struct TableWindow: Sendable, Hashable {
+    /// The section whose rows the window shows. `nil` for a window across all displayed sections.
+    public var section: SectionID?
+    /// Where the run of rows begins, and how many rows it has.
+    public var run: Run
+
+    /// The run of a window's rows.
+    public enum Run: Sendable, Hashable {
+        /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end: the rows from -3 on
+        /// are the last three.
+        case rows(offset: Int, limit: Int)
+        /// The anchor row, at most `before` rows before it and at most `after` rows after it. The anchor is `nil` while
+        /// the table, or the window's section, has no rows with an id.
+        case around(Anchor?, before: Int, after: Int)
+    }
+
+    /// A row that a window stays with while other rows come and go.
+    public struct Anchor: Sendable, Hashable {
+        /// The section that displays the row.
+        public var section: SectionID
+        /// The row's id.
+        public var id: RowID
+
+        /// Creates the anchor that names a row of a section.
+        public init(section: SectionID, id: RowID) {
+            self.section = section
+            self.id = id
+        }
+    }
+
+    /// Creates a window with a run of rows of one section, or of all displayed sections if `section` is `nil`.
+    public init(section: SectionID? = nil, _ run: Run) {
+        self.section = section
+        self.run = run
+    }
+}

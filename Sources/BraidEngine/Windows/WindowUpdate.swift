@@ -1,0 +1,81 @@
+/// The change of a window between two revisions, or from one window to another one.
+///
+/// The index paths of ``update`` refer to the window: its first section has the index 0, and so has the first row of
+/// each section that the window contains. A row that enters the window is inserted, and a row that leaves it is deleted.
+public struct WindowUpdate: Sendable {
+    /// The update of the window's sections and rows. `totalRowCount`, `state` and `empty` are those of the whole table.
+    public let update: BatchUpdate
+    /// The sections that are in the window before and after the update, and whose extent changed. `section` is an index
+    /// after the update.
+    public let extents: [(section: Int, extent: Section.Extent)]
+    /// Whether the table's number of rows changed.
+    private let changesTotal: Bool
+    /// The window after the update, if its offset or its anchor changed.
+    private let place: WindowedSnapshot?
+
+    /// Computes the update that leads from one window to another one: the fewest row operations, in the fewest stages.
+    ///
+    /// - Throws: ``Refusal`` for the faults of ``BatchUpdate/init(from:to:)``.
+    /// - Complexity: O(rows of both windows).
+    public init(from old: WindowedSnapshot, to new: WindowedSnapshot) throws(Refusal) {
+        update = try BatchUpdate(from: old.snapshot, to: new.snapshot)
+        changesTotal = old.snapshot.totalRowCount != new.snapshot.totalRowCount
+        place = old.offset == new.offset && old.anchor == new.anchor ? nil : new
+        extents = Self.changedExtents(old.snapshot.sections, new.snapshot.sections)
+    }
+
+    private static func changedExtents(_ old: PersistentList<Section>, _ new: PersistentList<Section>)
+        -> [(section: Int, extent: Section.Extent)]
+    {
+        var known: [SectionID: Section.Extent]?
+        var changed: [(section: Int, extent: Section.Extent)] = []
+        for (index, section) in new.enumerated() {
+            guard let extent = section.extent else { continue }
+            let before: Section.Extent?
+            if index < old.count, old[index].id == section.id {
+                before = old[index].extent
+            } else {
+                let extents =
+                    known
+                    ?? Dictionary(old.map { ($0.id, $0.extent) }) { first, _ in first }
+                    .compactMapValues { $0 }
+                known = extents
+                before = extents[section.id]
+            }
+            if let before, before != extent { changed.append((index, extent)) }
+        }
+        return changed
+    }
+
+    /// Whether a client that shows the window sees no change at all: neither a row nor a number.
+    public var isEmpty: Bool { update.isEmpty && extents.isEmpty && place == nil && !changesTotal }
+
+    /// The update as JSON: the members of an update, then `extents`, the changed extents of sections, and `window`, the
+    /// window's place, if they changed.
+    public var json: JSONText { update.json { writeMembers(to: &$0) } }
+
+    /// The update as JSON with `operations` in place of `stages`.
+    public var sequentialJSON: JSONText { update.sequentialJSON { writeMembers(to: &$0) } }
+
+    private func writeMembers(to writer: inout JSONWriter) {
+        if !extents.isEmpty {
+            writer.name("extents")
+            writer.beginArray()
+            for (section, extent) in extents {
+                writer.beginObject()
+                writer.name("section")
+                writer.value(section)
+                writer.name("offset")
+                writer.value(extent.offset)
+                writer.name("rowCount")
+                writer.value(extent.rowCount)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        if let place {
+            writer.name("window")
+            place.writePlace(to: &writer)
+        }
+    }
+}

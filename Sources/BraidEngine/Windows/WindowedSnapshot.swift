@@ -1,0 +1,114 @@
+/// The part of a table that a window shows at one revision.
+public struct WindowedSnapshot: Sendable {
+    /// The window. If it has an anchor, then the anchor that it has at this revision.
+    public let window: TableWindow
+    /// The sections that the window touches, with the window's rows only and with ``Section/extent``. The other members,
+    /// such as `totalRowCount`, are those of the whole table.
+    public let snapshot: Snapshot
+    /// The number of rows before the window's first row: of the window's section, or of the table.
+    public let offset: Int
+    /// The index path of the window's anchor in the whole table.
+    let anchorPath: RowPath?
+    /// The starts of the table's sections (``WindowSource/starts``).
+    let starts: [Int]
+
+    /// The window's anchor. `nil` if the window has a fixed offset, or if there is no row to stay with.
+    public var anchor: TableWindow.Anchor? {
+        if case .around(let anchor, _, _) = window.run { anchor } else { nil }
+    }
+
+    /// Returns the window at the next revision.
+    ///
+    /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor. If the anchor is
+    /// gone, the nearest row that is left becomes the anchor: of two rows at the same distance, the later one. If no row
+    /// near the old anchor is left, the row at the same place in display order becomes the anchor.
+    ///
+    /// - Parameters:
+    ///   - follower: the update that leads from this revision to the next one.
+    ///   - source: the table at the next revision.
+    /// - Complexity: O(rows of the window + log operations of the update). If the anchor is gone, up to
+    ///   2,000 rows are followed.
+    public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
+        source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
+    }
+
+    /// The anchor's index in display order, counted in the window's section or in the table.
+    var anchorIndex: Int? {
+        anchorPath.map { window.section == nil ? starts[$0.section] + $0.row : $0.row }
+    }
+
+    private func nextAnchor(_ follower: RowFollower, _ source: WindowSource) -> RowPath? {
+        guard let anchorPath else { return nil }
+        func place(of path: RowPath) -> RowPath? {
+            guard let place = follower.following(path), source.contains(place) else { return nil }
+            let section = source.snapshot.sections[place.section]
+            // The anchor has to be a row with an id, of the window's section.
+            guard window.section == nil || window.section == section.id, section.rows[place.row].marks.idHash != 0
+            else { return nil }
+            return place
+        }
+        if let place = place(of: anchorPath) { return place }
+        let index = starts[anchorPath.section] + anchorPath.row
+        let bounds =
+            window.section == nil
+            ? 0..<starts[starts.count - 1] : starts[anchorPath.section]..<starts[anchorPath.section + 1]
+        for distance in 1...Self.searchedDistance {
+            for candidate in [index + distance, index - distance] where bounds.contains(candidate) {
+                let section = starts.partitionIndex { $0 > candidate } - 1
+                if let place = place(of: RowPath(section: section, row: candidate - starts[section])) { return place }
+            }
+            if !bounds.contains(index + distance), !bounds.contains(index - distance) { break }
+        }
+        return source.path(near: anchorIndex ?? 0, window)
+    }
+
+    /// How many rows before and after a lost anchor are followed to find the nearest one that is left.
+    static let searchedDistance = 1_000
+}
+
+extension WindowSource {
+    fileprivate func contains(_ path: RowPath) -> Bool {
+        snapshot.sections.indices.contains(path.section)
+            && snapshot.sections[path.section].rows.indices.contains(path.row)
+    }
+
+    /// Returns the index path of the row with an index in the window's section or in the table, or of the last row.
+    /// `nil` if there are no rows.
+    func path(near index: Int, _ window: TableWindow) -> RowPath? {
+        let all = bounds(of: window, near: nil)
+        return all.isEmpty ? nil : path(at: all.lowerBound + min(index, all.count - 1))
+    }
+}
+
+extension WindowedSnapshot {
+    /// Returns the window as UTF-8 JSON: the object that the HTTP API calls the snapshot of a window. O(bytes of the
+    /// result).
+    ///
+    /// - Parameters:
+    ///   - session: the session's id, or `nil` to leave the member out.
+    ///   - table: the name of the session's table description, or `nil` to leave the member out.
+    ///   - epoch: the session's epoch, or `nil` to leave the member out.
+    public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
+        snapshot.encoded(session: session, table: table, epoch: epoch) { writer in
+            writer.name("window")
+            writePlace(to: &writer)
+        }
+    }
+
+    /// Writes the window's place: `{"offset": …, "anchor"?: {"section": …, "id": …}}`.
+    func writePlace(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("offset")
+        writer.value(offset)
+        if let anchor {
+            writer.name("anchor")
+            writer.beginObject()
+            writer.name("section")
+            writer.value(anchor.section.text)
+            writer.name("id")
+            writer.value(anchor.id.text)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,74 @@
+import Glibc
+
+/// Reads a file or a pipe line by line. Memory holds one line and one piece of the file.
+public final class LineReader {
+    private let descriptor: CInt
+    private let ownsDescriptor: Bool
+    private var buffer: [UInt8] = []
+    /// The place in `buffer` where the next line begins.
+    private var start = 0
+    private var isAtEnd = false
+    /// The number of bytes that were read.
+    public private(set) var bytesRead = 0
+
+    /// The reason why a file cannot be read.
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// The longest line, in bytes.
+    public static let longestLine = 1 << 30
+
+    /// Opens a file. The path `-` means stdin.
+    public init(_ path: String) throws(Failure) {
+        ownsDescriptor = path != "-"
+        descriptor = ownsDescriptor ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO
+        guard descriptor >= 0 else { throw Failure(description: String(cString: strerror(errno))) }
+    }
+
+    deinit {
+        if ownsDescriptor { close(descriptor) }
+    }
+
+    /// The size of the file in bytes, or 0 for a pipe.
+    public var size: Int {
+        var facts = stat()
+        return fstat(descriptor, &facts) == 0 ? Int(facts.st_size) : 0
+    }
+
+    /// Returns the next line without its line feed, or `nil` at the end of the file. A signal that interrupts the read is
+    /// a failure.
+    public func next() throws(Failure) -> [UInt8]? {
+        var searched = start
+        while true {
+            if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                defer { start = end + 1 }
+                return Array(buffer[start..<end])
+            }
+            if isAtEnd {
+                defer { start = buffer.count }
+                return start == buffer.count ? nil : Array(buffer[start...])
+            }
+            buffer.removeSubrange(..<start)
+            start = 0
+            searched = buffer.count
+            guard searched <= Self.longestLine else {
+                throw Failure(description: "A line is longer than \(Self.longestLine) bytes")
+            }
+            try readPiece()
+        }
+    }
+
+    private func readPiece() throws(Failure) {
+        let length = buffer.count, piece = 64 << 10
+        buffer.append(contentsOf: repeatElement(0, count: piece))
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            read(descriptor, bytes.baseAddress.map { $0 + length }, piece)
+        }
+        let error = errno
+        buffer.removeLast(piece - max(0, count))
+        guard count >= 0 else { throw Failure(description: String(cString: strerror(error))) }
+        bytesRead += count
+        isAtEnd = count == 0
+    }
+}

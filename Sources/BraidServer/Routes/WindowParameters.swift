@@ -1,0 +1,71 @@
+import BraidEngine
+import BraidHTTP
+import BraidSessions
+
+extension WindowQuery {
+    /// The query parameters that name a window.
+    static let parameters: Set = ["section", "offset", "limit", "around", "aroundSection", "before", "after"]
+    /// The most rows of a window, and the most rows before or after an anchor.
+    private static let rows = 0...10_000
+    /// The number of rows before and after an anchor, if the request does not say.
+    private static let rowsAround = 50
+
+    /// Reads the window from a request's query. Returns `nil` if the query names no window.
+    ///
+    /// - Throws: `badRequest` if the parameters do not name one window.
+    init?(_ context: RequestContext) throws { try self.init { context.query($0) } }
+
+    /// Reads a window from one parameter of a request's query, which contains the parameters of the window as a
+    /// percent-encoded query. Returns `nil` without the parameter.
+    ///
+    /// - Throws: `badRequest` if the parameter does not name one window.
+    init?(inParameter name: String, _ context: RequestContext) throws {
+        guard let text = context.query(name) else { return nil }
+        let form =
+            "`\(name)` must contain the parameters of a window, percent-encoded as one value, such as \(name)=offset%3D0%26limit%3D50."
+        guard let members = try? HTTPTarget.query(ArraySlice(text.utf8)), !members.isEmpty else {
+            throw ProblemError(.badRequest, form)
+        }
+        if let other = members.first(where: { !Self.parameters.contains($0.name) }) {
+            throw ProblemError(.badRequest, "\(form) A window has no parameter `\(other.name)`.")
+        }
+        try self.init { name in members.last { $0.name == name }?.value }
+    }
+
+    private init?(_ query: (String) -> String?) throws {
+        func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+            guard let text = query(name) else { return nil }
+            guard let value = Int(text), range.contains(value) else {
+                let bounds = range == Self.rows ? " from \(range.lowerBound) to \(range.upperBound)" : ""
+                throw ProblemError(
+                    .badRequest, "The query parameter `\(name)` must be an integer\(bounds), not \"\(text)\".")
+            }
+            return value
+        }
+        let section = query("section").map { SectionID($0) }, place = query("aroundSection").map { SectionID($0) }
+        let offset = try integer("offset", in: -Int.max...Int.max), limit = try integer("limit", in: Self.rows)
+        let before = try integer("before", in: Self.rows), after = try integer("after", in: Self.rows)
+        guard let id = query("around") else {
+            for name in ["before", "after", "aroundSection"] where query(name) != nil {
+                throw ProblemError(.badRequest, "`\(name)` belongs to the row that `around` names: add `around`.")
+            }
+            guard section != nil || offset != nil || limit != nil else { return nil }
+            self.init(section: section, .rows(offset: offset ?? 0, limit: limit ?? 2 * Self.rowsAround))
+            return
+        }
+        guard offset == nil, limit == nil else {
+            throw ProblemError(
+                .badRequest,
+                "A window has either an anchor (`around`, `before`, `after`) or a place (`offset`, `limit`), not both.")
+        }
+        if let section, let place, section != place {
+            throw ProblemError(
+                .badRequest,
+                "The anchor is in the section \"\(place)\", but the window shows the section \"\(section)\".")
+        }
+        self.init(
+            section: section,
+            .around(
+                RowID(id), section: place, before: before ?? Self.rowsAround, after: after ?? Self.rowsAround))
+    }
+}

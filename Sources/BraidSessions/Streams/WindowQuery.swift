@@ -1,0 +1,187 @@
+import BraidEngine
+import Synchronization
+
+/// A window as a request names it. The request may leave out the section of the window's anchor.
+package struct WindowQuery: Sendable {
+    /// The section whose rows the window shows. `nil` for a window across all displayed sections.
+    package var section: SectionID?
+    package var run: Run
+
+    package enum Run: Sendable {
+        /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end.
+        case rows(offset: Int, limit: Int)
+        /// The row with an id, at most `before` rows before it and at most `after` rows after it. `section` is the
+        /// anchor's section, if the request names it.
+        case around(RowID, section: SectionID?, before: Int, after: Int)
+    }
+
+    package init(section: SectionID?, _ run: Run) {
+        self.section = section
+        self.run = run
+    }
+}
+
+extension WindowQuery {
+    /// Cuts the window out of a table.
+    ///
+    /// - Parameter model: the stored table at the same revision or near it, which finds rows by their ids.
+    /// - Throws: `Refusal` with `sectionNotFound`, `rowNotFound` or `ambiguousRow`.
+    func cut(from source: WindowSource, _ model: TableModel) throws(Refusal) -> WindowedSnapshot {
+        if let section, model[section] == nil { throw .noSection(section, among: model.sections.lazy.map(\.id)) }
+        switch run {
+        case .rows(let offset, let limit): return source.cut(section: section, offset: offset, limit: limit)
+        case .around(let id, let named, let before, let after):
+            let place: SectionID
+            if let known = named ?? section { place = known } else { place = try Self.section(of: id, in: source) }
+            let anchor = TableWindow.Anchor(section: place, id: id)
+            guard
+                let window = source.cut(
+                    section: section, around: anchor, before: before, after: after,
+                    index: { model[$0.section]?.index(of: $0.id) })
+            else { throw .noRow(id, in: anchor.section) }
+            return window
+        }
+    }
+
+    /// Returns the only displayed section that has a row with an id.
+    private static func section(of id: RowID, in source: WindowSource) throws(Refusal) -> SectionID {
+        let sections = source.sections(with: id)
+        guard let first = sections.first else {
+            throw Refusal(.rowNotFound, "No displayed section has a row with the id \"\(id)\".")
+        }
+        guard sections.count == 1 else {
+            throw Refusal(
+                .ambiguousRow,
+                "Several displayed sections have a row with the id \"\(id)\": name the section in `aroundSection`.")
+        }
+        return first
+    }
+}
+
+/// The tables before and after a change, for readers of windows.
+final class ChangedTable: Sendable {
+    let before: Snapshot
+    private let after: Snapshot
+    private let update: BatchUpdate
+    private let prepared = Mutex<(source: WindowSource, follower: RowFollower)?>(nil)
+
+    /// The approximate memory that a table uses which shares all but one row with the next table, in bytes.
+    static let size = 6 * 1024
+
+    init(before: Snapshot, after: Snapshot, update: BatchUpdate) {
+        self.before = before
+        self.after = after
+        self.update = update
+    }
+
+    /// Returns a window after the change. All windows share the preparation of the table and of the update.
+    func following(_ window: WindowedSnapshot) -> WindowedSnapshot {
+        let (source, follower) = prepared.withLock { prepared in
+            let known = prepared ?? (WindowSource(after), RowFollower(update))
+            prepared = known
+            return known
+        }
+        return window.following(follower, to: source)
+    }
+}
+
+extension Session {
+    /// The table at a revision, and the changes that lead from it to the newest published revision. `nil` if memory does
+    /// not contain them.
+    private func table(at revision: Int) -> (source: WindowSource, changes: [Change])? {
+        let snapshot = current.snapshot, recent = feed.recent.changes
+        if let changes = recent.after(revision), let tables = changes.first?.tables,
+            changes.allSatisfy({ $0.tables != nil })
+        {
+            return (WindowSource(tables.before), Array(changes))
+        }
+        // A client can read a snapshot before its revision is published to the feed.
+        return snapshot.revision == revision && recent.last <= revision ? (WindowSource(snapshot), []) : nil
+    }
+
+    /// Returns the session's window as JSON. Throws `Refusal` if the section or the anchor does not exist.
+    package func encodedWindow(_ query: WindowQuery) throws -> (revision: Int, bytes: [UInt8]) {
+        feed.noteWindowReader()
+        let window = try currentWindow(query)
+        return (window.snapshot.revision, encoded(window))
+    }
+
+    func encoded(_ window: WindowedSnapshot) -> [UInt8] { window.encoded(session: id, table: table, epoch: epoch) }
+
+    private func currentWindow(_ query: WindowQuery) throws(Refusal) -> WindowedSnapshot {
+        let current = current
+        return try query.cut(from: WindowSource(current.snapshot), current.model)
+    }
+
+    /// The first event of a stream of a window.
+    struct WindowStart: Sendable {
+        var window: WindowedSnapshot
+        /// The update that leads from the client's window to `window`, at the same revision. `nil` if the client has no
+        /// window yet, or one of which memory does not contain the table.
+        var update: WindowUpdate?
+    }
+
+    /// Returns the window with which an event stream starts.
+    ///
+    /// - Parameters:
+    ///   - position: the position that the client has, or `nil` for a client that needs a snapshot.
+    ///   - old: the window that the client has at `position`. `nil` if it has `query`.
+    func windowStart(_ query: WindowQuery, from old: WindowQuery?, at revision: Int?) throws -> WindowStart {
+        if let revision, let (source, _) = table(at: revision),
+            let window = try? query.cut(from: source, current.model),
+            let before = old == nil ? window : try? old?.cut(from: source, current.model)
+        {
+            return WindowStart(window: window, update: try WindowUpdate(from: before, to: window))
+        }
+        return WindowStart(window: try currentWindow(query))
+    }
+
+    /// Returns the update of a window after a position, in a list of at most one update. If nothing in the window
+    /// changes, waits for at most `time`.
+    ///
+    /// The one update leads from the window `old` at the position to the window `query` at the newest revision. If
+    /// memory does not contain the table at the position, the list contains a snapshot of the window instead.
+    package func windowUpdates(
+        since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
+        _ query: WindowQuery, from old: WindowQuery?, isSequential: Bool
+    ) async throws -> UpdateList {
+        feed.noteWindowReader()
+        guard let from = revision(at: position), let (source, changes) = table(at: from),
+            let before = try? (old ?? query).cut(from: source, current.model)
+        else {
+            let window = try currentWindow(query), now = self.position(at: window.snapshot.revision)
+            return isKnown(now) ? UpdateList(position: now) : reset(encoded(window), at: now)
+        }
+        // The new anchor can be a row that has come since then.
+        var window = old == nil ? before : try? query.cut(from: source, current.model)
+        var revision = from, pending = changes[...]
+        let deadline = ContinuousClock.now + time
+        while true {
+            for change in pending {
+                window = window.flatMap { change.tables?.following($0) }
+                revision = change.revision
+            }
+            let new = try window ?? currentWindow(query)
+            let update = try WindowUpdate(from: before, to: new)
+            revision = new.snapshot.revision
+            if !update.isEmpty {
+                let now = self.position(at: revision)
+                if old == nil, isKnown(now) { return UpdateList(position: now) }
+                return list([isSequential ? update.sequentialJSON : update.json], from: from, to: revision)
+            }
+            let rest = deadline - .now
+            let recent = rest > .zero ? await feed.changes(after: revision, waiting: rest) : feed.recent.changes
+            guard let more = recent.after(revision), !more.isEmpty else {
+                if isStale { throw StaleSession() }
+                let now = self.position(at: revision)
+                return isKnown(now) ? UpdateList(position: now) : list([], from: from, to: revision)
+            }
+            guard more.allSatisfy({ $0.tables != nil }) else {
+                let window = try currentWindow(query)
+                return reset(encoded(window), at: self.position(at: window.snapshot.revision))
+            }
+            window = new
+            pending = more
+        }
+    }
+}

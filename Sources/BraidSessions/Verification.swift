@@ -1,0 +1,124 @@
+import BraidEngine
+import BraidStore
+
+/// Checks all data of a database, and reports each fault with its place.
+///
+/// 1. SQLite checks its file.
+/// 2. All references between rows lead to rows.
+/// 3. Every value of every row is what its column must contain. Every version of a table description compiles.
+/// 4. Every session can be loaded and rendered. Its journal is complete up to its revision, and leads back to its first
+///    record.
+package final class Verification {
+    private let data: any StoredData
+    private let report: (String) -> Void
+    private let descriptions = CompiledDescriptions()
+    /// The number of faults that were reported.
+    package private(set) var faults = 0
+    /// The number of sessions that were checked.
+    package private(set) var sessions = 0
+
+    package init(of data: any StoredData, report: @escaping (String) -> Void) {
+        self.data = data
+        self.report = report
+    }
+
+    /// Checks everything. `progress` is called with the number of checked sessions, and throws to end the check.
+    package func run(progress: (Int) throws -> Void) throws {
+        found(reading("the database", { try data.integrityFaults() }) ?? [])
+        found(reading("the references", { try data.danglingReferences() }) ?? [])
+        for table in ArchiveTable.all {
+            try progress(0)
+            checkRows(of: table)
+        }
+        var after: String?
+        repeat {
+            let page = reading("the list of sessions", { try data.sessions(of: nil, after: after, limit: 500) }) ?? []
+            for facts in page {
+                check(facts)
+                sessions += 1
+                try progress(sessions)
+            }
+            after = page.last?.id
+        } while after != nil
+    }
+
+    private func found(_ messages: [String]) {
+        faults += messages.count
+        for message in messages { report(message) }
+    }
+
+    /// Returns what `body` returns. If `body` throws, reports a fault at `place` and returns `nil`.
+    private func reading<Value>(_ place: String, _ body: () throws -> Value) -> Value? {
+        do {
+            return try body()
+        } catch let refusal as Refusal {
+            let faults = refusal.faults.map { "\(place): \($0.pointer): \($0.detail)" }
+            found(faults.isEmpty ? ["\(place): \(refusal.detail)"] : faults)
+        } catch StoreError.corrupt(let detail) {
+            found(["\(place): \(detail)"])
+        } catch {
+            found(["\(place): \((error as? SessionError)?.message ?? "\(error)")"])
+        }
+        return nil
+    }
+
+    private func checkRows(of table: ArchiveTable) {
+        var messages: [String] = []
+        _ = reading("table \(table.name)") {
+            try data.rows(of: table) { row in
+                for case (let column, .damaged(let reason)) in zip(table.columns, row) {
+                    messages.append("\(table.place(of: row)): \(column.name) \(reason)")
+                }
+                do {
+                    if table.name == "table_description", case .json(let text)? = row.last {
+                        _ = try TableDescription(text)
+                    } else if table.name == "journal", case .json(let text)? = row.last {
+                        _ = try StoredUndo(json: text)
+                    }
+                } catch {
+                    messages.append("\(table.place(of: row)): \((error as? Refusal)?.detail ?? "\(error)")")
+                }
+            }
+        }
+        found(messages)
+    }
+
+    private func check(_ facts: SessionSummary) {
+        let place = "session \"\(facts.id)\""
+        // A session that a server has ended meanwhile is `nil`.
+        guard let session = reading(place, { try data.session(facts.id) }) ?? nil else { return }
+        _ = reading(place) { try render(session) }
+        _ = reading("\(place), journal") { try checkJournal(of: session) }
+        _ = reading("\(place), journal") { try data.journalStart(of: facts.id) }
+    }
+
+    /// Renders the session as a server does when it loads the session.
+    private func render(_ session: StoredSession) throws {
+        var binder = try session.boundTable(descriptions).binder
+        binder.limits.templateSteps = .max
+        let rows = try session.restored(by: binder).snapshot.totalRowCount
+        guard rows == session.facts.totalRowCount else {
+            throw StoreError.corrupt("total_row_count is \(session.facts.totalRowCount), but clients see \(rows) rows")
+        }
+    }
+
+    /// Checks that the journal's revisions have no gap, and that the journal reaches the session's revision.
+    private func checkJournal(of session: StoredSession) throws {
+        var last: Int?
+        while true {
+            let records = try data.journal(of: session.facts.number, after: last ?? 0, limit: 1000, bytes: 1 << 20)
+            for record in records {
+                if let last, record.revision != last + 1 {
+                    throw StoreError.corrupt("revision \(last + 1) is missing")
+                }
+                last = record.revision
+            }
+            if records.isEmpty { break }
+        }
+        // Another server may commit while this one reads.
+        guard session.facts.revision == 0 || last ?? 0 >= session.facts.revision else {
+            throw StoreError.corrupt(
+                "it ends at revision \(last ?? 0), but the session is at \(session.facts.revision)")
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import BraidEngine
+
+extension Archive {
+    /// Reads an archive to its end, and passes its data to `target`. Memory holds one line at a time.
+    ///
+    /// - Parameter next: returns the next line of the archive, or `nil` at the end.
+    /// - Throws: an ``ArchiveFault`` for the first mistake. What `target` has received until then must be discarded.
+    package static func read(_ next: () throws -> [UInt8]?, into target: any ArchiveTarget) throws -> Counts {
+        var reader = Reader(target: target)
+        while let line = try next() { try reader.read(line) }
+        return try reader.end()
+    }
+
+    private struct Reader {
+        let target: any ArchiveTarget
+        private var number = 0
+        private var facts: DatabaseFacts?
+        private var counts = Counts()
+        /// The index of the table to which the last row belonged.
+        private var table = 0
+        private var isComplete = false
+
+        init(target: any ArchiveTarget) { self.target = target }
+
+        private func fault(_ message: String) -> ArchiveFault { ArchiveFault(line: number, message) }
+
+        mutating func read(_ line: [UInt8]) throws {
+            number += 1
+            let json: JSONText
+            do {
+                json = try JSONText(parsing: line, depthLimit: 1000)
+            } catch {
+                throw fault("is not JSON: column \(error.column): \(error.message)")
+            }
+            guard let members = json.members(), let first = members.first else {
+                throw fault("must be a JSON object with a member")
+            }
+            if number == 1 { return try readHeader(json) }
+            guard members.count == 1 else { throw fault("must have one member, such as \"session\"") }
+            guard !isComplete else { throw fault("follows the line \"end\", which must be the last one") }
+            switch first.name {
+            case "database" where number == 2: try readFacts(first.value)
+            case _ where number == 2: throw fault("must be the line \"database\"")
+            case "end": try readEnd(first.value)
+            default: try readRow(first.name, first.value)
+            }
+        }
+
+        private func readHeader(_ json: JSONText) throws {
+            guard json["archive"]?.stringValue == Archive.name, let version = json["version"]?.intValue else {
+                throw fault("is not the first line of an archive that `braid-server export` has written")
+            }
+            guard version == Archive.version else {
+                throw fault(
+                    "the archive has format version \(version), but this braid-server reads version \(Archive.version). Export and import with the same version of braid-server"
+                )
+            }
+        }
+
+        private mutating func readFacts(_ json: JSONText) throws {
+            guard let suffix = json["epoch_suffix"]?.stringValue, let suffixed = json["suffixed_sessions"]?.intValue,
+                let last = json["last_session"]?.intValue, suffixed >= 0, last >= 0
+            else { throw fault("\"database\" must have epoch_suffix, suffixed_sessions and last_session") }
+            facts = DatabaseFacts(epochSuffix: suffix, suffixedSessions: suffixed, lastSession: last)
+        }
+
+        private mutating func readRow(_ name: String, _ json: JSONText) throws {
+            guard let index = ArchiveTable.all.firstIndex(where: { $0.name == name }) else {
+                throw fault("\"\(name)\" is not a table of an archive")
+            }
+            guard index >= table else {
+                throw fault("a row of \"\(name)\" must come before the rows of \"\(ArchiveTable.all[table].name)\"")
+            }
+            table = index
+            let row = try values(json, of: ArchiveTable.all[index])
+            counts.rows[index] += 1
+            try target.insert(row, into: ArchiveTable.all[index])
+        }
+
+        private func values(_ json: JSONText, of table: ArchiveTable) throws -> [ArchiveValue] {
+            guard let members = json.members() else { throw fault("\"\(table.name)\" must be an object") }
+            var row = [ArchiveValue](repeating: .null, count: table.columns.count)
+            var found = row.map { _ in false }
+            for (name, value) in members {
+                guard let index = table.columns.firstIndex(where: { $0.name == name }) else {
+                    throw fault("\"\(table.name)\" has no column \"\(name)\"")
+                }
+                row[index] = try self.value(value, of: table.columns[index], in: table)
+                found[index] = true
+            }
+            for (column, isFound) in zip(table.columns, found) where !isFound && !column.isOptional {
+                throw fault("\"\(table.name)\" needs the column \"\(column.name)\"")
+            }
+            if table.hasSessionKey { try checkKey(row, of: table) }
+            return row
+        }
+
+        private func value(_ json: JSONText, of column: ArchiveTable.Column, in table: ArchiveTable) throws
+            -> ArchiveValue
+        {
+            switch column.kind {
+            case .integer:
+                if let number = json.intValue { return .integer(number) }
+            case .name:
+                if let text = json.stringValue { return .text(text) }
+            case .word:
+                if let text = json.stringValue, !text.utf8.contains(0) { return .text(text) }
+            case .json: return .json(json)
+            }
+            throw fault(
+                "the column \"\(column.name)\" of \"\(table.name)\" must be \(column.kind == .integer ? "an integer" : "a string")"
+            )
+        }
+
+        private func checkKey(_ row: [ArchiveValue], of table: ArchiveTable) throws {
+            guard case .integer(let session) = row[0], case .integer(let number) = row[1],
+                (0...Int(Int32.max)).contains(session), (0...Key.largest).contains(number)
+            else {
+                throw fault(
+                    "\"\(table.columns[0].name)\" must be from 0 to \(Int32.max), and \"\(table.columns[1].name)\" from 0 to \(Key.largest)"
+                )
+            }
+        }
+
+        private mutating func readEnd(_ json: JSONText) throws {
+            for (table, count) in zip(ArchiveTable.all, counts.rows) {
+                guard let expected = json[table.name]?.intValue else {
+                    throw fault("\"end\" needs the number of rows of \"\(table.name)\"")
+                }
+                guard expected == count else {
+                    throw fault("\"end\" counts \(expected) rows of \"\(table.name)\", but the archive has \(count)")
+                }
+            }
+            isComplete = true
+        }
+
+        func end() throws -> Counts {
+            guard isComplete, let facts else {
+                throw ArchiveFault(
+                    line: number + 1, "the archive is cut off: the line \"end\" is missing")
+            }
+            try target.finish(facts)
+            return counts
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import BraidEngine
+
+/// A table of the database, as archives contain it. SQLite and PostgreSQL store the same rows of these tables, so the
+/// declarations below are enough to read and to write the data of both.
+///
+/// A change of these declarations changes the archive's format: raise ``Archive/version``. The tests compare the
+/// declarations with both schemas.
+package struct ArchiveTable: Sendable {
+    /// A column of a table, with the JSON type that its values have in an archive.
+    package struct Column: Sendable {
+        package enum Kind: Sendable {
+            /// A 64-bit integer.
+            case integer
+            /// A string that a client may have chosen. It may contain U+0000.
+            case name
+            /// A string that the server has chosen.
+            case word
+            /// A JSON text, which an archive contains as it is.
+            case json
+        }
+
+        package let name: String
+        package let kind: Kind
+        /// Whether the column may be null. An archive has no member for a null.
+        package let isOptional: Bool
+    }
+
+    package let name: String
+    package let columns: [Column]
+    /// The number of columns that are the primary key. These columns come first, and archives are sorted by them.
+    let keyCount: Int
+    /// Whether the first two columns are a session's number and a number within the session, which SQLite stores as one
+    /// integer (`Key`).
+    package let hasSessionKey: Bool
+
+    private init(_ name: String, key: Int, hasSessionKey: Bool = false, _ columns: [Column]) {
+        self.name = name
+        self.columns = columns
+        keyCount = key
+        self.hasSessionKey = hasSessionKey
+    }
+
+    /// The column that contains the number of the session to which a row belongs. `nil` for the table of sessions, and
+    /// for tables whose rows belong to no session.
+    package var sessionColumn: Int? { columns.firstIndex { $0.name == "session" } }
+
+    /// All tables, in their order in an archive. A row refers only to rows of earlier tables.
+    package static let all = [
+        ArchiveTable(
+            "table_description", key: 2,
+            [.name("name"), .integer("version"), .integer("updated"), .json("description")]),
+        ArchiveTable(
+            "session", key: 1,
+            [
+                .integer("number"), .name("id"), .name("table_name", isOptional: true),
+                .integer("table_version", isOptional: true), .name("epoch"), .integer("revision"), .integer("created"),
+                .integer("updated"), .integer("next_key"), .integer("next_section"), .integer("total_row_count"),
+                .integer("journal_bytes"),
+            ]),
+        ArchiveTable(
+            "opening", key: 1, [.integer("session"), .json("body"), .json("description", isOptional: true)]),
+        ArchiveTable(
+            "state", key: 1,
+            [
+                .integer("session"), .json("state"), .json("displayed_sections", isOptional: true),
+                .json("cells", isOptional: true), .json("description", isOptional: true),
+            ]),
+        ArchiveTable("section", key: 2, hasSessionKey: true, sectionColumns(isPublished: false)),
+        ArchiveTable("model", key: 2, hasSessionKey: true, rowColumns(isPublished: false)),
+        ArchiveTable(
+            "published", key: 1,
+            [.integer("session"), .integer("updated"), .json("displayed_sections", isOptional: true)]),
+        ArchiveTable("published_section", key: 2, hasSessionKey: true, sectionColumns(isPublished: true)),
+        ArchiveTable("published_model", key: 2, hasSessionKey: true, rowColumns(isPublished: true)),
+        ArchiveTable(
+            "journal", key: 2, hasSessionKey: true,
+            [
+                .integer("session"), .integer("revision"), .integer("at"), .json("command"), .json("changes"),
+                .json("cell_events", isOptional: true), .json("hidden", isOptional: true), .json("undo"),
+            ]),
+        ArchiveTable(
+            "answer", key: 3,
+            [
+                .integer("session"), .name("requester"), .name("key"), .integer("at"), .integer("request"),
+                .json("answer"), .integer("cost_before"), .integer("cost"),
+            ]),
+        ArchiveTable(
+            "token", key: 1,
+            [
+                .name("id"), .integer("session"), .word("role"), .integer("created"), .integer("expires"),
+                .word("hash"),
+            ]),
+    ]
+
+    private static func sectionColumns(isPublished: Bool) -> [Column] {
+        [
+            .integer("session"), .integer("key"), .integer("ordinal", isOptional: isPublished),
+            .name("id", isOptional: isPublished), .json("header", isOptional: true), .json("footer", isOptional: true),
+            .integer("prefetched", isOptional: true),
+        ]
+    }
+
+    private static func rowColumns(isPublished: Bool) -> [Column] {
+        [
+            .integer("session"), .integer("key"), .integer("section", isOptional: isPublished),
+            .integer("rank", isOptional: isPublished), .name("id", isOptional: true),
+            .json("body", isOptional: isPublished),
+        ]
+    }
+}
+
+extension ArchiveTable.Column {
+    fileprivate static func integer(_ name: String, isOptional: Bool = false) -> Self {
+        Self(name: name, kind: .integer, isOptional: isOptional)
+    }
+    fileprivate static func name(_ name: String, isOptional: Bool = false) -> Self {
+        Self(name: name, kind: .name, isOptional: isOptional)
+    }
+    fileprivate static func word(_ name: String) -> Self { Self(name: name, kind: .word, isOptional: false) }
+    fileprivate static func json(_ name: String, isOptional: Bool = false) -> Self {
+        Self(name: name, kind: .json, isOptional: isOptional)
+    }
+}
+
+extension ArchiveTable {
+    /// The SQL expressions of the columns, for SQLite or for PostgreSQL.
+    package func expressions(_ dialect: SQLDialect) -> [String] {
+        let names = columns.map(\.name)
+        guard hasSessionKey, dialect == .sqlite else { return names }
+        return ["(\(name).key >> \(Key.bits))", "(\(name).key & \(Key.largest))"] + names.dropFirst(2)
+    }
+
+    /// A query that returns all rows, sorted by their primary key.
+    package func select(_ dialect: SQLDialect) -> String {
+        let keys = hasSessionKey && dialect == .sqlite ? ["key"] : columns.prefix(keyCount).map(\.name)
+        return
+            "SELECT \(expressions(dialect).joined(separator: ", ")) FROM \(name) ORDER BY \(keys.joined(separator: ", "))"
+    }
+
+    /// Returns the values of a row that `select` has returned. A damaged value says what is wrong with it.
+    package func values(_ row: some StoredColumns) -> [ArchiveValue] {
+        columns.enumerated().map { ArchiveValue(row, CInt($0), $1) }
+    }
+
+    /// Returns the place of a row for messages: `table model, session 3, key 17`.
+    package func place(of row: [ArchiveValue]) -> String {
+        let key = zip(columns, row).prefix(keyCount).map { column, value in
+            switch value {
+            case .integer(let number): "\(column.name) \(number)"
+            case .text(let text): "\(column.name) \"\(text)\""
+            default: column.name
+            }
+        }
+        return (["table \(name)"] + key).joined(separator: ", ")
+    }
+}
+
+/// The two kinds of databases, whose SQL differs a little.
+package enum SQLDialect: Sendable { case sqlite, postgres }
+
+/// One value of a row.
+package enum ArchiveValue: Sendable {
+    case null
+    case integer(Int)
+    case text(String)
+    case json(JSONText)
+    /// A stored value that is not what its column must contain, with the reason.
+    case damaged(String)
+
+    fileprivate init(_ row: some StoredColumns, _ index: CInt, _ column: ArchiveTable.Column) {
+        if row.isNull(index) {
+            self = column.isOptional ? .null : .damaged("is null")
+            return
+        }
+        switch column.kind {
+        case .integer: self = .integer(row.int(index))
+        case .name, .word:
+            self = String(validating: row.bytes(index), as: UTF8.self).map { .text($0) } ?? .damaged("is not UTF-8")
+        case .json:
+            do {
+                self = .json(try JSONText(parsing: [UInt8](row.bytes(index)), depthLimit: 1000))
+            } catch {
+                self = .damaged("is not JSON: \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import BraidEngine
+
+/// The data of a database, as the commands `export` and `verify` read it. Reading changes nothing in the database.
+///
+/// The protocol describes a connection, which only the calling thread uses.
+package protocol StoredData {
+    var dialect: SQLDialect { get }
+
+    /// Calls `body` with each row of a table, sorted by the primary key. Memory holds one row at a time.
+    func rows(of table: ArchiveTable, _ body: ([ArchiveValue]) throws -> Void) throws
+    func facts() throws -> DatabaseFacts
+
+    /// Returns the faults that the database itself finds in its file. Always empty for PostgreSQL.
+    func integrityFaults() throws -> [String]
+    /// Runs a query whose result rows have one text each, and returns the texts.
+    func texts(_ sql: String) throws -> [String]
+
+    func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary]
+    func session(_ id: String) throws -> StoredSession?
+    func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord]
+    func journalStart(of id: String) throws -> StoredSession?
+}
+
+/// An empty database that `import` fills. The database keeps what was inserted only if `finish` returns.
+package protocol ArchiveTarget {
+    /// Inserts a row, perhaps later and together with others. Throws an ``ArchiveFault`` if the database refuses a row,
+    /// for example because another row has the same key.
+    func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
+    /// Stores the facts, and checks that all references lead to rows. The first start of a server begins new epochs for
+    /// all sessions, as after the restore of a backup.
+    func finish(_ facts: DatabaseFacts) throws
+}
+
+extension StoredData {
+    /// Returns a sentence for each reference that leads to nothing, for example for a row whose session does not exist.
+    /// At most 100 for each kind of reference. Also checks that no later session can get the number of a stored one.
+    package func danglingReferences() throws -> [String] {
+        var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
+        let last = try texts("SELECT '' || coalesce(max(number), 0) FROM session").first.flatMap { Int($0) } ?? 0
+        let known = try facts().lastSession
+        if known < last { faults.append("last_session is \(known), but a session has the number \(last)") }
+        return faults
+    }
+
+    private var danglingQueries: [String] {
+        func session(_ table: ArchiveTable) -> String { table.expressions(dialect)[table.sessionColumn ?? 0] }
+        var queries: [String] = []
+        // Answers may outlive their session for a day: the answer to a refused command may be stored after the session
+        // was ended.
+        for table in ArchiveTable.all where table.sessionColumn != nil && table.name != "answer" {
+            queries.append(
+                """
+                SELECT DISTINCT 'table \(table.name): session number ' || \(session(table)) || ' does not exist' FROM \(table.name)
+                WHERE NOT EXISTS (SELECT 1 FROM session s WHERE s.number = \(session(table)))
+                """)
+            guard table.name.hasPrefix("published_") else { continue }
+            queries.append(
+                """
+                SELECT DISTINCT 'table \(table.name): session number ' || \(session(table)) || ' has no row in table published'
+                FROM \(table.name) WHERE NOT EXISTS (SELECT 1 FROM published p WHERE p.session = \(session(table)))
+                """)
+        }
+        let quoted = dialect == .sqlite ? "'\"' || id || '\"'" : "'\"' || encode(id, 'escape') || '\"'"
+        for table in ["opening", "state"] {
+            queries.append(
+                """
+                SELECT 'session ' || \(quoted) || ': has no row in table \(table)' FROM session s
+                WHERE NOT EXISTS (SELECT 1 FROM \(table) o WHERE o.session = s.number)
+                """)
+        }
+        queries.append(
+            """
+            SELECT 'session ' || \(quoted) || ': version ' || table_version || ' of its table description does not exist' FROM session s
+            WHERE table_version IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM table_description t WHERE t.name = s.table_name AND t.version = s.table_version)
+            """)
+        let own =
+            dialect == .sqlite
+            ? "s.key = (m.key >> \(Key.bits) << \(Key.bits) | m.section)"
+            : "s.session = m.session AND s.key = m.section"
+        let place =
+            dialect == .sqlite
+            ? "(m.key >> \(Key.bits)) || ', key ' || (m.key & \(Key.largest))" : "m.session || ', key ' || m.key"
+        queries.append(
+            """
+            SELECT 'table model, session ' || \(place) || ': section ' || m.section || ' does not exist' FROM model m
+            WHERE NOT EXISTS (SELECT 1 FROM section s WHERE \(own))
+            """)
+        return queries
+    }
+}

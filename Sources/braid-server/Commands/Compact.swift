@@ -1,0 +1,42 @@
+import BraidStore
+import Glibc
+
+/// The command that returns the unused space of a database to the file system.
+struct Compact: ServerCommand {
+    static let name = "compact"
+    static let abstract = "Rewrite an SQLite database without its unused pages."
+    static let discussion = """
+        Prints the size of the database with its log, before and after, in bytes. Stop the server first: the command \
+        refuses a database that is in use. The directory of the database needs free space for up to two copies of the \
+        data. A crash leaves the database as it was before or as it is afterwards.
+        """
+    static let arguments: [CommandArgument<Compact>] = [
+        .required("database", \.database, help: "An SQLite file.") { name throws(WrongValue) in
+            guard !Database.isPostgres(name) else {
+                throw WrongValue(
+                    "must be the path of an SQLite file. PostgreSQL reuses the space of deleted rows by itself (autovacuum); VACUUM FULL returns it to the file system"
+                )
+            }
+        }
+    ]
+
+    var database = ""
+
+    func run() throws {
+        // A file that grows too large is an error, not a signal that ends the process.
+        signal(SIGXFSZ, SIG_IGN)
+        // SQLite's temporary copy is put next to the database, which is a disk with room, unlike perhaps /tmp.
+        let slash = database.lastIndex(of: "/")
+        setenv("SQLITE_TMPDIR", slash.map { String(database[...$0]) } ?? ".", 0)
+        do {
+            let (before, after) = try SQLiteStore.compact(database)
+            try StandardOutput.print("\(database): \(before) bytes before, \(after) bytes after")
+        } catch StoreError.noRoom {
+            throw Failure(
+                "There is no room to compact \(database). Its directory needs free space for up to two copies of the data. The data are unchanged."
+            )
+        } catch let error as StoreError {
+            throw Failure("\(error)")
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import BraidSessions
+import BraidStore
+
+/// The command that checks all data of a database.
+struct Verify: ServerCommand {
+    static let name = "verify"
+    static let abstract = "Check a database, and read and render every session in it."
+    static let discussion = """
+        Prints each fault with its session and place on a line of stdout, and exits with status 1 if it finds one. Also \
+        checks an SQLite file with SQLite's integrity check. Changes nothing. Servers may use the database meanwhile.
+        """
+    static let arguments: [CommandArgument<Verify>] = [
+        .required(
+            "database", \.database, help: "An SQLite file, or a PostgreSQL database: postgres://USER@HOST/NAME.")
+    ]
+
+    var database = ""
+
+    func run() throws {
+        let progress = Progress("checking \(database)")
+        defer { progress.end() }
+        let (sessions, faults) = try Database.read(database, isAtOneMoment: false) { data in
+            // Only for the progress: a damaged table must not keep the other tables from being checked.
+            let all = (try? data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int($0) }) ?? 0
+            let verification = Verification(of: data) { try? StandardOutput.print($0) }
+            try verification.run { progress.show(part: $0, of: all) }
+            return (verification.sessions, verification.faults)
+        }
+        try StandardOutput.print("\(sessions) sessions checked, \(faults) faults")
+        if faults > 0 { throw ReportedFailure() }
+    }
+}

@@ -1,0 +1,34 @@
+import BraidRuntime
+import Foundation
+import Testing
+
+@Suite("Reading lines") struct LineReaderTests {
+    private func lines(_ content: Data) throws -> [[UInt8]] {
+        let path = NSTemporaryDirectory() + "lines-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try content.write(to: URL(fileURLWithPath: path))
+        let reader = try LineReader(path)
+        #expect(reader.size == content.count)
+        var lines: [[UInt8]] = []
+        while let line = try reader.next() { lines.append(line) }
+        #expect(reader.bytesRead == content.count)
+        return lines
+    }
+
+    @Test("A file without a line feed at its end has the same lines as with one", arguments: ["", "\n"])
+    func ends(end: String) throws {
+        #expect(try lines(Data("a\n\nbc\(end)".utf8)) == ["a", "", "bc"].map { [UInt8]($0.utf8) })
+        #expect(try lines(Data()) == [])
+    }
+
+    @Test("Lines of any length pass the boundaries of the pieces that are read")
+    func lengths() throws {
+        let lengths = [0, 1, 65_534, 65_535, 65_536, 65_537, 0, 200_000, 3]
+        let content = lengths.map { String(repeating: "x", count: $0) + "\n" }.joined()
+        #expect(try lines(Data(content.utf8)).map(\.count) == lengths)
+    }
+
+    @Test("A file that does not exist is a failure with the reason") func missing() {
+        #expect { try LineReader("/no/such/file") } throws: { "\($0)" == "No such file or directory" }
+    }
+}

@@ -1,0 +1,24 @@
+"""The moving picture of README.md: whether the script makes it, and whether it is the picture of what README.md shows."""
+import picture
+import pytest
+from PIL import Image
+
+
+def test_the_picture_shows_the_description_of_the_readme():
+    with Image.open(picture.PICTURE) as image:
+        assert picture.source_of(picture.description()) == image.info["xmp"].decode(), "run Tests/Browser/picture.py"
+        assert image.is_animated and image.info["loop"] == 0
+    assert picture.PICTURE.stat().st_size < 1_500_000
+
+
+def test_a_drag_on_one_page_of_the_picture_moves_the_row_on_the_other(tmp_path):
+    if not picture.chromium():
+        pytest.skip("there is no Chromium here, and it could not be installed")
+    frames, orders = picture.film(steps=0.15)
+    done = ["Buy paint", "Invite Ada", "Mend the gate", "Paint the fence"]
+    before = ["Buy paint", "Paint the fence", "Invite Ada", "Mend the gate"]
+    assert orders == [(done, done), (before, before)]
+    assert len(frames) > 20
+    picture.save(frames[:3], tmp_path / "picture.webp")
+    with Image.open(tmp_path / "picture.webp") as image:
+        assert image.n_frames == 3 and image.size == frames[0][0].size

@@ -1,0 +1,154 @@
+"""Whether the ways to start the server work as printed, each in an empty folder, and whether the first list works after each.
+
+What is not as the reader has it: `git clone` clones these files, `swift build` builds nothing (bin/start/swift), and
+`docker` is podman with an image of the binary that is tested (engine.py).
+"""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+import yaml
+
+from documents import ROOT, Document
+from engine import Engine
+from terminal import SHIMS, Terminal
+from test_documents import follow
+from test_proxies import free_port
+
+README = Document(ROOT / "README.md")
+STARTS = [block for block in README.of("sh") if block.marks.get("run by") == "Tests/Docs/test_start.py"]
+REPOSITORY = "https://github.com/braid-server/braid-server.git"
+
+
+def start(command):
+    """The one block of README.md that has this command."""
+    [block] = [block for block in STARTS if re.search(rf"^{re.escape(command)}$", block.text, re.M)]
+    return block.text
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    """A repository with the files that are here, also those that are not committed."""
+    folder = tmp_path_factory.mktemp("repository") / "braid-server.git"
+    here = ["git", f"--git-dir={folder}", f"--work-tree={ROOT}", "-c", "core.bare=false", "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "--quiet", "--bare", folder], check=True)
+    subprocess.run([*here, "add", "--all", "."], check=True, cwd=ROOT)
+    subprocess.run([*here, "commit", "--quiet", "--message", "all"], check=True, cwd=ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    engine = Engine(tmp_path_factory.mktemp("engine") / "engine")
+    if reason := engine.prepare():
+        pytest.skip(reason)
+    return engine
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    terminal = Terminal(tmp_path, free_port(), is_empty=True)
+    terminal.run(f"export DOCS_SHIMS={shlex.quote(str(SHIMS))} DOCS_PYTHON={shlex.quote(sys.executable)}\nPATH=$DOCS_SHIMS/start:$PATH\n")
+    yield terminal
+    terminal.close()
+
+
+@pytest.fixture
+def git(terminal, repository):
+    """The repository is at the address that documents name."""
+    terminal.run(f"export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=url.{shlex.quote(str(repository))}.insteadOf GIT_CONFIG_VALUE_0={REPOSITORY}\n")
+
+
+@pytest.fixture
+def containers(engine, terminal):
+    terminal.run(f"export DOCS_ENGINE={shlex.quote(str(engine.folder))}\n")
+    yield engine
+    engine.remove()
+
+
+def follow_the_first_list(terminal):
+    """What README.md says after the start, in a second terminal."""
+    terminal.run(f"cd {shlex.quote(str(terminal.home))}\n")
+    follow(README, README.blocks[README.blocks.index(STARTS[-1]) + 1:], terminal)
+
+
+def test_each_start_is_tested():
+    assert len(STARTS) == 3 and len({start(command) for command in ["docker compose up", "./braid-server serve", "./run"]}) == 3
+
+
+def test_the_readme_works_from_source(terminal, git):
+    terminal.run(start("./run"))
+    follow_the_first_list(terminal)
+    assert terminal.run("curl -s http://127.0.0.1:8080/v1/sessions/party/snapshot\n")[1] == [200], "./run loads the examples"
+
+
+def test_the_readme_works_with_the_binary(terminal):
+    text = start("./braid-server serve")
+    archive, folder = re.search(r"tar -xzf (\S+) && cd (\S+)", text).groups()
+    version = re.search(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
+    assert (archive, folder) == (f"braid-server-{version}-linux-amd64.tar.gz", f"braid-server-{version}")
+    with tarfile.open(terminal.home / archive, "w:gz") as file:
+        file.add(SHIMS / "braid-server", f"{folder}/braid-server")
+    terminal.run(text)
+    follow_the_first_list(terminal)
+
+
+def test_the_readme_works_in_a_container(terminal, git, containers):
+    terminal.run(start("docker compose up"))
+    follow_the_first_list(terminal)
+    assert terminal.run("curl -s http://127.0.0.1:8080/v1/sessions/party/snapshot\n")[1] == [200], "the demo has the examples"
+    refuses_other_names(terminal)
+    [container] = containers.containers()
+    assert container["Config"]["User"] == "10001" and container["HostConfig"]["ReadonlyRootfs"]
+    assert container["EffectiveCaps"] in (None, [])
+    # Whoever is on another machine cannot connect.
+    assert container["HostConfig"]["PortBindings"] == {"8080/tcp": [{"HostIp": "127.0.0.1", "HostPort": str(terminal.port)}]}
+
+
+def test_the_readme_works_with_what_the_demo_sets(terminal):
+    """Where no container can run: the binary with the environment of the image and of compose.yaml."""
+    [service] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"].values()
+    assert service["ports"] == ["127.0.0.1:8080:8080"]
+    [fixtures] = [volume for volume in service["volumes"] if volume.endswith(":/fixtures:ro")]
+    image = dict(pair.split("=", 1) for pair in re.search("^ENV (.*)", (ROOT / "Dockerfile").read_text(), re.M)[1].split())
+    environment = image | service["environment"] | {"BRAID_FIXTURES": str(ROOT / fixtures.split(":")[0])}
+    terminal.run(" ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items()) + " braid-server serve\n")
+    follow_the_first_list(terminal)
+    refuses_other_names(terminal)
+
+
+def refuses_other_names(terminal):
+    """The demo needs no token, so a page must not reach it by a name that its author made lead to this machine."""
+    assert terminal.run("curl -s http://127.0.0.1:8080/v1/tables -H 'Host: evil.example:8080'\n")[1] == [421]
+    assert terminal.run("curl -s http://127.0.0.1:8080/v1/tables -H 'Origin: http://evil.example'\n")[1] == [403]
+    assert terminal.run("curl -s http://127.0.0.1:8080/v1/tables -H 'Host: localhost:8080'\n")[1] == [200]
+
+
+def test_the_production_server_works_in_a_container(terminal, git, containers):
+    operations = Document(ROOT / "docs/operations.md")
+    [block] = [block for block in operations.of("sh") if block.marks.get("run by") == "Tests/Docs/test_start.py"]
+    told = re.findall(r"^#   (.*)$", (ROOT / "compose.production.yaml").read_text(), re.M)
+    assert block.text.splitlines() == told, "docs/operations.md and compose.production.yaml tell the same"
+    terminal.run(f"git clone -q {REPOSITORY} && cd braid-server\n")
+    terminal.run(block.text)
+    assert terminal.run("curl -s http://127.0.0.1:8080/v1/sessions\n")[1] == [401]
+    sessions, statuses = terminal.run('curl -s http://127.0.0.1:8080/v1/sessions -H "Authorization: Bearer $(cat braid-token)"\n')
+    assert statuses == [200] and '"sessions":[]' in sessions, "there are no fixtures"
+    [container] = containers.containers()
+    limits = container["HostConfig"]
+    assert (limits["Memory"], limits["NanoCpus"], limits["PidsLimit"]) == (2 << 30, 10**9, 512)
+    assert {"Name": "RLIMIT_NOFILE", "Soft": 16384, "Hard": 16384} in limits["Ulimits"]
+    assert limits["ReadonlyRootfs"] and limits["RestartPolicy"]["Name"] == "unless-stopped"
+    assert container["EffectiveCaps"] in (None, [])
+    # What is stored outlives the container.
+    assert [mount["Destination"] for mount in container["Mounts"] if mount["Type"] == "volume"] == ["/data"]
+
+
+def test_no_token_is_committed_or_copied_into_an_image():
+    for name in [".gitignore", ".dockerignore"]:
+        assert any(line.strip("/") == "braid-token" for line in (ROOT / name).read_text().splitlines()), name
