@@ -50,3 +50,10 @@ if [ ! -e .build/proxies/usr/sbin/nginx ] || [ ! -e .build/proxies/usr/bin/caddy
   mkdir -p .build/proxies
   (cd .build/proxies && { apt-get download -qq nginx caddy 2>/dev/null || { $sudo apt-get update -qq && apt-get download -qq nginx caddy; }; } && for package in nginx_*.deb caddy_*.deb; do dpkg -x "$package" .; done && rm -f ./*.deb) >&2
 fi
+# promtool, for the alert rules: unpacked too.
+if [ ! -e .build/prometheus/usr/bin/promtool ]; then
+  echo "unpacking prometheus in .build/prometheus ..." >&2
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  mkdir -p .build/prometheus
+  (cd .build/prometheus && { apt-get download -qq prometheus 2>/dev/null || { $sudo apt-get update -qq && apt-get download -qq prometheus; }; } && dpkg -x prometheus_*.deb . && rm -f ./*.deb) >&2
+fi

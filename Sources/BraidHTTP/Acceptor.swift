@@ -5,12 +5,14 @@ import Synchronization
 
 /// Statistics of a server's connections.
 public struct HTTPConnections: Sendable {
-    /// The number of open connections.
+    /// The number of open connections, without reserved ones.
     public var open: Int
-    /// The most connections that the server allows to be open at once.
+    /// The most connections that the server allows to be open at once, without reserved ones.
     public var maximum: Int
     /// The number of client connections that the server has accepted since its start.
     public var accepted: Int
+    /// The number of reserved connections whose request was refused, because the other connections were all in use.
+    public var refused: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
     /// The number of the `stalled` connections whose answer was a stream, as opposed to an answer of known length.
@@ -21,6 +23,8 @@ public struct HTTPConnections: Sendable {
 /// the acceptor is paused.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
+    private let reserved = Atomic<Int>(0)
+    private let refused = Atomic<Int>(0)
     private let accepted = Atomic<Int>(0)
     private let stalled = Atomic<Int>(0)
     private let stalledStreams = Atomic<Int>(0)
@@ -38,20 +42,50 @@ final class ServerLoad: Sendable {
         self.outgoing = outgoing
     }
 
-    var connections: Int { open.load(ordering: .relaxed) }
-    var isFull: Bool { connections >= maximum }
+    /// Whether the server can accept one more connection, at least a reserved one.
+    var hasRoom: Bool {
+        open.load(ordering: .relaxed) < maximum
+            || reserved.load(ordering: .relaxed) < HTTPServer.reservedConnections
+    }
+
+    /// Whether at least seven eighths of the connections are in use. Idle connections then close after a short time.
+    var isCrowded: Bool { open.load(ordering: .relaxed) >= maximum - maximum / 8 }
 
     var facts: HTTPConnections {
         HTTPConnections(
-            open: connections, maximum: maximum, accepted: accepted.load(ordering: .relaxed),
-            stalled: stalled.load(ordering: .relaxed),
+            open: open.load(ordering: .relaxed), maximum: maximum, accepted: accepted.load(ordering: .relaxed),
+            refused: refused.load(ordering: .relaxed), stalled: stalled.load(ordering: .relaxed),
             stalledStreams: stalledStreams.load(ordering: .relaxed))
     }
 
-    func opened() {
-        open.add(1, ordering: .relaxed)
+    /// Counts a new connection. Returns whether it is a reserved one, because the others are all in use.
+    func opened() -> Bool {
         accepted.add(1, ordering: .relaxed)
+        if takePlace() { return false }
+        reserved.add(1, ordering: .relaxed)
+        return true
     }
+
+    /// Turns a reserved connection into an ordinary one. Returns `false` if the ordinary ones are all in use.
+    func promote() -> Bool {
+        guard takePlace() else { return false }
+        leave(reserved)
+        return true
+    }
+
+    private func takePlace() -> Bool {
+        var before = open.load(ordering: .relaxed)
+        while before < maximum {
+            let (isTaken, present) = open.weakCompareExchange(
+                expected: before, desired: before + 1, ordering: .relaxed)
+            if isTaken { return true }
+            before = present
+        }
+        return false
+    }
+
+    /// Counts a request that was refused on a reserved connection.
+    func refusedRequest() { refused.add(1, ordering: .relaxed) }
 
     /// Counts a connection that the server closes because its client reads nothing of its answer. The caller also calls
     /// `closed` for this connection.
@@ -60,8 +94,12 @@ final class ServerLoad: Sendable {
         if isStream { stalledStreams.add(1, ordering: .relaxed) }
     }
 
-    func closed() {
-        open.subtract(1, ordering: .sequentiallyConsistent)
+    func closed(isReserved: Bool) {
+        if isReserved { leave(reserved) } else { leave(open) }
+    }
+
+    private func leave(_ count: borrowing Atomic<Int>) {
+        count.subtract(1, ordering: .sequentiallyConsistent)
         if isAcceptorWaiting.exchange(false, ordering: .sequentiallyConsistent) { wakeAcceptor.withLock { $0 }?() }
     }
 
@@ -72,34 +110,36 @@ final class ServerLoad: Sendable {
 
 /// Accepts connections and distributes them over the loops in turn, which is fair even with few connections.
 ///
-/// The acceptor runs on the first loop's thread. The acceptor pauses when the server has too many connections or no
-/// file descriptor left. During the pause, new clients wait in the kernel's backlog. The acceptor continues when a
-/// connection closes or at the next sweep.
+/// If `maxConnections` connections are open, the next connections are reserved ones, which accept only probes.
+///
+/// The acceptor runs on the first loop's thread. The acceptor pauses when the reserved connections are all in use, or if
+/// no file descriptor is left. During the pause, new clients wait in the kernel's backlog. The acceptor continues when
+/// a connection closes or at the next sweep.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
     private let listener: Listener
     private let loops: [EventLoop]
     private let load: ServerLoad
-    private let onPause: @Sendable (_ errno: CInt) -> Void
+    private let onLimit: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
 
     init(
         _ listener: Listener, dealingTo loops: [EventLoop], load: ServerLoad,
-        onPause: @escaping @Sendable (_ errno: CInt) -> Void
+        onLimit: @escaping @Sendable (_ errno: CInt) -> Void
     ) {
         self.listener = listener
         socket = listener.socket
         self.loops = loops
         self.load = load
-        self.onPause = onPause
+        self.onLimit = onLimit
     }
 
     /// Accepts waiting connections. One call accepts at most 64 connections, so that the loop serves open connections
     /// between two calls.
     func accept() {
         for _ in 0..<64 {
-            guard !load.isFull else { return pause(0) }
+            guard load.hasRoom else { return pause() }
             let accepted = cepoll_accept(socket)
             guard accepted >= 0 else {
                 switch errno {
@@ -109,21 +149,27 @@ final class Acceptor {
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue
-                default: return pause(errno)  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next call would fail too
+                default:  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next call would fail too
+                    onLimit(errno)
+                    return pause()
                 }
             }
-            load.opened()
+            let isReserved = load.opened()
+            if isReserved { onLimit(0) }
             let loop = loops[nextLoop]
             // The acceptor already runs on the first loop's thread, so the first loop needs no wake-up message for the
             // new socket.
-            if nextLoop == 0 { loop.adopt(accepted) } else { loop.post(.adopt(accepted)) }
+            if nextLoop == 0 {
+                loop.adopt(accepted, isReserved: isReserved)
+            } else {
+                loop.post(.adopt(accepted, isReserved: isReserved))
+            }
             nextLoop = (nextLoop + 1) % loops.count
         }
     }
 
-    private func pause(_ errno: CInt) {
+    private func pause() {
         isPaused = true
-        onPause(errno)
         load.waitForRoom()
     }
 

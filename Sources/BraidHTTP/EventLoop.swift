@@ -11,7 +11,7 @@ import Synchronization
 final class EventLoop: @unchecked Sendable {
     enum Mail {
         /// A new connection's socket.
-        case adopt(Int32)
+        case adopt(Int32, isReserved: Bool)
         /// The application's decision how to handle a request's body, for example to buffer it or to refuse it.
         case disposition(connection: UInt64, HTTPBodyDisposition)
         /// The response that a task has produced, or that a handler of a streamed request body has produced.
@@ -114,9 +114,9 @@ final class EventLoop: @unchecked Sendable {
 
     private func dispose(_ mail: Mail) {
         switch mail {
-        case .adopt(let socket):
+        case .adopt(let socket, let isReserved):
             close(socket)
-            load.closed()
+            load.closed(isReserved: isReserved)
         case .answer(_, let response): response.abandon()
         case .stop(_, let onExit): onExit()
         case .disposition, .resume, .acceptAgain: break
@@ -197,7 +197,7 @@ extension EventLoop {
 
     private func read(_ mail: Mail) {
         switch mail {
-        case .adopt(let socket): adopt(socket)
+        case .adopt(let socket, let isReserved): adopt(socket, isReserved: isReserved)
         case .answer(let id, let response):
             if let connection = connection(id) { connection.answerCame(response) } else { response.abandon() }
         case .disposition(let id, let disposition): connection(id)?.decided(disposition)
@@ -247,10 +247,10 @@ extension EventLoop {
         return connections[slot]
     }
 
-    func adopt(_ socket: Int32) {
+    func adopt(_ socket: Int32, isReserved: Bool) {
         if isStopping {
             Glibc.close(socket)
-            return load.closed()
+            return load.closed(isReserved: isReserved)
         }
         if freeSlots.isEmpty {
             freeSlots.append(connections.count)
@@ -260,7 +260,7 @@ extension EventLoop {
         let slot = freeSlots.removeLast()
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
-        connections[slot] = HTTPConnection(socket: socket, id: id, loop: self)
+        connections[slot] = HTTPConnection(socket: socket, id: id, loop: self, isReserved: isReserved)
         // Register the socket with epoll once, edge-triggered. To slow a client down, the loop just stops reading its
         // socket, which needs no system call.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
@@ -270,9 +270,10 @@ extension EventLoop {
     /// Removes a connection from the loop after the connection has closed its socket.
     func forget(_ id: UInt64) {
         let slot = Int(UInt32(truncatingIfNeeded: id))
+        let isReserved = connections[slot]?.isReserved ?? false
         connections[slot] = nil
         freeSlots.append(slot)
-        load.closed()
+        load.closed(isReserved: isReserved)
     }
 
     /// Schedules a connection to continue later, after the loop's other connections have had their turn.

@@ -11,9 +11,16 @@ extension HTTPConnection {
         }
         let waited = loop.now - since
         let limits = loop.limits
+        if isReserved {
+            if isIdle, loop.load.promote() {
+                isReserved = false
+            } else if loop.now - opened > limits.reservedTime.milliseconds {
+                return close()
+            }
+        }
         switch phase {
         case .receiving where isIdle:
-            if waited > limits.idleTime.milliseconds || loop.load.isFull && waited > 2 * limits.sweep.milliseconds {
+            if waited > limits.idleTime.milliseconds || loop.load.isCrowded && waited > 2 * limits.sweep.milliseconds {
                 close()
             }
         case .receiving where head == nil:

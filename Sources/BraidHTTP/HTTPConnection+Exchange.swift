@@ -9,7 +9,20 @@ extension HTTPConnection {
         self.head = head
         since = loop.now
         bodyBytes = 0
+        guard mayAsk(head) else {
+            loop.load.refusedRequest()
+            return refuse(.noConnection)
+        }
         take(head, loop.handler.disposition(of: head))
+    }
+
+    /// Returns whether the connection accepts the request. A reserved connection becomes an ordinary one if another
+    /// connection has closed. Otherwise, it accepts only one probe without a body.
+    private func mayAsk(_ head: HTTPRequestHead) -> Bool {
+        if isReserved, loop.load.promote() { isReserved = false }
+        guard isReserved else { return true }
+        exchange.keepsAlive = false
+        return head.framing == .none && loop.handler.isProbe(head)
     }
 
     /// Continues the current request after the application's task has decided how to handle the request's body.

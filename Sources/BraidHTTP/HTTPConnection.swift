@@ -36,6 +36,11 @@ final class HTTPConnection {
     let peer: IPAddress?
     var phase = Phase.receiving
     private(set) var isClosed = false
+    /// Whether this connection is beyond `maxConnections`. Such a connection accepts only probes
+    /// (`HTTPHandler.isProbe`), until it becomes an ordinary connection because another one has closed.
+    var isReserved: Bool
+    /// The time at which the server accepted the connection, in milliseconds of the loop's clock.
+    let opened: Int
 
     var parser: HTTPParser
     /// Bytes that were read from the socket and are not parsed yet, from index `heldStart` on. These bytes follow a
@@ -79,11 +84,13 @@ final class HTTPConnection {
     private var lastProgress: Int
     private var unacknowledged = -1
 
-    init(socket: Int32, id: UInt64, loop: EventLoop) {
+    init(socket: Int32, id: UInt64, loop: EventLoop, isReserved: Bool) {
         self.socket = socket
         peer = IPAddress(peerOf: socket)
         self.id = id
         self.loop = loop
+        self.isReserved = isReserved
+        opened = loop.now
         parser = HTTPParser(limits: loop.limits.parser)
         since = loop.now
         lastProgress = loop.now

@@ -69,6 +69,11 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     /// share of it.
     public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
 
+    /// The failure of a request on a reserved connection that is not a probe.
+    static let noConnection = HTTPFailure(
+        status: 503,
+        detail: "All connections of the server are in use. Try again after the time in `Retry-After`.")
+
     private static func noRoom(_ refusal: Quota.Refusal, _ what: String) -> HTTPFailure {
         switch refusal {
         case .quota:
@@ -109,6 +114,9 @@ public protocol HTTPHandler: Sendable {
     /// Decides how to handle a request's body. Called on a loop's thread after the head has arrived, so this method
     /// must not block.
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition
+    /// Returns whether a request is a probe, which the server also answers when `maxConnections` connections are open.
+    /// Called on a loop's thread, so this method must not block.
+    func isProbe(_ head: HTTPRequestHead) -> Bool
     /// Answers a request whose whole body the server has buffered. Called on an event loop's thread, so this method
     /// must not block.
     func handle(_ request: HTTPRequest) -> HTTPReply

@@ -32,6 +32,8 @@ public final class HTTPServer: Sendable {
         /// The upper limit of `lingerTime` while the server stops. This limit is long enough for the last answer to
         /// arrive.
         public var lingerTimeAtStop: Duration
+        /// The longest time that a reserved connection stays open.
+        public var reservedTime: Duration
         /// The interval at which the server checks the deadlines of all connections.
         public var sweep: Duration
 
@@ -40,7 +42,8 @@ public final class HTTPServer: Sendable {
             leastBodyBytesPerSecond: Int = 1_024, bodyGrace: Duration = .seconds(10),
             streamedBodyPause: Duration = .seconds(300), idleTime: Duration = .seconds(75),
             writeTime: Duration = .seconds(30), lingerTime: Duration = .seconds(5), lingerBytes: Int = 64 << 20,
-            lingerTimeAtStop: Duration = .seconds(1), sweep: Duration = .seconds(1)
+            lingerTimeAtStop: Duration = .seconds(1), reservedTime: Duration = .seconds(5),
+            sweep: Duration = .seconds(1)
         ) {
             self.parser = parser
             self.headTime = headTime
@@ -52,6 +55,7 @@ public final class HTTPServer: Sendable {
             self.lingerTime = lingerTime
             self.lingerBytes = lingerBytes
             self.lingerTimeAtStop = lingerTimeAtStop
+            self.reservedTime = reservedTime
             self.sweep = sweep
         }
     }
@@ -62,8 +66,8 @@ public final class HTTPServer: Sendable {
         /// The permissions of the file of a Unix socket. A process that may write the file can connect.
         public var socketMode: mode_t
         public var limits: Limits
-        /// The most connections that may be open at once. The process's limit of file descriptors can lower this
-        /// number.
+        /// The most connections that may be open at once, without `reservedConnections`. The process's limit of open
+        /// files can lower this number.
         public var maxConnections: Int
         /// The quota of memory for request bodies. A body uses memory from its first byte until its request is
         /// answered.
@@ -73,9 +77,9 @@ public final class HTTPServer: Sendable {
         public var outgoing: Quota
         /// The length of the kernel's queue of connections that wait to be accepted.
         public var backlog: Int
-        /// Called when the server pauses to accept connections: with 0 if `maxConnections` are open, otherwise with the
-        /// system's error number, for example for too many open files. Called on a loop's thread, so it must not block.
-        public var onPause: @Sendable (_ errno: CInt) -> Void = { _ in }
+        /// Called when a new connection reaches a limit: with 0 if `maxConnections` are open, otherwise with the system's
+        /// error number, for example for too many open files. Called on a loop's thread, so it must not block.
+        public var onLimit: @Sendable (_ errno: CInt) -> Void = { _ in }
         /// The number of event loops. The number 0 means one loop for each core.
         public var loops: Int
 
@@ -116,16 +120,16 @@ public final class HTTPServer: Sendable {
     public func start() throws(HTTPServerError) {
         let limits = configuration.limits
         let load = ServerLoad(
-            maximum: max(1, min(configuration.maxConnections, Self.descriptors() - Self.reservedDescriptors)),
+            maximum: max(1, min(configuration.maxConnections, Self.openFilesLimit() - Self.otherFiles)),
             incoming: configuration.incoming, outgoing: configuration.outgoing)
-        let wanted = configuration.loops > 0 ? configuration.loops : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        let wanted = configuration.loops > 0 ? configuration.loops : Self.processors
         var loops: [EventLoop] = []
         for _ in 0..<wanted { loops.append(try EventLoop(handler: handler, limits: limits, load: load)) }
         let listener = try Listener(
             configuration.address, socketMode: configuration.socketMode, backlog: configuration.backlog,
             userTimeout: 2 * limits.writeTime.milliseconds)
         let first = loops[0]
-        first.accept(with: Acceptor(listener, dealingTo: loops, load: load, onPause: configuration.onPause))
+        first.accept(with: Acceptor(listener, dealingTo: loops, load: load, onLimit: configuration.onLimit))
         load.onRoom { [weak first] in first?.post(.acceptAgain) }
         running.withLock { $0 = (loops, listener.address, load) }
         for loop in loops { try loop.start() }
@@ -155,12 +159,18 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The number of file descriptors that the process needs for other purposes than connections: loops, database and
-    /// logs.
-    private static let reservedDescriptors = 64
+    /// The number of connections beyond `maxConnections` that the server accepts for probes (`HTTPHandler.isProbe`).
+    /// On such a connection, the server refuses all other requests with 503.
+    public static let reservedConnections = 32
 
-    /// Raises the process's soft limit of file descriptors to the hard limit. Returns the limit that is then in force.
-    private static func descriptors() -> Int {
+    /// The number of open files that the process needs in addition to `maxConnections`: for reserved connections, loops,
+    /// database and logs.
+    public static let otherFiles = reservedConnections + 64 + 2 * processors
+
+    private static let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    /// Raises the process's soft limit of open files to the hard limit. Returns the limit that is then in force.
+    public static func openFilesLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }
         limit.rlim_cur = limit.rlim_max

@@ -207,11 +207,13 @@ extension PostgresStore: StoreSharing {
 }
 
 extension PostgresStore {
-    public func check() async throws {
+    public func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
-        try await writer.write(["SELECT current_setting('transaction_read_only') = 'on'"]) { [name] in
+        let test: PostgresStatement = "SELECT current_setting('transaction_read_only') = 'on'"
+        try await writer.write([test], isTest: true) { [name] in
             if $0.first?.first?.bool(0) == true { throw StoreError.readOnly(path: name) }
         }
+        return .writable
     }
 
     public func size() async throws -> StoreSize {

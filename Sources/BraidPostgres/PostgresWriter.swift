@@ -12,6 +12,8 @@ final class PostgresWriter: @unchecked Sendable {
         /// The SQL statements of the request. In any state of the database they write everything or nothing, and their
         /// result rows say which.
         let statements: [PostgresStatement]
+        /// Whether the request only tests whether the store can be written. The statistics do not count it.
+        let isTest: Bool
         /// The notice that the writer sends to other servers after the commit. `nil` if there is no notice, or if the
         /// statements send it themselves.
         let notice: String?
@@ -56,12 +58,12 @@ final class PostgresWriter: @unchecked Sendable {
     ///   - value: converts the statements' result rows into the method's result. Throws the refusal if the statements
     ///     wrote nothing.
     func write<Value: Sendable>(
-        _ statements: [PostgresStatement], cost: Int = 1, notice: String? = nil,
+        _ statements: [PostgresStatement], isTest: Bool = false, cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
-                statements: statements, notice: notice,
+                statements: statements, isTest: isTest, notice: notice,
                 succeed: { rows in continuation.resume(with: Result { try value(rows) }) },
                 fail: { continuation.resume(throwing: $0) })
             if !enqueue(request, cost: cost) { request.fail(.closed) }
@@ -116,7 +118,7 @@ extension PostgresWriter {
         let start = ContinuousClock.now
         do {
             let rows = try commit(group)
-            counters.count(writes: group.count, duration: ContinuousClock.now - start)
+            counters.count(writes: group.count { !$0.isTest }, duration: ContinuousClock.now - start)
             trouble.succeeded()
             for (request, rows) in zip(group, rows) { request.succeed(rows) }
         } catch let error as ServerError where error.isOfOneRequest && group.count > 1 {
@@ -133,7 +135,7 @@ extension PostgresWriter {
                 if (cause as? ServerError)?.isOfOneRequest != true { trouble.failed(error) }
             default: break
             }
-            counters.count(failures: group.count)
+            counters.count(failures: group.count { !$0.isTest })
             for request in group { request.fail(error) }
         }
     }

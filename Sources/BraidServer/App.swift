@@ -52,9 +52,11 @@ package final class App: HTTPHandler {
         let sessions = Sessions(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
         self.sessions = sessions
         access = AccessControl(controllers: controllers, tokens: sessions.tokens)
+        let health = StoreHealth(store)
         router = Router(
-            operationRoutes(store: store, phase: phase, log: log) + [
-                metricsRoute(metrics, sessions: sessions, log: log)
+            operationRoutes(health: health, phase: phase, log: log) + [
+                metricsRoute(
+                    metrics, sessions: sessions, health: health, requests: requests, limits: limits, log: log)
             ] + assetRoutes()
                 + tableRoutes(store: store, clock: clock, limits: limits.table) + [fixtureRoute(watchedFiles)]
                 + sessionRoutes(sessions)
@@ -68,6 +70,11 @@ package final class App: HTTPHandler {
     /// Connects `/metrics` to the HTTP server's connection statistics, so that `/metrics` reports them.
     package func reportConnections(of server: HTTPServer) {
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
+    }
+
+    package func isProbe(_ head: HTTPRequestHead) -> Bool {
+        guard case .route(let route) = router.match(method: head.method, path: head.path) else { return false }
+        return route.lane == .operations
     }
 
     package func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {

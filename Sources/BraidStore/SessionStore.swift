@@ -123,8 +123,9 @@ public protocol SessionStore: Sendable {
     ///
     /// - Complexity: O(sessions), which reads one page for every few hundred sessions.
     func size() async throws -> StoreSize
-    /// Checks that the store can be read and written. Throws the reason if the store cannot be read or written.
-    func check() async throws
+    /// Checks that the store can be read and written. Throws the reason if the store cannot be read or written, unless
+    /// the reason is a full disk.
+    func check() async throws -> StoreCondition
     /// Finishes the waiting writes and closes the store. Later calls of the store's methods throw `closed`.
     func close() async
 }

@@ -12,6 +12,13 @@ public struct StoreStatistics: Sendable, Equatable {
     public var failures = 0
 }
 
+/// What a store that can be read does with writes.
+public enum StoreCondition: Sendable, Equatable {
+    case writable
+    /// The disk is full. The store reads and deletes, and refuses other writes until the disk has room.
+    case full
+}
+
 /// The size of the stored data: sessions, and bytes of the database.
 public struct StoreSize: Sendable, Equatable {
     /// The number of sessions.
@@ -21,11 +28,26 @@ public struct StoreSize: Sendable, Equatable {
     /// The size of SQLite's write-ahead log, in bytes. The log contains the pages that are not yet copied into the
     /// database.
     public var logBytes: Int
+    /// The room on the file system with the database. `nil` if the store does not know its file system.
+    public var disk: DiskSpace?
 
-    public init(sessions: Int, bytes: Int, logBytes: Int) {
+    public init(sessions: Int, bytes: Int, logBytes: Int, disk: DiskSpace? = nil) {
         self.sessions = sessions
         self.bytes = bytes
         self.logBytes = logBytes
+        self.disk = disk
+    }
+}
+
+/// The room on a file system, in bytes.
+public struct DiskSpace: Sendable, Equatable {
+    public var size: Int
+    /// The free bytes that the process may use.
+    public var free: Int
+
+    public init(size: Int, free: Int) {
+        self.size = size
+        self.free = free
     }
 }
 
@@ -38,6 +60,7 @@ package final class StoreCounters: Sendable {
     package var current: StoreStatistics { statistics.withLock { $0 } }
 
     package func count(writes: Int, duration: Duration) {
+        guard writes > 0 else { return }
         statistics.withLock {
             $0.commitSeconds.add(duration / .seconds(1))
             $0.groupSizes.add(Double(writes))

@@ -51,18 +51,19 @@ struct Serve: ServerCommand {
         if options.watch, options.fixtures.isEmpty {
             throw Failure("--watch needs the directories of --fixtures.")
         }
+        let fitted = try options.fitted(openFiles: HTTPServer.openFilesLimit(), otherFiles: HTTPServer.otherFiles)
         log.write(.notice, "starting") { line in
             line.add("version", App.version)
             line.add("access", tokens.isEmpty ? "anonymous" : "token")
-            for (name, value) in options.settings { line.add(name, value) }
+            for (name, value) in fitted.settings { line.add(name, value) }
         }
         let database = try Database.open(options, logging: log)
         let store = database.store
         let reasonToWait = try await database.reasonToWaitAtStart()
         if options.deterministic, let reasonToWait { throw Failure("\(reasonToWait)") }
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
-        let incoming = options.limits.bufferQuota, outgoing = options.limits.bufferQuota
-        var limits = options.limits.limits
+        let incoming = fitted.limits.bufferQuota, outgoing = fitted.limits.bufferQuota
+        var limits = fitted.limits.limits
         limits.bodies = incoming
         let controllers = ControllerTokens(tokens)
         let app = App(
@@ -76,8 +77,8 @@ struct Serve: ServerCommand {
         configuration.socketMode = options.socketAccess.mode
         configuration.incoming = incoming
         configuration.outgoing = outgoing
-        options.limits.configure(&configuration)
-        configuration.onPause = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
+        fitted.limits.configure(&configuration)
+        configuration.onLimit = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
         app.reportConnections(of: server)
         let signals = await Signals { [log] number in

@@ -22,6 +22,8 @@ final class TestApplication: HTTPHandler {
         ["count", "early", "slow-reader"].contains(head.path.first) ? .stream() : .gather(limit: bodyLimit)
     }
 
+    func isProbe(_ head: HTTPRequestHead) -> Bool { head.path.first == "probe" }
+
     func handle(_ request: HTTPRequest) -> HTTPReply {
         requests.withLock { $0.append("\(request.head.method) \(request.head.target)") }
         let number = Int(request.head.query.first?.value ?? "") ?? 0
@@ -167,13 +169,15 @@ struct ClientError: Error {
 final class Client: Sendable {
     let socket: Int32
     private let rest = Mutex<[UInt8]>([])
+    /// Processes that other tests start must not inherit the socket: it would stay open after the client has closed it.
+    private static let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
     init(_ server: HTTPServer, receiveBuffer: Int32? = nil) throws {
         guard let address = server.address else { throw ClientError(what: "the server does not run") }
         switch address {
         case .tcp(let host, let port):
             let isSix = host.contains(":")
-            socket = Glibc.socket(isSix ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            socket = Glibc.socket(isSix ? AF_INET6 : AF_INET, Self.kind, 0)
             if var size = receiveBuffer {
                 setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
             }
@@ -186,7 +190,7 @@ final class Client: Sendable {
                 throw ClientError(what: "connect")
             }
         case .unix(let path):
-            socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            socket = Glibc.socket(AF_UNIX, Self.kind, 0)
             var name = sockaddr_un()
             name.sun_family = sa_family_t(AF_UNIX)
             withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }

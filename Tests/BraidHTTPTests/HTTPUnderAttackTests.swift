@@ -156,19 +156,78 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func tooManyConnectionsWaitTheirTurn() async throws {
-        try await withServer(maxConnections: 4) { server, _ in
-            var clients = try (0..<4).map { _ in try Client(server) }
-            for client in clients {
-                try client.get("/stream")
-                _ = try client.receive(until: "\r\n\r\n")
+    /// Opens as many connections as the server allows, none of which is idle.
+    private static func fill(_ server: HTTPServer) throws -> [Client] {
+        try (0..<server.configuration.maxConnections).map { _ in
+            let client = try Client(server)
+            try client.get("/stream")
+            _ = try client.receive(until: "\r\n\r\n")
+            return client
+        }
+    }
+
+    @Test("A connection beyond the limit may ask for one probe; other requests are refused and close it")
+    func reservedConnections() async throws {
+        try await withServer(maxConnections: 4) { server, application in
+            let clients = try Self.fill(server)
+            for _ in 0..<2 * HTTPServer.reservedConnections {
+                let probe = try Client(server)
+                try probe.get("/probe?n=9")
+                let answer = try probe.receiveAll()
+                #expect(answer.hasPrefix("HTTP/1.1 200") && answer.hasSuffix("ready 9"), "\(answer)")
+                #expect(answer.contains("\r\nConnection: close\r\n"), "\(answer)")
             }
-            let waiting = try Client(server)
-            try waiting.get("/x?n=9")
-            usleep(200_000)
-            #expect(server.connectionFacts?.open == 4)
+            let asked = application.requests.withLock { $0.count }
+            for request in [
+                "GET /x HTTP/1.1\r\nHost: a\r\n\r\n", "POST /probe HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n",
+                "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+            ] {
+                let other = try Client(server)
+                try other.send(request)
+                let answer = try other.receiveAll()
+                #expect(answer.hasPrefix("HTTP/1.1 503") && answer.contains("\r\nConnection: close\r\n"), "\(answer)")
+            }
+            #expect(application.requests.withLock { $0.count } == asked)
+            #expect(server.connectionFacts?.open == 4 && server.connectionFacts?.refused == 3)
+            withExtendedLifetime(clients) {}
+        }
+    }
+
+    @Test("A connection beyond the limit becomes an ordinary one when another connection has closed")
+    func promotedConnection() async throws {
+        try await withServer(maxConnections: 4) { server, _ in
+            var clients = try Self.fill(server)
+            let next = try Client(server)
+            #expect(eventually { server.connectionFacts?.accepted == 5 })
             clients.removeFirst()
-            #expect(try waiting.answer().body == "ready 9")
+            #expect(eventually { server.connectionFacts?.open == 3 })
+            for _ in 0..<2 {
+                try next.get("/x?n=9")
+                #expect(try next.answer().body == "ready 9")
+            }
+            #expect(server.connectionFacts?.open == 4)
+            withExtendedLifetime(clients) {}
+        }
+    }
+
+    @Test("Connections that occupy the whole reserve are closed, and a probe that waits behind them is answered")
+    func occupiedReserve() async throws {
+        var limits = HTTPServer.Limits()
+        limits.sweep = .milliseconds(50)
+        limits.reservedTime = .milliseconds(200)
+        try await withServer(limits, maxConnections: 1) { server, _ in
+            let clients = try Self.fill(server)
+            let silent = try (0..<HTTPServer.reservedConnections).map { number in
+                let client = try Client(server)
+                if number % 2 == 0 { try client.send("GET /probe HTTP/1.1\r\nHo") }
+                return client
+            }
+            let probe = try Client(server)
+            try probe.get("/probe?n=9")
+            #expect(try probe.receiveAll().hasSuffix("ready 9"))
+            for client in silent { #expect(try client.receiveAll().isEmpty) }
+            #expect(server.connectionFacts?.open == 1)
+            withExtendedLifetime(clients) {}
         }
     }
 
@@ -178,10 +237,11 @@ struct HTTPUnderAttackTests {
         limits.idleTime = .seconds(3_600)
         try await withServer(limits, maxConnections: 2) { server, _ in
             let idle = try (0..<2).map { _ in try Client(server) }
+            #expect(eventually { server.connectionFacts.map { $0.accepted == 2 && $0.open < 2 } ?? false })
             let next = try Client(server)
             try next.get("/x?n=9")
             #expect(try next.answer().body == "ready 9")
-            _ = idle
+            withExtendedLifetime(idle) {}
         }
     }
 

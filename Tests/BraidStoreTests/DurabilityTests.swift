@@ -116,7 +116,7 @@ import Testing
         #expect(said.contains("is not known") && said.contains(path))
         // The next start finds a whole database.
         let store = try SQLiteStore(path: path)
-        try await store.check()
+        #expect(try await store.check() == .writable)
         await store.close()
     }
 

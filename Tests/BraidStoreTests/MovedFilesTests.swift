@@ -26,7 +26,7 @@ import Testing
         await isRefused { try await store.commit(.make(number, to: 2)) }
         #expect(rename(file + ".moved", file) == 0)
         try await store.commit(.make(number, to: 2))
-        try await store.check()
+        #expect(try await store.check() == .writable)
         await store.close()
         let again = try SQLiteStore(path: path)
         #expect(try await again.sessionSummary("s")?.revision == 2)

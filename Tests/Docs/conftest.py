@@ -1,3 +1,7 @@
+import json
+import re
+import urllib.request
+
 import pytest
 
 from server import Server
@@ -8,3 +12,23 @@ def url():
     """A server that is asked what it knows."""
     with Server() as server:
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory):
+    """The metrics of a server with an SQLite file, by the names in the lines `# TYPE`, with the labels of their samples."""
+    with Server(database=tmp_path_factory.mktemp("exported") / "braid.sqlite") as server:
+        def ask(method, path, body=None):
+            data = json.dumps(body).encode() if body is not None else None
+            with urllib.request.urlopen(urllib.request.Request(server.url + path, data, {"Content-Type": "application/json"}, method=method)) as answer:
+                return answer.read().decode()
+
+        # Metrics of requests, commands and durations have no samples before the first of them.
+        ask("POST", "/v1/sessions", {"id": "s", "rows": [1]})
+        ask("POST", "/v1/sessions/s/taps", {"at": [0, 0]})
+        text = ask("GET", "/metrics")
+    families = {line.split()[2]: set() for line in text.splitlines() if line.startswith("# TYPE ")}
+    for name, labels in re.findall(r"^([a-z_]+)(?:\{(.*)\})? ", text, re.M):
+        family = name if name in families else re.sub(r"_(bucket|sum|count)$", "", name)
+        families[family] |= set(re.findall(r'(\w+)="', labels)) - {"le"}
+    return families

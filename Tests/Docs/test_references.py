@@ -10,7 +10,7 @@ from terminal import BINARY
 
 API, SESSIONS, FOLLOWING, DATA_SOURCE, ERRORS = (
     Document(ROOT / "docs/http-api" / f"{name}.md") for name in ["README", "sessions-and-snapshots", "following", "data-source", "errors-and-limits"])
-OPERATIONS, LIMITS = (Document(ROOT / "docs" / f"{name}.md") for name in ["operations", "limits"])
+OPERATIONS, LIMITS, MONITORING = (Document(ROOT / "docs" / f"{name}.md") for name in ["operations", "limits", "monitoring"])
 
 
 def get(url):
@@ -156,12 +156,17 @@ def test_every_command_is_documented():
 # MARK: Metrics
 
 
-def test_every_metric_is_documented_and_every_documented_one_is_there(url):
-    there = {line.split()[2] for line in get(url + "/metrics").splitlines() if line.startswith("# TYPE ")}
-    told = {name for cells in rows(section(OPERATIONS, "Metrics")) for name in re.findall(r"`([a-z_]+)`", cells[0])}
-    assert len(there) > 20 and told == there
-    used = set(re.findall(r"\b(?:braid|process)_[a-z_]+\b", OPERATIONS.text)) - {"process_"}
-    assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in used} <= there
+def test_every_metric_is_documented_and_every_documented_one_is_there(exported):
+    metrics = MONITORING.text.split("\n## Metrics\n")[1].split("\n## ")[0]
+    told = {name for cells in rows(metrics) for name in re.findall(r"`((?:braid|process)_[a-z_]+)`", cells[0])}
+    assert len(exported) > 30 and told == set(exported)
+    for cells in rows(metrics):
+        for name in re.findall(r"`((?:braid|process)_[a-z_]+)`", cells[0]):
+            assert set(filter(None, cells[1].split(", "))) == exported[name], name
+    for page in documents():
+        used = set(re.findall(r"\b(?:braid|process)_[a-z_]+\b(?!\*)", page.text))
+        names = {re.sub(r"_(bucket|sum|count)$", "", name) for name in used if not name.endswith("_")}
+        assert names - set(exported) <= {"braid_server", "braid_test"}, page.name
 
 
 # MARK: Problems

@@ -49,7 +49,21 @@ import Testing
         #expect(try client.get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == done + 1)
         #expect(try client.get("/v1/sessions/x/updates?since=0").status == 200)
         #expect(try client.get("/healthz").status == 200)
-        #expect(try client.get("/readyz").status != 200, "not ready for writes")
+        // A load balancer still sends reads and deletes.
+        let readiness = try client.get("/readyz")
+        #expect(readiness.status == 200 && readiness.object["status"] as? String == "ready, read-only")
+        #expect(readiness.text.contains("disk is full"), "\(readiness.text)")
+        func metrics() throws -> [String: Double] {
+            let samples = try MetricsTests.parse(client.get("/metrics").text)
+            return Dictionary(samples.map { ($0.name, $0.value) }) { first, _ in first }
+        }
+        let full = try metrics()
+        #expect(full["braid_database_up"] == 1 && full["braid_database_read_only"] == 1)
+        #expect(full["braid_database_disk_bytes"] == 10_485_760.0)
+        #expect(try #require(full["braid_database_disk_free_bytes"]) < 5_000_000.0)
+        let failures = full["braid_commit_failures_total"]
+        for _ in 0..<3 { #expect(try client.get("/readyz").status == 200) }
+        #expect(try metrics()["braid_commit_failures_total"] == failures, "a probe is no write")
         // Somebody makes room: the refused request, sent again with its key, is done.
         disk.clear()
         var again = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
@@ -59,7 +73,8 @@ import Testing
         }
         #expect(again.status == 200 && again.header("idempotent-replayed") == nil, "\(again.text)")
         #expect(try revision(client) == done + 1)
-        #expect(try client.get("/readyz").status == 200)
+        #expect(try client.get("/readyz").object["status"] as? String == "ready")
+        #expect(try metrics()["braid_database_read_only"] == 0)
         #expect(
             server.waitForLog { $0.contains("warning the database works again reason=disk-full\n") }, "\(server.log)")
         let failing = "error the database fails: The disk is full"
@@ -87,6 +102,7 @@ import Testing
         #expect(unlink(path) == 0)
         #expect(try insert(client, 2).status == 500)
         #expect(try client.get("/metrics").text.contains(#"outcome="failed"} 1"#))
+        #expect(try client.get("/metrics").text.contains("\nbraid_database_up 0\n"))
         for _ in 0..<3 { #expect(try client.get("/readyz").status == 503) }
         #expect(try client.get("/healthz").status == 200)
         server.stop()
@@ -153,23 +169,35 @@ import Testing
 
     // MARK: Descriptors that run out
 
-    /// Everyone who is connected is served; who comes waits, and is served when others have left.
-    @Test func outOfDescriptorsThoseWhoAreThereAreServed() throws {
+    @Test("With few file descriptors, other connections are refused, and accepted commands are executed once")
+    func fewDescriptors() throws {
         let directory = try TemporaryDirectory()
         let server = try ServerProcess(
-            database: directory.path("braid.sqlite"), launcher: ["/bin/sh", "-c", "ulimit -n 60; exec \"$0\" \"$@\""])
-        let client = try server.client()
-        try open(client)
-        // More than there are descriptors: the kernel accepts them all, the server some.
-        var crowd = try (0..<150).map { _ in try server.client() }
-        for member in crowd { try member.send("GET /v1/sessions/x/snapshot?n HTTP/1.1\r\nHost: localhost\r\n\r\n") }
-        for number in 0..<50 { #expect(try insert(client, number).status == 200) }
-        #expect(try revision(client) == 50)
-        crowd.removeFirst(130)
-        // Those who waited are answered now (an unknown query parameter, 400).
-        for member in crowd { #expect(try member.receive().status == 400) }
-        crowd = []
-        #expect(try server.client().get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == 51)
+            database: directory.path("braid.sqlite"), launcher: ["/bin/sh", "-c", "ulimit -n 160; exec \"$0\" \"$@\""])
+        try open(try server.client())
+        // More than there are descriptors.
+        var crowd = try (0..<200).map { _ in
+            let member = try server.client()
+            try member.send(
+                "POST /v1/sessions/x/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
+            return member
+        }
+        while try server.client().get("/v1/tables").status != 503 { usleep(10_000) }
+        #expect(try server.client().get("/readyz").status == 200)
+        crowd.removeAll()
+        let client = try server.keptClient()
+        for number in 0..<50 {
+            let body = Self.insert.replacing("%ID%", with: "\(number)").replacing("%MORE%", with: "")
+            var status = 503
+            while status == 503 {
+                status = try client.request(
+                    "POST", "/v1/sessions/x/edits", body, headers: ["Idempotency-Key": "k\(number)"]
+                ).status
+            }
+            #expect(status == 200)
+        }
+        #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 50)
         #expect(server.stop() == 0)
     }
 

@@ -267,7 +267,89 @@ import Testing
         #expect(idle.isClosed)
         let first = try (0..<4).map { _ in try server.client() }
         for client in first { #expect(try client.get("/healthz").status == 200) }
-        #expect(try server.client().get("/healthz").status == 200, "it waits until one of the others is closed")
+        while try server.client().get("/v1/tables").status == 503 { usleep(50_000) }
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("With all connections taken, the three probes are answered, and other requests are refused with 503")
+    func probes() throws {
+        let server = try ServerProcess(["--max-connections", "4"])
+        try server.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s"}"#)
+        var busy = try (0..<4).map { _ in
+            let client = try server.client()
+            try client.send(
+                "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
+            return client
+        }
+        func value(_ name: String) throws -> Double? {
+            try MetricsTests.parse(server.client().get("/metrics").text).first { $0.name == name }?.value
+        }
+        while try value("braid_http_connections") != 4 { usleep(10_000) }
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            let client = try server.client(), answer = try client.get(path)
+            #expect(answer.status == 200 && answer.header("connection") == "close" && client.isClosed, "\(path)")
+        }
+        let refused: [(String, String, String?)] = [
+            ("GET", "/v1/tables", nil), ("POST", "/v1/sessions", "{}"), ("GET", "/", nil), ("POST", "/healthz", "{}"),
+        ]
+        let before = try value("braid_http_connections_refused_total") ?? 0
+        for (method, path, body) in refused {
+            let client = try server.client(), answer = try client.request(method, path, body)
+            expect(answer, 503, "unavailable", retries: true, "\(method) \(path)")
+            #expect(client.isClosed)
+        }
+        #expect(try value("braid_http_connections_refused_total") == before + Double(refused.count))
+        #expect(try value("braid_http_connections") == 4 && value("braid_http_connections_max") == 4)
+        busy.removeFirst()
+        while try server.client().get("/v1/tables").status == 503 { usleep(10_000) }
+    }
+
+    @Test("Default limits fit the number of connections, and the connections fit the limit of open files")
+    func fittingDefaults() throws {
+        func values(_ options: [String], launcher: [String] = []) throws -> [String: Int] {
+            let server = try ServerProcess(options, launcher: launcher)
+            let text = try server.client().get("/metrics").text
+            server.stop()
+            return Dictionary(try MetricsTests.parse(text).map { ($0.name, Int($0.value)) }) { first, _ in first }
+        }
+        let few = try values(["--max-connections", "136"])
+        #expect(few["braid_http_connections_max"] == 136 && few["braid_http_requests_in_progress_max"] == 136)
+        #expect(few["braid_subscribers_max"] == 122)
+        let files = try values([], launcher: ["/bin/sh", "-c", #"ulimit -n 500; exec "$0" "$@""#])
+        let connections = try #require(files["braid_http_connections_max"])
+        #expect(connections > 0 && connections < 500 && files["process_max_fds"] == 500)
+        #expect(files["braid_subscribers_max"] == connections - (connections + 9) / 10)
+    }
+
+    @Test(
+        "Limits that contradict each other, or the limit of open files, are refused at the start",
+        arguments: [
+            (["--max-connections", "136", "--max-subscribers", "9000"], "--max-subscribers 9000 does not fit"),
+            (["--max-connections", "136", "--max-subscribers", "136"], "--max-subscribers 136 does not fit"),
+            (["--max-connections", "136", "--max-requests", "137"], "--max-requests 137 is more than --max-conn"),
+            (["--max-connections", "40000000000"], "--max-connections 40000000000 needs "),
+            (
+                ["--max-body-bytes", "2000000", "--max-buffered-bytes", "1999999"],
+                "--max-body-bytes 2000000 is more than --max-buffered-bytes, which is 1999999."
+            ),
+            (["--participant-command-timeout", "31"], "--participant-command-timeout 31 is more than --command-"),
+            (["--max-transaction", "2", "--participant-max-transaction", "3"], "--participant-max-transaction 3 is "),
+        ])
+    func contradictions(options: [String], message: String) throws {
+        let run = try CommandRun(["serve", "--port", "0", "--database", ":memory:"] + options)
+        #expect(run.status == 1 && run.output.isEmpty && run.errors.hasPrefix("Error: \(message)"), "\(run)")
+    }
+
+    @Test("A process that may open too few files says how many the server needs")
+    func tooFewFiles() throws {
+        do {
+            _ = try ServerProcess(launcher: ["/bin/sh", "-c", #"ulimit -n 60; exec "$0" "$@""#])
+            Issue.record("the server has started")
+        } catch let failure as ServerProcess.StartFailure {
+            #expect(failure.status == 1)
+            #expect(failure.errors.contains("The process may open 60 files. The server needs at "), "\(failure)")
+        }
     }
 
     @Test("The server's memory stays bounded under a flood of large bodies, and it serves again behind it")

@@ -113,6 +113,60 @@ import Testing
         }
     }
 
+    @Test("Each limited resource has its use and its limit as gauges")
+    func saturation() throws {
+        let server = try ServerProcess([
+            "--max-connections", "10", "--max-subscribers", "7", "--max-requests", "5", "--max-sessions", "3",
+            "--max-buffered-bytes", "8000000",
+        ])
+        let client = try server.keptClient()
+        try ConcurrencyTests.open(client, rows: 3)
+        let reader = try EventStreamClient(port: server.port, "/v1/sessions/x/updates")
+        defer { withExtendedLifetime(reader) {} }
+        let body = try server.client()
+        try body.send("POST /v1/render HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n")
+        try body.send([UInt8](repeating: UInt8(ascii: " "), count: 1_000_000))
+        func bodyBytes() throws -> Double {
+            try Self.value(Self.scrape(client), "braid_buffered_bytes", ["of": "bodies"]) ?? 0
+        }
+        while try bodyBytes() < 1_000_000 { usleep(10_000) }
+        #expect(try bodyBytes() <= 2_000_000)
+        let samples = try Self.scrape(client)
+        #expect(Self.value(samples, "braid_buffered_bytes", ["of": "answers"]) == 0)
+        for of in ["bodies", "answers"] {
+            #expect(Self.value(samples, "braid_buffered_bytes_max", ["of": of]) == 8_000_000)
+        }
+        #expect(Self.value(samples, "braid_http_connections") == 3)
+        #expect(Self.value(samples, "braid_http_connections_max") == 10)
+        #expect(Self.value(samples, "braid_http_connections_refused_total") == 0)
+        #expect(Self.value(samples, "braid_subscribers", ["by": "stream"]) == 1)
+        #expect(Self.value(samples, "braid_subscribers_max") == 7)
+        #expect(Self.value(samples, "braid_http_requests_in_progress") == 0)
+        #expect(Self.value(samples, "braid_http_requests_in_progress_max") == 5)
+        #expect(Self.value(samples, "braid_sessions") == 1 && Self.value(samples, "braid_sessions_max") == 3)
+        #expect(Self.value(samples, "braid_database_up") == 1)
+        #expect(Self.value(samples, "braid_database_read_only") == 0)
+    }
+
+    @Test(
+        "A command that waits for the disk is a request in progress, and metrics do not wait for it",
+        .enabled(if: TestDatabase.isSQLite && HeldFlush.compiler != nil))
+    func requestsInProgress() throws {
+        let flush = try HeldFlush(), directory = try TemporaryDirectory()
+        let server = try ServerProcess(database: directory.path("braid.sqlite"), environment: flush.environment)
+        let client = try server.keptClient(), other = try server.client()
+        try ConcurrencyTests.open(client, rows: 3)
+        flush.close()
+        let tap = #"{"at":{"section":0,"row":0}}"#
+        try other.send(
+            "POST /v1/sessions/x/taps HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(tap.utf8.count)\r\n\r\n\(tap)")
+        func inProgress() throws -> Double? { try Self.value(Self.scrape(client), "braid_http_requests_in_progress") }
+        while try inProgress() != 1 { usleep(10_000) }
+        try flush.open()
+        #expect(try other.receive().status == 200)
+        #expect(try inProgress() == 0)
+    }
+
     @Test func histogramsAreCumulativeAndEveryFamilyIsExplained() throws {
         let client = try ServerProcess().keptClient()
         for _ in 0..<20 { _ = try client.get("/healthz") }

@@ -10,7 +10,7 @@ import Testing
         #expect(response.status == 200 && response.header("content-type") == "application/json")
         #expect(response.object["openapi"] as? String == "3.1.0")
         let etag = try #require(response.header("etag"))
-        #expect(etag.wholeMatch(of: /"[0-9a-f]{16}"/) != nil)
+        #expect(etag.wholeMatch(of: /"[0-9a-f]{1,16}"/) != nil)
         let known = try client.get("/openapi.json", headers: ["If-None-Match": "\"x\", W/\(etag)"])
         #expect(known.status == 304 && known.header("etag") == etag && known.text.isEmpty)
         let other = try client.get("/openapi.json?pretty", headers: ["If-None-Match": "\"x\""])

@@ -116,8 +116,10 @@ import Testing
             #expect(try client.request("POST", "/v1/sessions/s/rows", row).status == 503)
         }
         #expect(try client.get("/healthz").status == 200)
+        #expect(try client.get("/metrics").text.contains("\nbraid_database_up 0\n"))
         try cluster.control("start")
         while try client.get("/readyz").status != 200 { usleep(20_000) }
+        #expect(try client.get("/metrics").text.contains("\nbraid_database_up 1\n"))
         #expect(try client.request("POST", "/v1/sessions/s/rows", row).status == 200)
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 1)
         #expect(server.stop() == 0)
@@ -167,6 +169,8 @@ import Testing
         #expect(try server.client().get("/healthz").status == 200)
         #expect(try server.client().get("/readyz").status == 503)
         #expect(server.log.contains("it has not answered for 3 s"), "\(server.log)")
+        let metrics = try server.client().get("/metrics")
+        #expect(metrics.status == 200 && metrics.text.contains("\nbraid_database_up 0\n"))
         #expect(server.stop() == 0)
     }
 

@@ -1,20 +1,29 @@
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
 import BraidStore
 
 /// Returns the route `GET /metrics`, in the format of Prometheus.
-func metricsRoute(_ metrics: Metrics, sessions: Sessions, log: LogLines?) -> Route {
+///
+/// - Parameter requests: the quota of requests that the server may be answering at the same time.
+func metricsRoute(
+    _ metrics: Metrics, sessions: Sessions, health: StoreHealth, requests: Quota, limits: ServerLimits, log: LogLines?
+) -> Route {
     Route(
         "GET", "/metrics", for: .everyone, isProbe: true, produces: PrometheusText.mediaType, lane: .operations
     ) { _ in
         var text = PrometheusText()
+        async let condition = try? health.condition()
+        async let size = try? health.size()
         text.write(requests: metrics.routes)
+        text.write(requests: requests, bodies: limits.bodies, answers: sessions.streams.buffers)
         text.write(sessions.metrics.commands)
-        text.write(sessions.statistics, behind: sessions.metrics.streamsBehind.value)
+        text.write(
+            sessions.statistics, maximum: limits.subscribers, behind: sessions.metrics.streamsBehind.value)
         text.write(sharing: sessions.metrics)
-        // If the store's size cannot be read, leave it out: operators then need the other metrics all the more, and
-        // /readyz reports the failure.
-        text.write(sessions.store.statistics, size: try? await sessions.store.size())
+        text.write(sessions.store.statistics, condition: await condition)
+        // If the store's size cannot be read, leave it out: operators then need the other metrics all the more.
+        if let size = await size { text.write(size, maximum: limits.sessions) }
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
         text.single(
             "braid_log_lines_dropped_total", .counter,
@@ -54,11 +63,28 @@ extension PrometheusText {
         }
     }
 
-    fileprivate mutating func write(_ sessions: Sessions.Statistics, behind: Int) {
+    fileprivate mutating func write(requests: Quota, bodies: Quota, answers: Quota) {
+        single(
+            "braid_http_requests_in_progress", .gauge,
+            "Requests to /v1 that are being answered, without observe, streams and long polls.", requests.taken)
+        single(
+            "braid_http_requests_in_progress_max", .gauge, "Requests that may be answered at the same time.",
+            requests.limit)
+        family("braid_buffered_bytes", .gauge, "Memory in use for request bodies and for large answers.")
+        sample("braid_buffered_bytes", [("of", "bodies")], bodies.taken)
+        sample("braid_buffered_bytes", [("of", "answers")], answers.taken)
+        family("braid_buffered_bytes_max", .gauge, "Memory that may be used for request bodies and for large answers.")
+        sample("braid_buffered_bytes_max", [("of", "bodies")], bodies.limit)
+        sample("braid_buffered_bytes_max", [("of", "answers")], answers.limit)
+    }
+
+    fileprivate mutating func write(_ sessions: Sessions.Statistics, maximum: Int, behind: Int) {
         single("braid_sessions_in_memory", .gauge, "Sessions that are held in memory.", sessions.inMemory)
         family("braid_subscribers", .gauge, "Open event streams and waiting long polls.")
         sample("braid_subscribers", [("by", "stream")], sessions.streams)
         sample("braid_subscribers", [("by", "poll")], sessions.polls)
+        single(
+            "braid_subscribers_max", .gauge, "Event streams and long polls that may be open at the same time.", maximum)
         single(
             "braid_subscribers_behind_total", .counter,
             "Times that a stream's reader was too slow and got a snapshot instead of the missed updates.", behind)
@@ -75,23 +101,38 @@ extension PrometheusText {
             metrics.revisionsOfOthers.value)
     }
 
-    fileprivate mutating func write(_ store: StoreStatistics, size: StoreSize?) {
+    fileprivate mutating func write(_ store: StoreStatistics, condition: StoreCondition?) {
+        single(
+            "braid_database_up", .gauge, "1 if the database can be read, and written unless its disk is full; else 0.",
+            condition == nil ? 0 : 1)
+        single(
+            "braid_database_read_only", .gauge, "1 if the disk is full, so that the server only reads and deletes.",
+            condition == .full ? 1 : 0)
         family("braid_commit_duration_seconds", .histogram, "Database transactions, their flush to disk included.")
         histogram("braid_commit_duration_seconds", [], store.commitSeconds)
         family("braid_commit_group_size", .histogram, "Writes that shared a transaction.")
         histogram("braid_commit_group_size", [], store.groupSizes)
         single("braid_commit_failures_total", .counter, "Writes that failed because of the disk.", store.failures)
-        guard let size else { return }
+    }
+
+    fileprivate mutating func write(_ size: StoreSize, maximum: Int) {
         single("braid_sessions", .gauge, "Sessions in the database.", size.sessions)
+        single("braid_sessions_max", .gauge, "Sessions that the database may contain.", maximum)
         single("braid_database_bytes", .gauge, "Length of the database.", size.bytes)
         single("braid_database_log_bytes", .gauge, "Length of the database's write-ahead log.", size.logBytes)
+        guard let disk = size.disk else { return }
+        single("braid_database_disk_bytes", .gauge, "Size of the file system with the database.", disk.size)
+        single("braid_database_disk_free_bytes", .gauge, "Free bytes of this file system.", disk.free)
     }
 
     fileprivate mutating func write(_ connections: HTTPConnections) {
-        single("braid_http_connections", .gauge, "Open connections.", connections.open)
+        single("braid_http_connections", .gauge, "Open connections, without reserved ones.", connections.open)
         single(
-            "braid_http_connections_max", .gauge, "Connections that may be open at a time; further ones wait.",
+            "braid_http_connections_max", .gauge, "Connections that may be open at a time, without reserved ones.",
             connections.maximum)
+        single(
+            "braid_http_connections_refused_total", .counter,
+            "Requests refused because all connections were in use.", connections.refused)
         single("braid_http_connections_total", .counter, "Connections accepted.", connections.accepted)
         single(
             "braid_http_connections_stalled_total", .counter,

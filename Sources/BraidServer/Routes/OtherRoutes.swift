@@ -109,25 +109,22 @@ extension JSONText {
 }
 
 /// Returns the routes for operators: liveness (`/healthz`), readiness (`/readyz`) and the explanations of problems.
-func operationRoutes(store: any SessionStore, phase: ServerPhase, log: LogLines?) -> [Route] {
+func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) -> [Route] {
     let readiness = Readiness(log)
     return [
-        Route.inMemory("GET", "/healthz", for: .everyone, isProbe: true) { _ in healthy },
+        Route("GET", "/healthz", for: .everyone, isProbe: true, lane: .operations, atOnce: { _ in healthy }) { _ in
+            healthy
+        },
         Route("GET", "/readyz", for: .everyone, isProbe: true, lane: .operations) { _ in
             try phase.checkReady()
             do {
-                try await store.check()
+                let condition = try await health.condition()
                 readiness.succeeded()
+                return condition == .full ? readOnly : ready
             } catch {
                 readiness.failed(error)
                 throw ProblemError(
                     unavailable: "The database cannot be read and written. The server's log contains the cause.")
-            }
-            return .json { writer in
-                writer.beginObject()
-                writer.name("status")
-                writer.value("ready")
-                writer.endObject()
             }
         },
         Route.inMemory("GET", "/problems/{name}", for: .everyone) { context in
@@ -159,3 +156,8 @@ private final class Readiness: Sendable {
 }
 
 private let healthy = HTTPResponse.json(Array(#"{"status":"ok"}"#.utf8), headers: [("Cache-Control", "no-store")])
+private let ready = HTTPResponse.json(Array(#"{"status":"ready"}"#.utf8))
+private let readOnly = HTTPResponse.json(
+    Array(
+        #"{"status":"ready, read-only","detail":"The disk is full. The server answers reads and deletes, and refuses other changes with 507."}"#
+            .utf8))

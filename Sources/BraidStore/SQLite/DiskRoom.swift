@@ -49,8 +49,16 @@ extension DiskRoom {
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096
-        guard let reserve, pages >= reserve.size / page / 2 else { return false }
+        guard let reserve, pages >= reserve.size / page / 2, let space = DiskSpace(of: path) else { return false }
+        return space.free < 4 * limit * page
+    }
+}
+
+extension DiskSpace {
+    /// The room on the file system that contains a file. `nil` if the file does not exist.
+    init?(of path: String) {
         var facts = statvfs()
-        return statvfs(path, &facts) == 0 && Int(facts.f_bavail) * Int(facts.f_frsize) < 4 * limit * page
+        guard statvfs(path, &facts) == 0 else { return nil }
+        self.init(size: Int(facts.f_blocks) * Int(facts.f_frsize), free: Int(facts.f_bavail) * Int(facts.f_frsize))
     }
 }

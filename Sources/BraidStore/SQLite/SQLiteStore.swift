@@ -158,14 +158,19 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    public func check() async throws {
+    public func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
         // If a transaction is under way and the last one succeeded, the store can be written. A test write would only
         // have to wait for the transaction.
-        if writer.isBusyAndHealthy(within: .seconds(10)) { return }
+        if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
         // Test the store with an empty transaction, which takes the write lock, needs no disk flush, and fails while
         // the disk is full.
-        try await writer.write { _ in }
+        do {
+            try await writer.write(isTest: true) { _ in }
+            return .writable
+        } catch StoreError.full {
+            return .full
+        }
     }
 
     public func size() async throws -> StoreSize {
@@ -175,7 +180,8 @@ extension SQLiteStore {
         }
         var facts = stat()
         return StoreSize(
-            sessions: sessions, bytes: bytes, logBytes: stat(path + "-wal", &facts) == 0 ? Int(facts.st_size) : 0)
+            sessions: sessions, bytes: bytes, logBytes: stat(path + "-wal", &facts) == 0 ? Int(facts.st_size) : 0,
+            disk: DiskSpace(of: path))
     }
 
     public func close() async { await writer.stopped() }

@@ -12,6 +12,8 @@ final class SQLiteWriter: @unchecked Sendable {
         /// Whether the request deletes more than it writes. The writer performs such a request even when the disk is
         /// full.
         let makesRoom: Bool
+        /// Whether the request only tests whether the store can be written. The statistics do not count it.
+        let isTest: Bool
         /// The estimated cost of the request, in rows. `nil` if the cost is not known.
         let cost: Int?
         /// Performs the request's write, or throws a `StoreError` before it has written anything. Returns a closure for
@@ -74,11 +76,12 @@ final class SQLiteWriter: @unchecked Sendable {
     /// Queues a write, which is committed with the writer's next group of requests. Returns when the write is
     /// committed, even if the task is cancelled while it waits. With `synchronous` `full`, a committed write is on disk.
     func write<Value: Sendable>(
-        makesRoom: Bool = false, cost: Int? = nil, _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
+        makesRoom: Bool = false, isTest: Bool = false, cost: Int? = nil,
+        _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let request = Request(
-                makesRoom: makesRoom, cost: cost,
+                makesRoom: makesRoom, isTest: isTest, cost: cost,
                 perform: { db in
                     let value = try body(db)
                     return { continuation.resume(returning: value) }
@@ -205,7 +208,7 @@ extension SQLiteWriter {
         do {
             let tell = try database.write { try transaction(group, $0) }
             let duration = ContinuousClock.now - start
-            counters.count(writes: group.count, duration: duration)
+            counters.count(writes: group.count { !$0.isTest }, duration: duration)
             isHeldUp = false
             for tell in tell { tell() }
             return true
@@ -258,7 +261,7 @@ extension SQLiteWriter {
     /// Fails requests. `isOfOneRequest` says that other requests can nevertheless succeed.
     private func fail(_ group: [Request], _ error: StoreError, isOfOneRequest: Bool = false) {
         if !group.isEmpty, !isOfOneRequest, error.kind != nil { trouble.failed(error) }
-        counters.count(failures: group.count)
+        counters.count(failures: group.count { !$0.isTest })
         // Set `lastSucceeded` before the callers learn of the failure. So a health check that follows does not see a
         // healthy writer.
         condition.withLock { lastSucceeded = false }

@@ -53,14 +53,17 @@ extension CommandOption {
         _ name: String, _ path: SettingPath<Settings, Int>, in range: ClosedRange<Int>, help: String
     ) -> Self {
         CommandOption(name: name, form: .value, help: help, current: { String($0[keyPath: path]) }) {
+            text, settings throws(WrongValue) in settings[keyPath: path] = try wholeNumber(text, in: range)
+        }
+    }
+
+    /// An option for a limit that another limit bounds.
+    static func limit(
+        _ name: String, _ path: SettingPath<Settings, BoundedLimit>, in range: ClosedRange<Int>, help: String
+    ) -> Self {
+        CommandOption(name: name, form: .value, help: help, current: { String($0[keyPath: path].value) }) {
             text, settings throws(WrongValue) in
-            guard let value = Int(text), range.contains(value) else {
-                let wanted =
-                    range.upperBound == .max
-                    ? "of at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-                throw WrongValue("must be a whole number \(wanted), not '\(text)'")
-            }
-            settings[keyPath: path] = value
+            settings[keyPath: path] = BoundedLimit(value: try wholeNumber(text, in: range), isChosen: true)
         }
     }
 
@@ -163,6 +166,17 @@ extension CommandArgument {
             settings[keyPath: path].append(try nonEmpty(text))
         }
     }
+}
+
+/// Returns the whole number in the text. Throws a `WrongValue` if the text is not a number of the range.
+private func wholeNumber(_ text: String, in range: ClosedRange<Int>) throws(WrongValue) -> Int {
+    guard let value = Int(text), range.contains(value) else {
+        let wanted =
+            range.upperBound == .max
+            ? "of at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        throw WrongValue("must be a whole number \(wanted), not '\(text)'")
+    }
+    return value
 }
 
 /// Returns the text. Throws a `WrongValue` if the text is empty, or if `check` does not allow it.

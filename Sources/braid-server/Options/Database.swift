@@ -81,7 +81,7 @@ struct OpenDatabase {
         // An SQLite database is open already.
         guard store.sharing != nil else { return nil }
         do {
-            try await store.check()
+            _ = try await store.check()
             return nil
         } catch let error as StoreError {
             switch error {

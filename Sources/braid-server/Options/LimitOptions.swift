@@ -5,7 +5,7 @@ import BraidServer
 
 /// The options for the server's limits.
 struct LimitOptions {
-    var maxBodyBytes = 16_777_216
+    var maxBodyBytes = BoundedLimit(value: 16_777_216)
     var maxBufferedBytes = 268_435_456
     var maxHeaderBytes = 32_768
     var maxJsonDepth = 128
@@ -14,13 +14,13 @@ struct LimitOptions {
     var maxRenderedBytes = 268_435_456
     var maxTemplateSteps = 5_000_000
     var commandTimeout = 30
-    var participantCommandTimeout = 5
+    var participantCommandTimeout = BoundedLimit(value: 5)
     var maxTransaction = 100_000
-    var participantMaxTransaction = 1_000
+    var participantMaxTransaction = BoundedLimit(value: 1_000)
     var maxSessions = 100_000
-    var maxConnections = 10_000
-    var maxSubscribers = 9_000
-    var maxRequests = 2_048
+    var maxConnections = BoundedLimit(value: 10_000)
+    var maxSubscribers = BoundedLimit(value: 9_000)
+    var maxRequests = BoundedLimit(value: 2_048)
     var headerTimeout = 10
     var minBodyRate = 1_024
     var idleTimeout = 75
@@ -29,7 +29,9 @@ struct LimitOptions {
     private static let most = 1 << 40
 
     static let options: [CommandOption<LimitOptions>] = [
-        .integer("max-body-bytes", \.maxBodyBytes, in: 1_024...most, help: "The most bytes of a request's body."),
+        .limit(
+            "max-body-bytes", \.maxBodyBytes, in: 1_024...most,
+            help: "The most bytes of a request's body, at most --max-buffered-bytes."),
         .integer(
             "max-buffered-bytes", \.maxBufferedBytes, in: 1 << 20...most,
             help:
@@ -49,21 +51,23 @@ struct LimitOptions {
             help: "The most steps of one command's templates, plus 200 for each row."),
         .integer(
             "command-timeout", \.commandTimeout, in: 1...86_400, help: "The most seconds that one command may take."),
-        .integer(
+        .limit(
             "participant-command-timeout", \.participantCommandTimeout, in: 1...86_400,
-            help: "The most seconds that a participant's command may take."),
+            help: "The most seconds that a participant's command may take, at most --command-timeout."),
         .integer("max-transaction", \.maxTransaction, in: 1...most, help: "The most commands in one transaction."),
-        .integer(
+        .limit(
             "participant-max-transaction", \.participantMaxTransaction, in: 1...most,
-            help: "The most commands in one transaction of a participant."),
+            help: "The most commands in one transaction of a participant, at most --max-transaction."),
         .integer("max-sessions", \.maxSessions, in: 1...most, help: "The most sessions."),
-        .integer(
+        .limit(
             "max-connections", \.maxConnections, in: 1...most,
-            help: "The most connections. The process's limit of open files can lower it."),
-        .integer("max-subscribers", \.maxSubscribers, in: 1...most, help: "The most event streams and long polls."),
-        .integer(
+            help: "The most connections. The process's limit of open files can lower the default."),
+        .limit(
+            "max-subscribers", \.maxSubscribers, in: 1...most,
+            help: "The most event streams and long polls, fewer than --max-connections."),
+        .limit(
             "max-requests", \.maxRequests, in: 1...most,
-            help: "The most requests that are answered at the same time."),
+            help: "The most requests that are answered at the same time, at most --max-connections."),
         .integer(
             "header-timeout", \.headerTimeout, in: 1...3_600, help: "Seconds within which a request's head must arrive."
         ),
@@ -75,30 +79,63 @@ struct LimitOptions {
             help: "Seconds after which a connection without a request is closed."),
     ]
 
+    /// Makes the limits fit the process's limit of open files, and each other. Lowers defaults, and throws a `Failure`
+    /// if values that the user has chosen contradict each other.
+    ///
+    /// - Parameters:
+    ///   - openFiles: the number of files that the process may open.
+    ///   - otherFiles: the number of files that the server opens in addition to its connections.
+    mutating func fit(openFiles: Int, otherFiles: Int) throws(Failure) {
+        let most = openFiles - otherFiles
+        guard most > 0 else {
+            throw Failure(
+                "The process may open \(openFiles) files. The server needs at least \(otherFiles + 1). Raise the limit of open files, for example with `ulimit -n`."
+            )
+        }
+        try maxConnections.fit(to: most) { [maxConnections] in
+            "--max-connections \(maxConnections.value) needs \(maxConnections.value + otherFiles) open files, and the process may open \(openFiles). Raise the limit of open files, or set --max-connections to at most \(most)."
+        }
+        let connections = maxConnections.value
+        try maxSubscribers.fit(to: connections - 1, usual: max(1, connections - (connections + 9) / 10)) {
+            [maxSubscribers] in
+            "--max-subscribers \(maxSubscribers.value) does not fit --max-connections, which is \(connections). A subscriber uses a connection, and one connection must stay free for requests. Lower --max-subscribers, or raise --max-connections."
+        }
+        for (name, limit, bound, otherName) in [
+            ("max-requests", \Self.maxRequests, connections, "max-connections"),
+            ("max-body-bytes", \.maxBodyBytes, maxBufferedBytes, "max-buffered-bytes"),
+            ("participant-command-timeout", \.participantCommandTimeout, commandTimeout, "command-timeout"),
+            ("participant-max-transaction", \.participantMaxTransaction, maxTransaction, "max-transaction"),
+        ] {
+            let value = self[keyPath: limit].value
+            try self[keyPath: limit].fit(to: bound) {
+                "--\(name) \(value) is more than --\(otherName), which is \(bound). Lower --\(name), or raise --\(otherName)."
+            }
+        }
+    }
+
     /// Returns a quota for request bodies or for answers.
     var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {
         var limits = ServerLimits()
-        // A body longer than `maxBufferedBytes` could never get its memory.
-        limits.bodyBytes = min(maxBodyBytes, maxBufferedBytes)
+        limits.bodyBytes = maxBodyBytes.value
         limits.jsonDepth = maxJsonDepth
         limits.sessions = maxSessions
-        limits.subscribers = maxSubscribers
-        limits.requests = maxRequests
+        limits.subscribers = maxSubscribers.value
+        limits.requests = maxRequests.value
         limits.table.rows = maxRows
         limits.table.sections = maxSections
         limits.table.renderedBytes = maxRenderedBytes
         limits.table.templateSteps = maxTemplateSteps
         limits.table.commandTime = .seconds(commandTimeout)
-        limits.participantCommandTime = .seconds(participantCommandTimeout)
+        limits.participantCommandTime = .seconds(participantCommandTimeout.value)
         limits.transactionCommands = maxTransaction
-        limits.participantTransactionCommands = participantMaxTransaction
+        limits.participantTransactionCommands = participantMaxTransaction.value
         return limits
     }
 
     func configure(_ server: inout HTTPServer.Configuration) {
-        server.maxConnections = maxConnections
+        server.maxConnections = maxConnections.value
         server.limits.parser.headBytes = maxHeaderBytes
         server.limits.parser.targetBytes = min(server.limits.parser.targetBytes, maxHeaderBytes)
         server.limits.headTime = .seconds(headerTimeout)

@@ -96,6 +96,14 @@ struct ServeOptions {
         }
     }
 
+    /// Returns the options with limits that fit each other and the process's limit of open files
+    /// (`LimitOptions.fit(openFiles:otherFiles:)`).
+    func fitted(openFiles: Int, otherFiles: Int) throws(Failure) -> ServeOptions {
+        var fitted = self
+        try fitted.limits.fit(openFiles: openFiles, otherFiles: otherFiles)
+        return fitted
+    }
+
     /// For a name with `file:`, SQLite would open another file than the store locks.
     private static func checkDatabase(_ name: String) throws(WrongValue) {
         guard name.hasPrefix("file:") else { return }

@@ -1,0 +1,114 @@
+"""Examples/monitoring: whether Prometheus accepts the rules, and whether they use metrics that a server has."""
+import json
+import re
+import shutil
+import subprocess
+import urllib.request
+
+import pytest
+import yaml
+
+from documents import ROOT, Document, rows, section
+from server import Server
+
+MONITORING = Document(ROOT / "docs/monitoring.md")
+FOLDER = ROOT / "Examples/monitoring"
+RULES = [rule for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
+TESTS = yaml.safe_load((FOLDER / "alerts.test.yml").read_text())["tests"]
+DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text())
+OF_PROMETHEUS = {"up": set()}  # metrics that Prometheus makes itself
+OF_SCRAPES = {"job", "instance"}  # labels that Prometheus adds
+
+
+def promtool():
+    """The program, unpacked from Debian's package or installed."""
+    found = ROOT / ".build/prometheus/usr/bin/promtool"
+    program = str(found) if found.exists() else shutil.which("promtool")
+    if program is None:
+        pytest.skip("promtool is not here: apt could not be asked for it")
+    return program
+
+
+def run(*arguments, text=None):
+    return subprocess.run([promtool(), *map(str, arguments)], input=text, capture_output=True, text=True, cwd=ROOT)
+
+
+def expressions():
+    """All expressions in the rules and the dashboard, with Grafana's variables replaced."""
+    panels = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    values = {"$__rate_interval": "5m", "$job": "braid", "$instance": ".*"}
+    for name, value in values.items():
+        panels = [text.replace(name, value) for text in panels]
+    return [rule["expr"] for rule in RULES] + panels
+
+
+# MARK: promtool
+
+
+def test_the_commands_of_the_page_succeed():
+    [block] = [block for block in MONITORING.of("sh") if block.text.startswith("promtool ")]
+    for line in block.text.splitlines():
+        name, *arguments = line.split()
+        assert name == "promtool"
+        done = run(*arguments)
+        assert done.returncode == 0 and "SUCCESS" in done.stdout, done
+
+
+def test_the_rules_are_valid_and_the_dashboard_is_written_in_the_same_language(tmp_path):
+    records = [{"record": f"test:{number}", "expr": text} for number, text in enumerate(expressions())]
+    path = tmp_path / "rules.yml"
+    path.write_text(json.dumps({"groups": [{"name": "test", "rules": records}]}))
+    done = run("check", "rules", path)
+    assert done.returncode == 0 and f"{len(records)} rules found" in done.stdout, done
+
+
+def test_the_metrics_of_a_server_have_the_form_that_prometheus_recommends():
+    with Server() as server, urllib.request.urlopen(server.url + "/metrics") as answer:
+        done = run("check", "metrics", text=answer.read().decode())
+    assert done.returncode == 0 and not done.stdout + done.stderr, done
+
+
+# MARK: Metrics and labels
+
+
+def test_alerts_and_dashboard_use_metrics_and_labels_that_a_server_has(exported):
+    known = exported | OF_PROMETHEUS
+    words = {"by", "without", "on", "rate", "increase", "changes", "sum", "le", "histogram_quantile"}
+    for text in expressions():
+        # The labels that an expression groups by or matches must be those of one of its metrics.
+        grouped = [name for names in re.findall(r"\b(?:by|without|on) \(([^)]*)\)", text) for name in names.split(", ")]
+        matched = [name for labels in re.findall(r"\{([^}]*)\}", text) for name in re.findall(r"(\w+)(?:=~|!~|!=|=)", labels)]
+        bare = re.sub(r"\b(?:by|without|on) \([^)]*\)|\{[^}]*\}|\[[^\]]*\]", " ", text)
+        metrics = [re.sub(r"_(bucket|sum|count)$", "", name) for name in re.findall(r"[a-z_]{2,}", bare) if name not in words]
+        assert metrics and set(metrics) <= set(known), text
+        assert set(grouped + matched) <= set().union(*(known[name] for name in metrics)) | OF_SCRAPES | {"le"}, text
+
+
+def test_every_limit_has_an_alert_and_a_panel(exported):
+    limits = {name for name in exported if name.endswith("_max")}
+    assert len(limits) == 5
+    for texts in [[rule["expr"] for rule in RULES], [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]]:
+        assert limits <= set(re.findall(r"[a-z_]+_max\b", " ".join(texts)))
+
+
+# MARK: Alerts
+
+
+def test_every_alert_is_documented_and_has_a_test_in_which_it_fires_and_one_in_which_it_does_not():
+    names = [rule["alert"] for rule in RULES]
+    assert len(set(names)) == len(names)
+    assert [cells[0].strip("`") for cells in rows(section(MONITORING, "Alerts"))[1:]] == names
+    for name in names:
+        cases = [case for test in TESTS for case in test["alert_rule_test"] if case["alertname"] == name]
+        last = [test["alert_rule_test"][-1].get("exp_alerts") for test in TESTS if test["name"].startswith(name + " ")]
+        assert len(cases) >= 2 and sorted(map(bool, last)) == [False, True], name
+
+
+def test_a_wrong_expectation_fails(tmp_path):
+    """The tests of the rules can fail: with another limit, or without its metric, an alert does not fire."""
+    shutil.copy(FOLDER / "alerts.test.yml", tmp_path)
+    rules = (FOLDER / "alerts.yml").read_text()
+    for right, wrong in [("braid_http_connections_max > 0.9", "braid_http_connections_max > 0.99"), ("braid_database_up == 0", "braid_database_upp == 0")]:
+        assert right in rules
+        (tmp_path / "alerts.yml").write_text(rules.replace(right, wrong))
+        assert run("test", "rules", tmp_path / "alerts.test.yml").returncode == 1
