@@ -216,19 +216,18 @@ def chromium():
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-def film(steps=1.0):
+def film(browser, steps=1.0):
     """Both drags: the frames, and what both pages show after each drag. `steps` scales the number of frames of a drag."""
-    with Server() as server, sync_playwright() as playwright:
+    with Server() as server:
         request(server.url, "PUT", "/v1/tables/tasks", description())
         request(server.url, "POST", "/v1/sessions", '{"table": "tasks", "id": "weekend"}')
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--font-render-hinting=none"])
         page = browser.new_page(viewport=SIZE, device_scale_factor=SCALE, color_scheme="light", bypass_csp=True)
         film, orders = Film(page, server.url, steps), []
         film.hold(900)
         for view, other, before in [(film.phone, film.desktop, "Mend the gate"), (film.desktop, film.phone, "Invite Ada")]:
             film.drag(view, other, "Paint the fence", before)
             orders.append((film._order(film.desktop), film._order(film.phone)))
-        browser.close()
+        page.close()
     return film.frames, orders
 
 
@@ -246,6 +245,9 @@ def save(frames, path):
 
 if __name__ == "__main__":
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE
-    frames, _ = film()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--font-render-hinting=none"])
+        frames, _ = film(browser)
+        browser.close()
     save(frames, path)
     print(f"{path}: {len(frames)} frames, {sum(duration for _, duration in frames) / 1000} s, {path.stat().st_size} bytes")

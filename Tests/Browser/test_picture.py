@@ -1,6 +1,5 @@
 """The moving picture of README.md: whether the script makes it, and whether it is the picture of what README.md shows."""
 import picture
-import pytest
 from PIL import Image
 
 
@@ -11,10 +10,8 @@ def test_the_picture_shows_the_description_of_the_readme():
     assert picture.PICTURE.stat().st_size < 1_500_000
 
 
-def test_a_drag_on_one_page_of_the_picture_moves_the_row_on_the_other(tmp_path):
-    if not picture.chromium():
-        pytest.skip("there is no Chromium here, and it could not be installed")
-    frames, orders = picture.film(steps=0.15)
+def test_a_drag_on_one_page_of_the_picture_moves_the_row_on_the_other(browser, tmp_path):
+    frames, orders = picture.film(browser, steps=0.15)
     done = ["Buy paint", "Invite Ada", "Mend the gate", "Paint the fence"]
     before = ["Buy paint", "Paint the fence", "Invite Ada", "Mend the gate"]
     assert orders == [(done, done), (before, before)]
