@@ -32,7 +32,7 @@ extension PostgresConnection {
             try rows.first?.forEach {
                 if !rewind.reaches(revision) { try rewind.apply(StoredUndo(json: try $0.json(0))) }
             }
-            if let seen = try rewind.seen(at: revision) { return seen }
+            if last == 0 || rewind.reaches(revision) { return try rewind.seen(at: revision) }
         }
         return nil
     }
