@@ -20,8 +20,13 @@ public struct BraidSession: Sendable {
     /// - Throws: ``Problem`` 404 if the session does not exist. All methods that send a request for the session throw
     ///   this problem.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
-    /// Returns the current snapshot.
-    public func snapshot() async throws -> Snapshot { try await client.value(of: request("GET", "snapshot")) }
+    /// Returns the current snapshot, or an earlier one.
+    ///
+    /// - Parameter position: the position of an earlier snapshot. `nil` for the current one.
+    /// - Throws: ``Problem`` 410 `revision-not-available` if the session's journal does not reach back to the position.
+    public func snapshot(at position: Position? = nil) async throws -> Snapshot {
+        try await client.value(of: request("GET", "snapshot", query: ["at": position?.description]))
+    }
 
     /// Returns the session's current snapshot with all sections, but without rows except for some rows of one section.
     ///
@@ -29,10 +34,16 @@ public struct BraidSession: Sendable {
     ///   - section: the section's id.
     ///   - offset: the index of the first row, among the section's displayed rows.
     ///   - limit: the largest number of rows.
-    public func snapshot(ofSection section: String, offset: Int = 0, limit: Int) async throws -> Snapshot {
+    ///   - position: the position of an earlier snapshot. `nil` for the current one.
+    public func snapshot(
+        ofSection section: String, offset: Int = 0, limit: Int, at position: Position? = nil
+    ) async throws -> Snapshot {
         try await client.value(
             of: request(
-                "GET", "snapshot", query: ["section": section, "offset": String(offset), "limit": String(limit)]))
+                "GET", "snapshot",
+                query: [
+                    "section": section, "offset": String(offset), "limit": String(limit), "at": position?.description,
+                ]))
     }
 
     /// The changes of a session since a position in its history.
