@@ -779,7 +779,7 @@ export class Subscription {
 
   /**
    * `window`: the window to follow, in place of the whole table. `from`: a snapshot that the caller has, of the same window.
-   * `overscan`: how many rows before and after the visible ones `show` asks for.
+   * `overscan`: how many rows before and after the visible ones `show` requests.
    */
   constructor(client, path, { from, window, overscan = 50, silence = 40_000, ...listeners } = {}) {
     this.#client = client;
@@ -842,8 +842,8 @@ export class Subscription {
 
   /**
    * Says which rows are visible: the indexes of the first and the last one, in the window's section or in the whole table.
-   * Moves the window if they come near its edge. The new window stays with the row in the middle, and has `overscan` rows more
-   * than the visible ones before and after them.
+   * Moves the window if they come near its edge: within half of `overscan`. The new window stays with the row in the middle,
+   * and has `overscan` more rows than the visible ones before and after them.
    */
   show(first, last) {
     const shown = this.snapshot?.window;

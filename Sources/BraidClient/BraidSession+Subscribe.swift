@@ -3,7 +3,8 @@ public enum SessionEvent: Sendable {
     /// A snapshot that replaces the displayed content, without animation. A snapshot is the first event unless the
     /// subscriber passed one. A snapshot also comes when the server's history does not reach back far enough.
     case snapshot(Snapshot)
-    /// An update of the displayed table, or of the followed window. `after` is the snapshot `before` with the update applied.
+    /// An update of the displayed table, or of the followed window. `after` is the snapshot `before` with the update
+    /// applied.
     case update(Update, before: Snapshot, after: Snapshot)
     /// A cell event, which only controllers receive. The cell event precedes the update that it led to, and is repeated
     /// if the connection was lost between the cell event and the update.

@@ -10,9 +10,6 @@ import Synchronization
 /// To stop following, leave the loop or cancel the task. Another loop continues where the first one stopped. The last
 /// loop receives the events: it ends an earlier one.
 public final class WindowSubscription: AsyncSequence, Sendable {
-    public typealias Element = SessionEvent
-    public typealias Failure = any Error
-
     private let session: BraidSession
     private let overscan: Int
     private let state: Mutex<State>
