@@ -20,37 +20,25 @@ public struct BraidSession: Sendable {
     /// - Throws: ``Problem`` 404 if the session does not exist. All methods that send a request for the session throw
     ///   this problem.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
-    /// Returns the current snapshot, or an earlier one.
+
+    /// Returns the snapshot of the whole table, or of a window of it: the current one, or an earlier one.
     ///
     /// - Parameter position: the position of an earlier snapshot. `nil` for the current one.
-    /// - Throws: ``Problem`` 410 `revision-not-available` if the session's journal does not reach back to the position.
-    public func snapshot(at position: Position? = nil) async throws -> Snapshot {
-        try await client.value(of: request("GET", "snapshot", query: ["at": position?.description]))
-    }
-
-    /// Returns the session's current snapshot with all sections, but without rows except for some rows of one section.
-    ///
-    /// - Parameters:
-    ///   - section: the section's id.
-    ///   - offset: the index of the first row, among the section's displayed rows.
-    ///   - limit: the largest number of rows.
-    ///   - position: the position of an earlier snapshot. `nil` for the current one.
-    public func snapshot(
-        ofSection section: String, offset: Int = 0, limit: Int, at position: Position? = nil
-    ) async throws -> Snapshot {
-        try await client.value(
-            of: request(
-                "GET", "snapshot",
-                query: [
-                    "section": section, "offset": String(offset), "limit": String(limit), "at": position?.description,
-                ]))
+    /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` if the window's section does not exist or its
+    ///   anchor is not displayed, and 409 `ambiguous-row` if the anchor's section is needed. 410 `revision-not-available`
+    ///   if the session's journal does not reach back to the position.
+    public func snapshot(window: TableWindow? = nil, at position: Position? = nil) async throws -> Snapshot {
+        var query = window?.parameters ?? [:]
+        query["at"] = position?.description
+        return try await client.value(of: request("GET", "snapshot", query: query))
     }
 
     /// The changes of a session since a position in its history.
     public enum News: Sendable, Hashable {
         /// The updates since the position: one for each revision, without a gap, or a single one if the caller asked
-        /// for coalesced updates.
-        case updates([Update])
+        /// for coalesced updates. For a window at most one, and none if nothing of the window changed. `to` is the
+        /// position up to which there is nothing else, for the next call.
+        case updates([Update], to: Position)
         /// The current snapshot, if the server's history does not reach back to the position.
         case snapshot(Snapshot)
     }
@@ -62,19 +50,28 @@ public struct BraidSession: Sendable {
     ///   - wait: how long the server waits for a change if there is none yet: at most a minute, rounded down to
     ///     seconds.
     ///   - coalesced: whether the updates are folded into a single one.
-    public func updates(since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false) async throws
-        -> News
-    {
+    ///   - window: the window whose changes the caller wants. `nil` for the whole table. After a change of its anchor,
+    ///     use the anchor that the snapshot's ``Snapshot/window`` names.
+    ///   - old: the window that the caller has at the position, if it is another one. One update then leads from the
+    ///     old window to the new one.
+    public func updates(
+        since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false, window: TableWindow? = nil,
+        from old: TableWindow? = nil
+    ) async throws -> News {
         struct List: Decodable {
+            var to: Int?
             var updates: [Update]?
             var snapshot: Snapshot?
         }
-        let query = [
-            "since": position.description, "wait": wait > .zero ? String(wait.components.seconds) : nil,
-            "coalesce": coalesced ? "true" : nil,
-        ]
+        var query = window?.parameters ?? [:]
+        query["since"] = position.description
+        if wait > .zero { query["wait"] = String(wait.components.seconds) }
+        if coalesced { query["coalesce"] = "true" }
+        if let old { query["from"] = old.query }
         let list: List = try await client.value(of: request("GET", "updates", query: query, wait: wait))
-        return list.snapshot.map { .snapshot($0) } ?? .updates(list.updates ?? [])
+        if let snapshot = list.snapshot { return .snapshot(snapshot) }
+        return .updates(
+            list.updates ?? [], to: Position(epoch: position.epoch, revision: list.to ?? position.revision))
     }
 
     /// Returns the table description to which the session is bound.

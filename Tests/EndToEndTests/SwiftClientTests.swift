@@ -53,11 +53,15 @@ import Testing
         #expect(
             try await String(decoding: party.journalFile(), as: UTF8.self).split(separator: "\n").count == shown
                 .revision + 1)
-        guard case .updates(let updates) = try await party.updates(since: 0) else { throw Unexpected() }
-        #expect(updates.count == shown.revision)
+        guard case .updates(let updates, let last) = try await party.updates(since: 0) else { throw Unexpected() }
+        #expect(updates.count == shown.revision && last.revision == shown.revision)
         #expect(try await party.updates(since: Position(epoch: "another", revision: 0)) == .snapshot(shown))
-        #expect(try await party.updates(since: shown.position, waiting: .seconds(1)) == .updates([]))
-        #expect(try await ids(party.snapshot(ofSection: "attending", offset: 1, limit: 1), "attending") == ["Omar"])
+        #expect(
+            try await party.updates(since: shown.position, waiting: .seconds(1)) == .updates([], to: shown.position))
+        #expect(
+            try await ids(party.snapshot(window: .rows(offset: 1, limit: 1, ofSection: "attending")), "attending") == [
+                "Omar"
+            ])
     }
 
     @Test("A fork of a session, and its snapshots at earlier positions")
@@ -68,7 +72,7 @@ import Testing
         let second = try await party.snapshot()
         #expect(try await party.snapshot(at: 0) == first)
         #expect(try await party.snapshot(at: second.position) == second)
-        let window = try await party.snapshot(ofSection: "attending", limit: 1, at: first.position)
+        let window = try await party.snapshot(window: .rows(limit: 1, ofSection: "attending"), at: first.position)
         #expect(ids(window, "attending") == Array(try #require(ids(first, "attending")).prefix(1)))
         let (fork, opened) = try await client.openSession(["from": ["session": "party"], "id": "fork"])
         #expect(fork.id == "fork" && opened.sections == second.sections && opened.revision == 0)
