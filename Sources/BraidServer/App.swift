@@ -73,8 +73,10 @@ package final class App: HTTPHandler {
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Connects `/metrics` to the HTTP server's connection statistics, so that `/metrics` reports them.
-    package func reportConnections(of server: HTTPServer) {
+    /// Connects the application to its HTTP server: `/metrics` reports the server's connections, and the faults of the
+    /// test mode close them.
+    package func follow(_ server: HTTPServer) {
+        testMode?.follow(server)
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
     }
 
@@ -139,10 +141,11 @@ package final class App: HTTPHandler {
                 guard let streamedBody = route.streamedBody else {
                     throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
                 }
-                await test(HTTPRequest(head: head), &exchange)
+                var request = HTTPRequest(head: head)
+                if let response = try await test(&request, &exchange) { return finish(response, exchange) }
                 let requester = try await access.requester(access.claim(head, for: route.admission))
                 exchange.requester = requester
-                let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
+                let context = try context(request, route, requester, id: exchange.id)
                 return finish(try await streamedBody.handle(context, body), exchange)
             } catch {
                 return finish(response(to: error, exchange), exchange)
@@ -180,10 +183,14 @@ package final class App: HTTPHandler {
         let head = request.head
         let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
         guard testMode != nil, TestMode.concerns(head) else { return reply(to: request, exchange) }
-        let route = try? route(of: head)
-        return .task(on: workers.short, endsAtStop: route?.endsAtStop ?? false) { [self] in
-            var exchange = exchange
-            await test(request, &exchange)
+        let isEndless = (try? route(of: head))?.endsAtStop ?? false
+        return .task(on: workers.short, endsAtStop: isEndless) { [self] in
+            var request = request, exchange = exchange
+            do {
+                if let response = try await test(&request, &exchange) { return finish(response, exchange) }
+            } catch {
+                return finish(response(to: error, exchange), exchange)
+            }
             switch reply(to: request, exchange) {
             case .ready(let response): return response
             case .task(let executor, _, let work): return await withTaskExecutorPreference(executor) { await work() }
@@ -191,17 +198,18 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Passes a request to the test mode, before the request is handled.
-    private func test(_ request: HTTPRequest, _ exchange: inout HandledRequest) async {
-        guard let testMode, TestMode.concerns(request.head) else { return }
-        let head = request.head
-        exchange.route = try? route(of: head)
-        var requester: Requester?
-        if let route = exchange.route {
-            requester = try? await access.requester(access.claim(head, for: route.admission))
-        }
-        exchange.tested = testMode.receives(
-            head, body: request.body, session: exchange.route?.parameter("id", of: head.path), requester: requester)
+    /// Passes a request to the test mode before the request is handled. Returns the answer if the request must not be
+    /// handled.
+    private func test(_ request: inout HTTPRequest, _ exchange: inout HandledRequest) async throws -> HTTPResponse? {
+        guard let testMode, TestMode.concerns(request.head) else { return nil }
+        let head = request.head, route = try? route(of: head)
+        exchange.route = route
+        if let route { exchange.requester = try? await access.requester(access.claim(head, for: route.admission)) }
+        var plain = request
+        _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
+        let tested = testMode.meets(TestedRequest(plain, route, exchange.requester))
+        exchange.tested = tested
+        return try await testMode.begins(tested, &request.head, in: sessions)
     }
 
     private func reply(to request: HTTPRequest, _ exchange: HandledRequest) -> HTTPReply {
@@ -355,8 +363,8 @@ package final class App: HTTPHandler {
         var account = Quota.Account()
         /// The lease of one of the `--max-requests` places, while the server answers this request.
         var lease: Quota.Lease?
-        /// The request as the test mode received it. `nil` without `--test-mode`.
-        var tested: TestedRequest?
+        /// The request in the test mode, with its fault. `nil` without `--test-mode`.
+        var tested: TestedExchange?
 
         var logged: LoggedRequest {
             let isAnyone = route?.admission == .everyone
@@ -513,10 +521,11 @@ package final class App: HTTPHandler {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
         if let tested = exchange.tested { testMode?.answers(tested, with: response) }
-        compress(&response, exchange, isOnLoop: isOnLoop)
+        if exchange.tested?.fault?.action?.needsPlainBody != true { compress(&response, exchange, isOnLoop: isOnLoop) }
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         log.answered(exchange.logged, exchange.route, status: response.status, nanoseconds: nanoseconds)
+        if let testMode, let tested = exchange.tested { return testMode.sent(response, in: tested) }
         return response
     }
 

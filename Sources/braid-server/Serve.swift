@@ -88,7 +88,7 @@ struct Serve: ServerCommand {
         fitted.limits.configure(&configuration)
         configuration.onLimit = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
-        app.reportConnections(of: server)
+        app.follow(server)
         let signals = await Signals { [log] number in
             log.write(.warning, "stopped at once by a second signal; requests in progress were not answered")
             log.flush()

@@ -1,10 +1,14 @@
+import BraidEngine
 import BraidHTTP
 import BraidSessions
+import Synchronization
 
-/// The state of a server that runs with `--test-mode`: what tests can set and ask beyond the ordinary API.
+/// The state of a server that runs with `--test-mode`: what tests can set and ask in addition to the ordinary API.
 package final class TestMode: Sendable {
     /// The rules of the faults that the server injects.
     let faults = Faults()
+    /// Closes all connections and refuses new ones for a time.
+    private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
 
     package init() {}
 
@@ -17,33 +21,73 @@ package final class TestMode: Sendable {
         head.path.first == "v1" && head.path.dropFirst().first != "test"
     }
 
-    /// Called before a request is handled.
-    func receives(_ head: HTTPRequestHead, body: [UInt8], session: String?, requester: Requester?) -> TestedRequest {
-        TestedRequest(head: head, body: body, session: session, requester: requester)
+    /// Connects the test mode to the HTTP server whose connections a fault closes.
+    func follow(_ server: HTTPServer) {
+        refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
-
-    /// Called after the answer to a request is made, before it is compressed.
-    func answers(_ request: TestedRequest, with response: HTTPResponse) {}
 
     /// Returns the routes of the test mode.
     func routes() -> [Route] { faultRoutes(faults) }
+
+    /// Called when a request has arrived. Returns the request with the fault that it meets.
+    func meets(_ request: TestedRequest) -> TestedExchange {
+        TestedExchange(request: request, fault: faults.fault(for: request))
+    }
+
+    /// Carries out the part of a request's fault that comes before the request is handled. Returns the answer if the
+    /// request must not be handled.
+    ///
+    /// - Parameter head: the head of the request, which a fault can change.
+    /// - Throws: the problem with which the fault answers. `CancellationError` if the client disconnects meanwhile.
+    func begins(
+        _ exchange: TestedExchange, _ head: inout HTTPRequestHead, in sessions: Sessions
+    ) async throws -> HTTPResponse? {
+        guard let fault = exchange.fault else { return nil }
+        if let delay = fault.delay { try await Task.sleep(for: delay) }
+        switch fault.action {
+        case .respond(let problem)?: throw problem
+        case .close?: return HTTPResponse.withheld
+        case .refuseConnections(let milliseconds)?:
+            let refuse = refusal.withLock { $0 }
+            await refuse(.milliseconds(milliseconds))
+            return HTTPResponse.withheld
+        case .snapshot?: head.loseHistory()
+        case .newEpoch?: if let session = exchange.request.session { try await sessions.renewEpoch(of: session) }
+        case .loseAnswer?, .truncate?, .throttle?, .cutStream?, .pauseStream?, nil: break
+        }
+        return nil
+    }
+
+    /// Called after the answer to a request is made, before it is compressed.
+    func answers(_ exchange: TestedExchange, with response: HTTPResponse) {}
+
+    /// Returns the answer to a request as its fault sends it.
+    func sent(_ response: HTTPResponse, in exchange: TestedExchange) -> HTTPResponse {
+        guard let action = exchange.fault?.action else { return response }
+        if case .loseAnswer = action {
+            var response = response
+            response.isWithheld = true
+            return response
+        }
+        return FaultyBody(action)?.sending(response) ?? response
+    }
 }
 
-/// A request that a server in test mode handles.
-final class TestedRequest: Sendable {
-    /// The request's head as the client sent it.
-    let head: HTTPRequestHead
-    /// The request's body as the client sent it. Empty if the route's handler reads the body while it arrives.
-    let body: [UInt8]
-    /// The session that the request's path names. `nil` if it names none.
-    let session: String?
-    /// The sender of the request. `nil` if the request has no acceptable token, or no route.
-    let requester: Requester?
+extension HTTPResponse {
+    /// The answer of a connection that is closed without one. The log and the metrics count it as a failure.
+    fileprivate static var withheld: HTTPResponse {
+        var response = HTTPResponse(status: 500)
+        response.isWithheld = true
+        return response
+    }
+}
 
-    init(head: HTTPRequestHead, body: [UInt8], session: String?, requester: Requester?) {
-        self.head = head
-        self.body = body
-        self.session = session
-        self.requester = requester
+extension HTTPRequestHead {
+    /// Replaces the client's position in a request for updates by one that no session's journal has.
+    fileprivate mutating func loseHistory() {
+        for index in query.indices where query[index].name == "since" && (try? Position(query[index].value)) != nil {
+            query[index].value = Position(epoch: "-", revision: 0).description
+        }
+        headers = headers.without("last-event-id", "if-none-match")
     }
 }
