@@ -520,12 +520,11 @@ package final class App: HTTPHandler {
         {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
-        if let tested = exchange.tested { testMode?.answers(tested, with: response) }
-        if exchange.tested?.fault?.action?.needsPlainBody != true { compress(&response, exchange, isOnLoop: isOnLoop) }
+        if let testMode, let tested = exchange.tested { response = testMode.answers(tested, with: response) }
+        compress(&response, exchange, isOnLoop: isOnLoop)
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         log.answered(exchange.logged, exchange.route, status: response.status, nanoseconds: nanoseconds)
-        if let testMode, let tested = exchange.tested { return testMode.sent(response, in: tested) }
         return response
     }
 

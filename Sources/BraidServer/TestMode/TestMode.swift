@@ -58,18 +58,13 @@ package final class TestMode: Sendable {
         return nil
     }
 
-    /// Called after the answer to a request is made, before it is compressed.
-    func answers(_ exchange: TestedExchange, with response: HTTPResponse) {}
-
-    /// Returns the answer to a request as its fault sends it.
-    func sent(_ response: HTTPResponse, in exchange: TestedExchange) -> HTTPResponse {
-        guard let action = exchange.fault?.action else { return response }
-        if case .loseAnswer = action {
-            var response = response
-            response.isWithheld = true
-            return response
-        }
-        return FaultyBody(action)?.sending(response) ?? response
+    /// Called after the answer to a request is made, before it is compressed. Returns the answer as the request's fault
+    /// sends it.
+    func answers(_ exchange: TestedExchange, with response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        if case .loseAnswer? = exchange.fault?.action { response.isWithheld = true }
+        response.body = RelayedBody.body(of: response, in: exchange)
+        return response
     }
 }
 
