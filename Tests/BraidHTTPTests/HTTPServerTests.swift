@@ -281,6 +281,108 @@ struct HTTPServerTests {
             #expect(try client.receiveAll() == "")
         }
     }
+
+    @Test("The bytes that are queued when a stream breaks off are sent, and then the connection is closed")
+    func brokenStreams() async throws {
+        try await withServer { server, application in
+            for (target, body) in [("/stream", "5\r\nstart\r\n"), ("/sized?n=9", "start")] {
+                let client = try Client(server)
+                try client.get(target)
+                _ = try client.receive(until: "\r\n\r\n")
+                application.streams.withLock { streams in
+                    streams.last?.write([UInt8]("start".utf8))
+                    streams.last?.fail()
+                }
+                #expect(try client.receiveAll() == body)
+            }
+        }
+    }
+
+    @Test("A stream of known length is sent with this length, without chunks, and the connection goes on after it")
+    func sizedStreams() async throws {
+        try await withServer { server, application in
+            let client = try Client(server)
+            for number in 1...3 {
+                try client.get("/sized?n=10")
+                let head = try client.receive(until: "\r\n\r\n")
+                #expect(head.contains("Content-Length: 10\r\n") && !head.contains("chunked"))
+                application.streams.withLock { streams in
+                    for _ in 0..<2 { streams.last?.write([UInt8]("12345".utf8)) }
+                    streams.last?.finish()
+                }
+                #expect(try client.receive(until: "1234512345").hasSuffix("1234512345"), "\(number)")
+            }
+        }
+    }
+
+    @Test("Of a withheld answer not a byte is sent, but the answers before it are")
+    func withheldAnswers() async throws {
+        try await withServer { server, application in
+            let client = try Client(server)
+            try client.send("GET /x?n=1 HTTP/1.1\r\nHost: a\r\n\r\nGET /withheld HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try client.answer().body == "ready 1")
+            #expect(client.isClosedByServer(within: 60))
+            #expect(application.requests.withLock { $0 } == ["GET /x?n=1", "GET /withheld"])
+        }
+    }
+}
+
+/// Servers that refuse connections for a time.
+struct RefusedConnectionTests {
+    private static let places: [HTTPAddress] = [
+        .tcp(host: "127.0.0.1", port: 0), .tcp(host: "::1", port: 0),
+        .unix(path: NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).sock"),
+    ]
+
+    private func started(_ address: HTTPAddress) throws -> (server: HTTPServer, clients: [Client]) {
+        let server = HTTPServer(configuration: .init(address: address, loops: 2), handler: TestApplication())
+        try server.start()
+        let clients = try (0..<8).map { _ in try Client(server) }
+        for client in clients {
+            try client.get("/x?n=1")
+            #expect(try client.answer().body == "ready 1")
+        }
+        return (server, clients)
+    }
+
+    @Test("Refusing connections closes all, and the system then refuses new ones at once", arguments: places)
+    func refusal(address: HTTPAddress) async throws {
+        let (server, clients) = try started(address), place = try #require(server.address)
+        await server.refuseConnections(for: .seconds(3_600))
+        await server.refuseConnections(for: .milliseconds(1))
+        #expect(clients.allSatisfy { $0.isClosedByServer(within: 60) })
+        #expect(server.connectionFacts?.open == 0)
+        for _ in 0..<3 {
+            let error = #expect(throws: ClientError.self) { try Client(server) }
+            if case .unix = place {
+                #expect(error?.code == ENOENT)
+            } else {
+                #expect(error?.code == ECONNREFUSED)
+                // Nobody else can take the port meanwhile.
+                #expect(throws: HTTPServerError.self) { _ = try Listener(place, backlog: 1, userTimeout: 0) }
+            }
+        }
+        await server.stop()
+        if case .unix(let path) = place {
+            let directory = try FileManager.default.contentsOfDirectory(atPath: NSTemporaryDirectory())
+            #expect(!directory.contains { path.hasSuffix("/\($0)") || "/\($0)".contains(path.suffix(15)) })
+        }
+    }
+
+    @Test("After the time the server accepts connections again, at the same address", arguments: places)
+    func resumption(address: HTTPAddress) async throws {
+        let (server, clients) = try started(address), place = server.address
+        for _ in 0..<3 {
+            await server.refuseConnections(for: .milliseconds(20))
+            #expect(clients.allSatisfy { $0.isClosedByServer(within: 60) })
+            #expect(eventually { (try? Client(server)) != nil })
+            #expect(server.address == place)
+            let client = try Client(server)
+            try client.get("/x?n=2")
+            #expect(try client.answer().body == "ready 2")
+        }
+        await server.stop()
+    }
 }
 
 /// Where a server listens.

@@ -7,6 +7,7 @@ import Synchronization
 package final class TestMode: Sendable {
     /// The rules of the faults that the server injects.
     let faults = Faults()
+    private let delays = Delays()
     /// Closes all connections and refuses new ones for a time.
     private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
 
@@ -26,6 +27,10 @@ package final class TestMode: Sendable {
         refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
 
+    /// Closes the connections of the requests that a fault delays, because the server is reset or stops. These requests
+    /// are not carried out.
+    package func cancelDelays() { delays.cancel() }
+
     /// Returns the routes of the test mode.
     func routes() -> [Route] { faultRoutes(faults) }
 
@@ -38,12 +43,14 @@ package final class TestMode: Sendable {
     /// request must not be handled.
     ///
     /// - Parameter head: the head of the request, which a fault can change.
-    /// - Throws: the problem with which the fault answers. `CancellationError` if the client disconnects meanwhile.
+    /// - Throws: the problem with which the fault answers.
     func begins(
         _ exchange: TestedExchange, _ head: inout HTTPRequestHead, in sessions: Sessions
     ) async throws -> HTTPResponse? {
         guard let fault = exchange.fault else { return nil }
-        if let delay = fault.delay { try await Task.sleep(for: delay) }
+        if let delay = fault.delay {
+            do { try await delays.wait(for: delay) } catch { return HTTPResponse.withheld }
+        }
         switch fault.action {
         case .respond(let problem)?: throw problem
         case .close?: return HTTPResponse.withheld
