@@ -67,7 +67,7 @@ import Testing
     @Test("What one rule draws does not depend on the requests that another rule meets")
     func independence() throws {
         let rules =
-            #"{"match":{"path":"/v1/tables"},"probability":0.5,"action":{"close":{}}},{"id":"b","probability":0.5,"action":{"close":{}}}"#
+            #"{"match":{"path":"/v1/tables"},"probability":0.5,"action":{"close":{}}},{"id":"b","match":{"session":"party"},"probability":0.5,"action":{"close":{}}}"#
         let alone = try met(Self.faults(rules), 200), faults = try Self.faults(rules)
         let mixed = (0..<200).map { _ in
             _ = faults.fault(for: Self.request("/v1/tables"))

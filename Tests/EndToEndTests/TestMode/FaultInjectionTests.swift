@@ -128,7 +128,7 @@ import Testing
         let client = try server.client()
         try client.send("GET \(Self.session)/snapshot HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
         let all = client.receiveAll(), end = try #require(all.firstRange(of: Array("\r\n\r\n".utf8)))
-        let head = String(decoding: all[..<end.lowerBound], as: UTF8.self), body = Array(all[end.upperBound...])
+        let head = String(decoding: all[..<end.upperBound], as: UTF8.self), body = Array(all[end.upperBound...])
         _ = try revision(server)
         let whole = try server.client().get(Self.session + "/snapshot").body
         #expect(head.hasPrefix("HTTP/1.1 200 ") && head.contains("\r\nContent-Length: \(whole.count)\r\n"), "\(head)")

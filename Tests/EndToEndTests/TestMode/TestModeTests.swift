@@ -40,7 +40,7 @@ import Testing
 
     @Test("Without the option the test mode's resources do not exist, and no answer mentions it")
     func off() throws {
-        let client = try ServerProcess(ServerProcess.attendees).client()
+        let server = try ServerProcess(ServerProcess.attendees), client = try server.client()
         for (method, body) in [("GET", nil), ("PUT", #"{"faults":[]}"#), ("DELETE", nil)] {
             let answer = try client.request(method, Self.path, body)
             #expect(answer.status == 404 && answer.object["type"] as? String == "/problems/no-such-resource")
