@@ -27,6 +27,8 @@ package final class App: HTTPHandler {
     private let workers = Workers.shared
     private let access: AccessControl
     private let pages: PagePolicy
+    /// The state of the test mode (`--test-mode`). `nil` in ordinary operation.
+    package let testMode: TestMode?
     package let clock: Clock
     private let ids: IDGenerator
 
@@ -36,10 +38,12 @@ package final class App: HTTPHandler {
     ///   - controllers: the controller tokens. Without one, everyone who can connect is a controller.
     ///   - log: `nil` logs nothing.
     ///   - proxies: the proxies that say from which client a request comes.
+    ///   - testMode: `nil` without `--test-mode`.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
         limits: ServerLimits = ServerLimits(), controllers: ControllerTokens, pages: PagePolicy = PagePolicy(),
-        streams: StreamLimits = StreamLimits(), log: LogLines? = nil, proxies: TrustedProxies = TrustedProxies()
+        streams: StreamLimits = StreamLimits(), log: LogLines? = nil, proxies: TrustedProxies = TrustedProxies(),
+        testMode: TestMode? = nil
     ) {
         self.store = store
         self.clock = clock
@@ -47,6 +51,7 @@ package final class App: HTTPHandler {
         self.limits = limits
         requests = Quota(limits.requests, resourcePart: 2, clientPart: 16)
         self.pages = pages
+        self.testMode = testMode
         logLines = log
         self.log = RequestLog(log, proxies: proxies)
         let sessions = Sessions(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
@@ -63,12 +68,15 @@ package final class App: HTTPHandler {
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
                 + updateRoutes(sessions)
                 + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(clock: clock)
+                + (testMode?.routes() ?? [])
         )
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Connects `/metrics` to the HTTP server's connection statistics, so that `/metrics` reports them.
-    package func reportConnections(of server: HTTPServer) {
+    /// Connects the application to its HTTP server: `/metrics` reports the server's connections, and the faults of the
+    /// test mode close them.
+    package func follow(_ server: HTTPServer) {
+        testMode?.follow(server)
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
     }
 
@@ -133,9 +141,11 @@ package final class App: HTTPHandler {
                 guard let streamedBody = route.streamedBody else {
                     throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
                 }
+                var request = HTTPRequest(head: head)
+                if let response = try await test(&request, &exchange) { return finish(response, exchange) }
                 let requester = try await access.requester(access.claim(head, for: route.admission))
                 exchange.requester = requester
-                let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
+                let context = try context(request, route, requester, id: exchange.id)
                 return finish(try await streamedBody.handle(context, body), exchange)
             } catch {
                 return finish(response(to: error, exchange), exchange)
@@ -153,7 +163,7 @@ package final class App: HTTPHandler {
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
-        response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
+        addHeaders(to: &response, for: head, id: id)
         // Every answer to a GET has `Cache-Control: no-cache`, unless its handler sets the field. A request whose head
         // was not parsed may be a GET.
         if head.map({ $0.method == "GET" || $0.method == "HEAD" }) ?? true {
@@ -171,7 +181,40 @@ package final class App: HTTPHandler {
 
     package func handle(_ request: HTTPRequest) -> HTTPReply {
         let head = request.head
-        var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+        let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+        guard testMode != nil, TestMode.concerns(head) else { return reply(to: request, exchange) }
+        let isEndless = (try? route(of: head))?.endsAtStop ?? false
+        return .task(on: workers.short, endsAtStop: isEndless) { [self] in
+            var request = request, exchange = exchange
+            do {
+                if let response = try await test(&request, &exchange) { return finish(response, exchange) }
+            } catch {
+                return finish(response(to: error, exchange), exchange)
+            }
+            switch reply(to: request, exchange) {
+            case .ready(let response): return response
+            case .task(let executor, _, let work): return await withTaskExecutorPreference(executor) { await work() }
+            }
+        }
+    }
+
+    /// Passes a request to the test mode before the request is handled. Returns the answer if the request must not be
+    /// handled.
+    private func test(_ request: inout HTTPRequest, _ exchange: inout HandledRequest) async throws -> HTTPResponse? {
+        guard let testMode, TestMode.concerns(request.head) else { return nil }
+        let head = request.head, route = try? route(of: head)
+        exchange.route = route
+        if let route { exchange.requester = try? await access.requester(access.claim(head, for: route.admission)) }
+        var plain = request
+        _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
+        let tested = testMode.meets(TestedRequest(plain, route, exchange.requester))
+        exchange.tested = tested
+        return try await testMode.begins(tested, &request.head, in: sessions)
+    }
+
+    private func reply(to request: HTTPRequest, _ exchange: HandledRequest) -> HTTPReply {
+        let head = request.head
+        var exchange = exchange
         do {
             if let response = pages.preflight(head) { return .ready(finish(response, exchange)) }
             try pages.check(head)
@@ -320,6 +363,8 @@ package final class App: HTTPHandler {
         var account = Quota.Account()
         /// The lease of one of the `--max-requests` places, while the server answers this request.
         var lease: Quota.Lease?
+        /// The request in the test mode, with its fault. `nil` without `--test-mode`.
+        var tested: TestedExchange?
 
         var logged: LoggedRequest {
             let isAnyone = route?.admission == .everyone
@@ -459,8 +504,7 @@ package final class App: HTTPHandler {
     ) -> HTTPResponse {
         let head = exchange.head
         var response = response
-        response.headers.append(("X-Request-Id", exchange.id))
-        response.headers += pages.headers(for: head)
+        addHeaders(to: &response, for: head, id: exchange.id)
         response.account = exchange.account
         // Without `Cache-Control`, caches may store an answer and choose how long they reuse it (RFC 9111, 4.2.2), so
         // forbid that.
@@ -476,11 +520,19 @@ package final class App: HTTPHandler {
         {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
+        if let testMode, let tested = exchange.tested { response = testMode.answers(tested, with: response) }
         compress(&response, exchange, isOnLoop: isOnLoop)
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         log.answered(exchange.logged, exchange.route, status: response.status, nanoseconds: nanoseconds)
         return response
+    }
+
+    /// Adds the header fields of every answer.
+    private func addHeaders(to response: inout HTTPResponse, for head: HTTPRequestHead?, id: String) {
+        response.headers.append(("X-Request-Id", id))
+        response.headers += pages.headers(for: head)
+        if testMode != nil { response.headers.append(TestMode.header) }
     }
 
     /// Encodes the response's body in the coding that the client prefers.

@@ -51,6 +51,13 @@ struct Serve: ServerCommand {
         if options.watch, options.fixtures.isEmpty {
             throw Failure("--watch needs the directories of --fixtures.")
         }
+        if options.testMode {
+            guard !Database.isPostgres(options.database) else {
+                throw Failure("--test-mode needs a database of its own: an SQLite file or :memory:, not PostgreSQL.")
+            }
+            log.write(
+                .warning, "test mode: controllers can make requests fail with /v1/test. Do not use it in production")
+        }
         let fitted = try options.fitted(openFiles: HTTPServer.openFilesLimit(), otherFiles: HTTPServer.otherFiles)
         log.write(.notice, "starting") { line in
             line.add("version", App.version)
@@ -69,7 +76,8 @@ struct Serve: ServerCommand {
         let app = App(
             store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
             pages: options.access.pages(for: address, tokens: tokens),
-            streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies)
+            streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies,
+            testMode: options.testMode ? TestMode() : nil)
         if reasonToWait == nil { try await loadFixtures(into: app) } else { app.phase.enter(.starting) }
 
         var configuration = HTTPServer.Configuration()
@@ -80,7 +88,7 @@ struct Serve: ServerCommand {
         fitted.limits.configure(&configuration)
         configuration.onLimit = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
-        app.reportConnections(of: server)
+        app.follow(server)
         let signals = await Signals { [log] number in
             log.write(.warning, "stopped at once by a second signal; requests in progress were not answered")
             log.flush()
@@ -142,6 +150,7 @@ struct Serve: ServerCommand {
         background.cancel()
         unloading.cancel()
         log.write(.notice, "stopping")
+        app.testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))
         // To close a store that waits for its database could take as long as an attempt to connect.
         if hasStarted { await store.close() }

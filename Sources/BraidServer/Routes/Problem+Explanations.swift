@@ -45,7 +45,7 @@ extension Problem {
     func writePage(to writer: inout JSONWriter) {
         let explanation = explanation
         writer.beginObject()
-        writeMembers(detail: explanation.summary, to: &writer)
+        writeMembers(status: status, detail: explanation.summary, to: &writer)
         writer.name("cause")
         writer.value(explanation.cause)
         writer.name("remedy")
@@ -214,6 +214,16 @@ extension Problem {
                     "/v1/sessions/contacts/taps",
                     "The Idempotency-Key \"order-17\" was sent before with another request. Use a new key for each request."
                 ))
+        case .injectedFault:
+            .init(
+                "A test has told the server to answer so. Only a server with `--test-mode` injects faults.",
+                cause:
+                    "A rule of `/v1/test/faults` matches the request. The rule also sets the answer's status, which can be any from 400 to 599.",
+                remedy:
+                    "Handle the status as your program would handle it from any server. Remove the rules with `DELETE /v1/test/faults`.",
+                example: .init(
+                    "/v1/sessions/contacts/snapshot",
+                    "The fault \"fault-1\" of /v1/test/faults answers this request. Nothing was done."))
         case .internalError:
             .init(
                 "The server failed. The request is not at fault.",

@@ -8,7 +8,7 @@ import Synchronization
 package final class Sessions: Sendable {
     package let store: any SessionStore
     let clock: Clock
-    private let ids: IDGenerator
+    let ids: IDGenerator
     package let tokens: SessionTokens
     let limits: SessionLimits
     package let streams: StreamLimits

@@ -34,6 +34,7 @@ struct ServeOptions {
     var limits = LimitOptions()
     var synchronous = Synchronous.full
     var deterministic = false
+    var testMode = false
     var logLevel = LogLevel.info
     var logFormat = LogLines.Format.text
     var logFile: String?
@@ -77,6 +78,9 @@ struct ServeOptions {
         .flag(
             "deterministic", \.deterministic,
             help: "For tests: ids, epochs and the clock count up, so that equal requests get equal answers."),
+        .flag(
+            "test-mode", \.testMode,
+            help: "For tests: /v1/test injects faults into answers and streams. Not with PostgreSQL."),
         .choice(
             "log-level", \.logLevel,
             help:

@@ -10,7 +10,7 @@ import Testing
 @Suite struct AdmissionTests {
     private static func app() throws -> App {
         App(
-            store: try SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]))
+            store: try SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]), testMode: TestMode())
     }
 
     @Test("No two routes have the same method and path")

@@ -13,7 +13,7 @@ import Testing
     init() throws {
         document = try JSONText(parsing: Asset.openAPI.bytes.plain)
         routes = try App(
-            store: SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"])
+            store: SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]), testMode: TestMode()
         ).router.routes
     }
 
