@@ -68,7 +68,7 @@ package final class App: HTTPHandler {
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
                 + updateRoutes(sessions)
                 + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(clock: clock)
-                + (testMode?.routes() ?? [])
+                + (testMode?.routes(sessions) ?? [])
         )
         metrics.follow(router.routes.map(\.counters))
     }
@@ -140,6 +140,11 @@ package final class App: HTTPHandler {
                     throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
                 }
                 await test(HTTPRequest(head: head), &exchange)
+                let pass = await testMode?.gate.enter()
+                defer { pass?.leave() }
+                pass?.onClose {
+                    body.fail(HTTPFailure(status: 503, detail: "The server was reset while it read the body."))
+                }
                 let requester = try await access.requester(access.claim(head, for: route.admission))
                 exchange.requester = requester
                 let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
@@ -171,6 +176,10 @@ package final class App: HTTPHandler {
         // A handler that reads this request's body is already running. The handler receives the failure, answers the
         // request, and counts it.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
+        if let testMode, let head, TestMode.concerns(head) {
+            let refused = TestedRequest(id: id, start: monotonicNanoseconds(), head: head)
+            testMode.answers(refused, with: response)
+        }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
         log.answered(request, route, status: response.status)
         return response
@@ -179,14 +188,20 @@ package final class App: HTTPHandler {
     package func handle(_ request: HTTPRequest) -> HTTPReply {
         let head = request.head
         let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
-        guard testMode != nil, TestMode.concerns(head) else { return reply(to: request, exchange) }
+        guard let testMode, TestMode.concerns(head) else { return reply(to: request, exchange) }
         let route = try? route(of: head)
         return .task(on: workers.short, endsAtStop: route?.endsAtStop ?? false) { [self] in
             var exchange = exchange
             await test(request, &exchange)
+            let pass = await testMode.gate.enter()
+            defer { pass.leave() }
             switch reply(to: request, exchange) {
             case .ready(let response): return response
-            case .task(let executor, _, let work): return await withTaskExecutorPreference(executor) { await work() }
+            case .task(let executor, _, let work):
+                guard route?.isLongPoll(head) == true else {
+                    return await withTaskExecutorPreference(executor) { await work() }
+                }
+                return await pass.waiting { await withTaskExecutorPreference(executor) { await work() } }
             }
         }
     }
@@ -200,8 +215,11 @@ package final class App: HTTPHandler {
         if let route = exchange.route {
             requester = try? await access.requester(access.claim(head, for: route.admission))
         }
-        exchange.tested = testMode.receives(
-            head, body: request.body, session: exchange.route?.parameter("id", of: head.path), requester: requester)
+        let tested = TestedRequest(
+            id: exchange.id, start: exchange.start, head: head, body: request.body,
+            session: exchange.route?.parameter("id", of: head.path), requester: requester)
+        exchange.tested = tested
+        testMode.receives(tested)
     }
 
     private func reply(to request: HTTPRequest, _ exchange: HandledRequest) -> HTTPReply {
@@ -512,7 +530,10 @@ package final class App: HTTPHandler {
         {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
-        if let tested = exchange.tested { testMode?.answers(tested, with: response) }
+        if let testMode, TestMode.concerns(head) {
+            let refused = TestedRequest(id: exchange.id, start: exchange.start, head: head)
+            testMode.answers(exchange.tested ?? refused, with: response)
+        }
         compress(&response, exchange, isOnLoop: isOnLoop)
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)

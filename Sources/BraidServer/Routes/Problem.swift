@@ -57,6 +57,7 @@ enum Problem: String, CaseIterable, Sendable {
     case unavailable
     case unsupportedMediaType = "unsupported-media-type"
     case unsupportedVersion = "http-version-not-supported"
+    case verificationFailed = "verification-failed"
 
     var status: Int { facts.status }
     var title: String { facts.title }
@@ -129,6 +130,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .unavailable: (503, "Unavailable")
         case .unsupportedMediaType: (415, "Unsupported media type")
         case .unsupportedVersion: (505, "HTTP version not supported")
+        case .verificationFailed: (422, "Verification failed")
         }
     }
 }

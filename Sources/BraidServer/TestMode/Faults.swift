@@ -2,6 +2,8 @@ import BraidEngine
 
 /// The rules of the faults that a server in test mode injects.
 final class Faults: Sendable {
+    func reset() {}
+
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("seed")
