@@ -37,6 +37,11 @@ public struct HTTPHeaders: Sendable {
         fields.map { (text($0.name).lowercased(), text($0.value)) }
     }
 
+    /// Returns the fields without the lines of the given field names.
+    public func without(_ names: String...) -> HTTPHeaders {
+        HTTPHeaders(bytes: bytes, fields: fields.filter { field in !names.contains { isNamed(field, $0) } })
+    }
+
     private func text(_ range: Range<Int32>) -> String {
         String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self)
     }

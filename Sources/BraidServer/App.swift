@@ -73,8 +73,10 @@ package final class App: HTTPHandler {
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Connects `/metrics` to the HTTP server's connection statistics, so that `/metrics` reports them.
-    package func reportConnections(of server: HTTPServer) {
+    /// Connects the application to its HTTP server: `/metrics` reports the server's connections, and the faults of the
+    /// test mode close them.
+    package func follow(_ server: HTTPServer) {
+        testMode?.follow(server)
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
     }
 
@@ -131,27 +133,36 @@ package final class App: HTTPHandler {
 
     package func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
         await withTaskExecutorPreference(workers.short) {
-            var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
-            do {
-                try pages.check(head)
-                let route = try route(of: head)
-                exchange.route = route
-                guard let streamedBody = route.streamedBody else {
-                    throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
-                }
-                await test(HTTPRequest(head: head), &exchange)
-                let pass = await testMode?.gate.enter()
-                defer { pass?.leave() }
-                pass?.onClose {
+            let request = HTTPRequest(head: head)
+            let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+            guard let testMode, TestMode.concerns(head) else { return await response(to: request, body, exchange) }
+            return await test(request, exchange, testMode) { request, exchange, pass in
+                pass.onClose {
                     body.fail(HTTPFailure(status: 503, detail: "The server was reset while it read the body."))
                 }
-                let requester = try await access.requester(access.claim(head, for: route.admission))
-                exchange.requester = requester
-                let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
-                return finish(try await streamedBody.handle(context, body), exchange)
-            } catch {
-                return finish(response(to: error, exchange), exchange)
+                return await response(to: request, body, exchange)
             }
+        }
+    }
+
+    /// Answers a request whose handler reads the body while it arrives.
+    private func response(
+        to request: HTTPRequest, _ body: HTTPBodyReader, _ exchange: HandledRequest
+    ) async -> HTTPResponse {
+        var exchange = exchange
+        do {
+            try pages.check(request.head)
+            let route = try route(of: request.head)
+            exchange.route = route
+            guard let streamedBody = route.streamedBody else {
+                throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
+            }
+            let requester = try await access.requester(access.claim(request.head, for: route.admission))
+            exchange.requester = requester
+            let context = try context(request, route, requester, id: exchange.id)
+            return finish(try await streamedBody.handle(context, body), exchange)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
         }
     }
 
@@ -177,8 +188,7 @@ package final class App: HTTPHandler {
         // request, and counts it.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
         if let testMode, let head, TestMode.concerns(head) {
-            let refused = TestedRequest(id: id, start: monotonicNanoseconds(), head: head)
-            testMode.answers(refused, with: response)
+            testMode.answers(TestedExchange(refused: head), id: id, start: monotonicNanoseconds(), with: response)
         }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
         log.answered(request, route, status: response.status)
@@ -189,37 +199,46 @@ package final class App: HTTPHandler {
         let head = request.head
         let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
         guard let testMode, TestMode.concerns(head) else { return reply(to: request, exchange) }
-        let route = try? route(of: head)
-        return .task(on: workers.short, endsAtStop: route?.endsAtStop ?? false) { [self] in
-            var exchange = exchange
-            await test(request, &exchange)
-            let pass = await testMode.gate.enter()
-            defer { pass.leave() }
-            switch reply(to: request, exchange) {
-            case .ready(let response): return response
-            case .task(let executor, _, let work):
-                guard route?.isLongPoll(head) == true else {
-                    return await withTaskExecutorPreference(executor) { await work() }
+        let isEndless = (try? route(of: head))?.endsAtStop ?? false
+        return .task(on: workers.short, endsAtStop: isEndless) { [self] in
+            await test(request, exchange, testMode) { request, exchange, pass in
+                switch reply(to: request, exchange) {
+                case .ready(let response): response
+                case .task(let executor, let isEndless, let work):
+                    if isEndless {
+                        await pass.waiting { await withTaskExecutorPreference(executor) { await work() } }
+                    } else {
+                        await withTaskExecutorPreference(executor) { await work() }
+                    }
                 }
-                return await pass.waiting { await withTaskExecutorPreference(executor) { await work() } }
             }
         }
     }
 
-    /// Passes a request to the test mode, before the request is handled.
-    private func test(_ request: HTTPRequest, _ exchange: inout HandledRequest) async {
-        guard let testMode, TestMode.concerns(request.head) else { return }
-        let head = request.head
-        exchange.route = try? route(of: head)
-        var requester: Requester?
-        if let route = exchange.route {
-            requester = try? await access.requester(access.claim(head, for: route.admission))
-        }
-        let tested = TestedRequest(
-            id: exchange.id, start: exchange.start, head: head, body: request.body,
-            session: exchange.route?.parameter("id", of: head.path), requester: requester)
+    /// Handles a request in test mode: with its fault, and not during a reset.
+    private func test(
+        _ request: HTTPRequest, _ exchange: HandledRequest, _ testMode: TestMode,
+        _ handle: (HTTPRequest, HandledRequest, Gate.Pass) async -> HTTPResponse
+    ) async -> HTTPResponse {
+        var request = request, exchange = exchange
+        let head = request.head, route = try? route(of: head)
+        exchange.route = route
+        if let route { exchange.requester = try? await access.requester(access.claim(head, for: route.admission)) }
+        var plain = request
+        _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
+        let tested = testMode.meets(TestedRequest(plain, route, exchange.requester))
         exchange.tested = tested
-        testMode.receives(tested)
+        do {
+            try await testMode.delay(tested)
+            let pass = await testMode.gate.enter()
+            defer { pass.leave() }
+            if let response = try await testMode.begins(tested, &request.head, in: sessions) {
+                return finish(response, exchange)
+            }
+            return await handle(request, exchange, pass)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
+        }
     }
 
     private func reply(to request: HTTPRequest, _ exchange: HandledRequest) -> HTTPReply {
@@ -373,8 +392,8 @@ package final class App: HTTPHandler {
         var account = Quota.Account()
         /// The lease of one of the `--max-requests` places, while the server answers this request.
         var lease: Quota.Lease?
-        /// The request as the test mode received it. `nil` without `--test-mode`.
-        var tested: TestedRequest?
+        /// The request in the test mode, with its fault. `nil` without `--test-mode`.
+        var tested: TestedExchange?
 
         var logged: LoggedRequest {
             let isAnyone = route?.admission == .everyone
@@ -531,13 +550,14 @@ package final class App: HTTPHandler {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
         if let testMode, TestMode.concerns(head) {
-            let refused = TestedRequest(id: exchange.id, start: exchange.start, head: head)
-            testMode.answers(exchange.tested ?? refused, with: response)
+            let tested = exchange.tested ?? TestedExchange(refused: head)
+            testMode.answers(tested, id: exchange.id, start: exchange.start, with: response)
         }
-        compress(&response, exchange, isOnLoop: isOnLoop)
+        if exchange.tested?.fault?.action?.needsPlainBody != true { compress(&response, exchange, isOnLoop: isOnLoop) }
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         log.answered(exchange.logged, exchange.route, status: response.status, nanoseconds: nanoseconds)
+        if let testMode, let tested = exchange.tested { return testMode.sent(response, in: tested) }
         return response
     }
 

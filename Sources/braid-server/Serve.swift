@@ -54,7 +54,8 @@ struct Serve: ServerCommand {
         }
         if options.testMode {
             if options.watch {
-                throw Failure("--test-mode and --watch exclude each other: a reset leads back to the files of the start.")
+                throw Failure(
+                    "--test-mode and --watch exclude each other: a reset leads back to the files of the start.")
             }
             guard !Database.isPostgres(options.database) else {
                 throw Failure("--test-mode needs a database of its own: an SQLite file or :memory:, not PostgreSQL.")
@@ -101,14 +102,14 @@ struct Serve: ServerCommand {
         fitted.limits.configure(&configuration)
         configuration.onLimit = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
-        app.reportConnections(of: server)
+        app.follow(server)
         let signals = await Signals { [log] number in
             log.write(.warning, "stopped at once by a second signal; requests in progress were not answered")
             log.flush()
             _exit(128 + number)
         }
         if options.exitWithStdin {
-            signals.stopAtEndOfInput { log.write(.notice, "the standard input has ended") }
+            signals.stopAtEndOfInput { [log] in log.write(.notice, "the standard input has ended") }
         }
         do {
             try server.start()

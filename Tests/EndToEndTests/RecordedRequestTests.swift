@@ -35,7 +35,7 @@ import Testing
             ("HEAD", "/v1/sessions/party/snapshot", nil, controller, "200"),
             ("POST", "/v1/sessions/party/edits", delete, key, "200"),
             ("POST", "/v1/sessions/party/edits", delete, key, "200 1"),
-            ("POST", "/v1/sessions/party/edits", "{}", key, "422 idempotency-key-reused"),
+            ("POST", "/v1/sessions/party/edits", #"{"delete":{"id":"Omar"}}"#, key, "422 idempotency-key-reused"),
             ("POST", "/v1/sessions/party/edits", "{", controller, "400 invalid-json"),
             ("POST", "/v1/sessions/none/edits", delete, controller, "404 session-not-found"),
             ("GET", "/v1/nothing", nil, controller, "404 no-such-resource"),
@@ -70,7 +70,7 @@ import Testing
         let client = try Self.client(["--deterministic"], token: "secret")
         let controller = ["Authorization": "Bearer secret"]
         try client.request(
-            "POST", "/v1/sessions/party/tokens", #"{"role":"participant"}"#, headers: controller)
+            "POST", "/v1/sessions/party/tokens", #"{"role":"participant","expiresIn":60}"#, headers: controller)
         let answer = try client.request(
             "POST", "/v1/sessions/party/edits?strict&form=sequential", #"{"delete":{"id":"Sara"}}"#,
             headers: ["Authorization": "Bearer braid_token-1.secret-1", "X-Test": "a"])
@@ -175,12 +175,12 @@ import Testing
     @Test("A failed claim lists the nearest misses, with what differs")
     func nearestMisses() throws {
         let client = try Self.client()
-        try client.get("/v1/tables")
+        _ = try client.get("/v1/tables")
         try client.request(
             "POST", "/v1/sessions/party/edits", #"{"delete":{"id":"Nobody"}}"#, headers: ["Idempotency-Key": "a"])
         try client.request(
             "POST", "/v1/sessions/party/moves", #"{"from":{"id":"Sara"}}"#, headers: ["Idempotency-Key": "a"])
-        try client.get("/v1/sessions/party/updates?since=0")
+        _ = try client.get("/v1/sessions/party/updates?since=0")
         let answer = try client.request(
             "POST", "/v1/test/requests/verify",
             #"""
@@ -204,12 +204,14 @@ import Testing
         #expect(counts == counts.sorted())
     }
 
-    @Test("A replay, a refusal and a role can be verified", arguments: [
-        (#"{"replayed":true}"#, 1), (#"{"replayed":false}"#, 3), (#"{"problem":"row-not-found"}"#, 1),
-        (#"{"status":404}"#, 1), (#"{"role":"controller"}"#, 4), (#"{"role":"viewer"}"#, 0), ("{}", 4),
-        (#"{"headers":{"idempotency-key":"*"}}"#, 2), (#"{"query":{"since":"0"}}"#, 1),
-        (#"{"body":{"delete":{}}}"#, 3), (#"{"fault":"x"}"#, 0), (#"{"session":"party"}"#, 4),
-    ])
+    @Test(
+        "A replay, a refusal and a role can be verified",
+        arguments: [
+            (#"{"replayed":true}"#, 1), (#"{"replayed":false}"#, 3), (#"{"problem":"row-not-found"}"#, 1),
+            (#"{"status":404}"#, 1), (#"{"role":"controller"}"#, 4), (#"{"role":"viewer"}"#, 0), ("{}", 4),
+            (#"{"headers":{"idempotency-key":"*"}}"#, 2), (#"{"query":{"since":"0"}}"#, 1),
+            (#"{"body":{"delete":{}}}"#, 3), (#"{"fault":"x"}"#, 0), (#"{"session":"party"}"#, 4),
+        ])
     func conditions(match: String, count: Int) throws {
         let client = try Self.client()
         for id in ["Sara", "Sara"] {
@@ -217,7 +219,7 @@ import Testing
                 "POST", "/v1/sessions/party/edits", #"{"delete":{"id":"\#(id)"}}"#, headers: ["Idempotency-Key": "a"])
         }
         try client.request("POST", "/v1/sessions/party/edits", #"{"delete":{"id":"Nobody"}}"#)
-        try client.get("/v1/sessions/party/updates?since=0")
+        _ = try client.get("/v1/sessions/party/updates?since=0")
         let answer = try client.request(
             "POST", "/v1/test/requests/verify", #"{"match":\#(match),"exactly":\#(count)}"#)
         #expect(answer.status == 200, "\(answer.text)")

@@ -27,7 +27,7 @@ import Testing
         ("POST", "/v1/sessions/party/edits", #"{"delete":{"id":"Sara"}}"#, ["Idempotency-Key": "1"]),
         ("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"invited","row":0}}"#, [:]),
         ("POST", "/v1/sessions/party/tokens", #"{"role":"viewer","expiresIn":60}"#, [:]),
-        ("POST", "/v1/sessions/session-1/tokens", #"{"role":"participant"}"#, [:]),
+        ("POST", "/v1/sessions/session-1/tokens", #"{"role":"participant","expiresIn":60}"#, [:]),
         ("GET", "/v1/sessions/party/tokens", nil, [:]),
         ("GET", "/v1/sessions/party", nil, ["Authorization": "Bearer braid_token-1.secret-1"]),
         ("PATCH", "/v1/sessions/bank/state", #"{"x":1}"#, [:]),
@@ -68,7 +68,8 @@ import Testing
             let (method, target, body, headers) = script[Int.random(in: 0..<script.count, using: &random)]
             try client.request(method, target, body, headers: headers)
             if Int.random(in: 0..<8, using: &random) == 0 {
-                try client.request("PUT", "/v1/test/clock", #"{"advance":\#(Int.random(in: 0...9_999_999, using: &random))}"#)
+                try client.request(
+                    "PUT", "/v1/test/clock", #"{"advance":\#(Int.random(in: 0...9_999_999, using: &random))}"#)
             }
         }
     }
@@ -138,7 +139,8 @@ import Testing
     @Test("A reset ends every stream with `ended`, also one that a token opened")
     func streams() throws {
         let server = try ServerProcess(Self.examples), client = try server.keptClient()
-        let bearer = try client.request("POST", "/v1/sessions/bank/tokens", #"{"role":"viewer"}"#).object["token"]
+        let bearer = try client.request("POST", "/v1/sessions/bank/tokens", #"{"role":"viewer","expiresIn":60}"#)
+            .object["token"]
         let streams = try [
             EventStreamClient(port: server.port, "/v1/sessions/party/updates"),
             EventStreamClient(port: server.port, "/v1/sessions/party/updates?offset=0&limit=2"),
@@ -169,12 +171,30 @@ import Testing
         let server = try ServerProcess(Self.examples), client = try server.keptClient()
         let observer = try server.client()
         try observer.send(
-            "POST /v1/sessions/contacts/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "POST /v1/sessions/party/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
-        try observer.send("3\r\n{}\n\r\n")
+        let line = #"{"invited":[]}"# + "\n"
+        try observer.send("\(String(line.utf8.count, radix: 16))\r\n\(line)\r\n")
+        while try client.get("/v1/sessions/party").object["revision"] as? Int != 1 {}
         try Self.reset(client)
         let answer = try observer.receive()
         #expect(answer.status == 503 && answer.text.contains("reset"), "\(answer.text)")
+    }
+
+    private final class Flag: Sendable {
+        let value = Atomic(false)
+    }
+
+    /// Sends commands until the flag is set. Returns their number.
+    private static func sendCommands(_ sender: Int, to port: Int, until isDone: Flag) throws -> Int {
+        let client = try HTTPClient(port: port)
+        var count = 0
+        while !isDone.value.load(ordering: .relaxed) {
+            let answer = try client.request("PATCH", "/v1/sessions/party/state", #"{"s\#(sender)":\#(count)}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+            count += 1
+        }
+        return count
     }
 
     @Test("Commands that meet resets are carried out before a reset or after it, and never on both sides")
@@ -183,32 +203,20 @@ import Testing
         let server = try ServerProcess(database: directory.path("braid.sqlite"), Self.examples)
         let client = try server.keptClient(), port = server.port
         let before = try client.get("/v1/sessions/party/snapshot").object["sections"] as? NSArray
-        let isDone = Atomic(false)
-        async let commands = withThrowingTaskGroup(of: Int.self) { group in
-            for sender in 0..<4 {
-                group.addTask {
-                    let client = try HTTPClient(port: port)
-                    var count = 0
-                    while !isDone.load(ordering: .relaxed) {
-                        let answer = try client.request(
-                            "PATCH", "/v1/sessions/party/state", #"{"s\#(sender)":\#(count)}"#,
-                            headers: ["Prefer": "return=representation"])
-                        // The session has at least the revision of this command's own change, and its change is there.
-                        #expect(answer.status == 200, "\(answer.text)")
-                        count += 1
-                    }
-                    return count
-                }
+        let isDone = Flag()
+        let commands = Task {
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for sender in 0..<4 { group.addTask { try Self.sendCommands(sender, to: port, until: isDone) } }
+                return try await group.reduce(0, +)
             }
-            return try await group.reduce(0, +)
         }
         for _ in 0..<40 {
             try Self.reset(client)
             let facts = try client.get("/v1/sessions/party")
             #expect(facts.status == 200)
         }
-        isDone.store(true, ordering: .relaxed)
-        #expect(try await commands > 0)
+        isDone.value.store(true, ordering: .relaxed)
+        #expect(try await commands.value > 0)
         let journal = try client.get("/v1/sessions/party/journal")
         let revisions = (journal.object["records"] as? [[String: Any]])?.compactMap { $0["revision"] as? Int } ?? []
         #expect(revisions == Array(1..<revisions.count + 1), "a reset begins at revision 0")
@@ -221,10 +229,11 @@ import Testing
 
     @Test("Only a controller may reset a server, and only in test mode")
     func access() throws {
-        let server = try ServerProcess(Self.examples, environment: ["BRAID_TOKEN": "secret"]), client = try server.keptClient()
+        let server = try ServerProcess(Self.examples, environment: ["BRAID_TOKEN": "secret"]),
+            client = try server.keptClient()
         let controller = ["Authorization": "Bearer secret"]
         let token = try client.request(
-            "POST", "/v1/sessions/party/tokens", #"{"role":"participant"}"#, headers: controller
+            "POST", "/v1/sessions/party/tokens", #"{"role":"participant","expiresIn":60}"#, headers: controller
         ).object["token"]
         for (method, path) in [("POST", "reset"), ("GET", "clock"), ("GET", "requests")] {
             #expect(try client.request(method, "/v1/test/\(path)").status == 401)
@@ -243,7 +252,9 @@ import Testing
 
     @Test("--watch and --test-mode exclude each other")
     func watch() throws {
-        let failure = #expect(throws: ServerProcess.StartFailure.self) { _ = try ServerProcess(Self.examples + ["--watch"]) }
+        let failure = #expect(throws: ServerProcess.StartFailure.self) {
+            _ = try ServerProcess(Self.examples + ["--watch"])
+        }
         #expect(failure?.errors.contains("--watch") == true && failure?.status == 1, "\(failure?.errors ?? "")")
     }
 }

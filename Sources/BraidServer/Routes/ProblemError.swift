@@ -6,6 +6,7 @@ import BraidStore
 /// An error in the form in which clients receive it: a problem type, a detail, and the faults of the request.
 package struct ProblemError: Error, Sendable {
     var problem: Problem
+    var status: Int
     package var detail: String
     package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
@@ -18,6 +19,7 @@ package struct ProblemError: Error, Sendable {
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
         self.problem = problem
+        status = problem.status
         self.detail = detail
         self.faults = faults
         self.headers = headers
@@ -193,14 +195,14 @@ package struct ProblemError: Error, Sendable {
         var writer = JSONWriter()
         write(path: path, requestID: requestID, to: &writer)
         return HTTPResponse(
-            status: problem.status, headers: [("Content-Type", "application/problem+json")] + headers,
+            status: status, headers: [("Content-Type", "application/problem+json")] + headers,
             body: .bytes(writer.bytes))
     }
 
     /// Writes the problem document.
     func write(path: String, requestID: String, to writer: inout JSONWriter) {
         writer.beginObject()
-        problem.writeMembers(detail: detail, to: &writer)
+        problem.writeMembers(status: status, detail: detail, to: &writer)
         writer.name("instance")
         writer.value(path)
         writer.name("requestId")

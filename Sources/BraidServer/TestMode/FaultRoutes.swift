@@ -3,7 +3,16 @@ import BraidHTTP
 
 /// Returns the routes that set, show and remove the faults of a server in test mode.
 func faultRoutes(_ faults: Faults) -> [Route] {
-    [
-        Route.inMemory("GET", "/v1/test/faults", for: .role(.controller)) { _ in .json { faults.write(to: &$0) } }
+    let path = "/v1/test/faults"
+    return [
+        Route("GET", path) { _ in .json { faults.write(to: &$0) } },
+        Route("PUT", path, takesBody: true) { context in
+            try faults.replace(with: context.json())
+            return .json { faults.write(to: &$0) }
+        },
+        Route("DELETE", path) { _ in
+            faults.replace()
+            return HTTPResponse(status: 204)
+        },
     ]
 }

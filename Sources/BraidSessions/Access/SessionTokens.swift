@@ -275,7 +275,7 @@ extension SessionTokens {
     }
 
     /// Ends the streams and long polls of tokens that have expired.
-    func endExpired() {
+    package func endExpired() {
         let now = clock.now()
         let expired = state.withLock { Self.taking(&$0) { $0.token.expires <= now || !$0.isThere() } }
         for follower in expired { follower.end() }
