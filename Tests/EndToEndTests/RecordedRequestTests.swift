@@ -72,7 +72,7 @@ import Testing
         try client.request(
             "POST", "/v1/sessions/party/tokens", #"{"role":"participant","expiresIn":60}"#, headers: controller)
         let answer = try client.request(
-            "POST", "/v1/sessions/party/edits?strict&form=sequential", #"{"delete":{"id":"Sara"}}"#,
+            "POST", "/v1/sessions/party/edits?pretty&form=sequential", #"{"delete":{"id":"Sara"}}"#,
             headers: ["Authorization": "Bearer braid_token-1.secret-1", "X-Test": "a"])
         #expect(answer.status == 200)
         let all = try client.get("/v1/test/requests", headers: controller)
@@ -82,7 +82,7 @@ import Testing
         #expect(entry["time"] as? String == "2000-01-01T00:00:00.002Z")
         #expect(entry["milliseconds"] is Double)
         #expect(entry["method"] as? String == "POST" && entry["path"] as? String == "/v1/sessions/party/edits")
-        #expect(entry["query"] as? [String: String] == ["strict": "", "form": "sequential"])
+        #expect(entry["query"] as? [String: String] == ["pretty": "", "form": "sequential"])
         let headers = entry["headers"] as? [String: String]
         #expect(headers?["x-test"] == "a" && headers?["authorization"] == nil && headers?["host"] != nil)
         #expect(entry["role"] as? String == "participant" && entry["token"] as? String == "token-1")
