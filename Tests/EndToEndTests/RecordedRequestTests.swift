@@ -79,7 +79,7 @@ import Testing
         #expect(!all.text.contains("secret\"") && !all.text.contains("Bearer"))
         let entry = try #require((all.object["requests"] as? [[String: Any]])?.last)
         #expect(entry["id"] as? String == "request-2")
-        #expect(entry["time"] as? String == "2000-01-01T00:00:00.002Z")
+        #expect(entry["time"] as? String == "2000-01-01T00:00:00.003Z")
         #expect(entry["milliseconds"] is Double)
         #expect(entry["method"] as? String == "POST" && entry["path"] as? String == "/v1/sessions/party/edits")
         #expect(entry["query"] as? [String: String] == ["pretty": "", "form": "sequential"])
