@@ -144,8 +144,8 @@ test("A server that refuses connections, as while it restarts, is waited for", a
   const listener = new Listener(t, party);
   await listener.status("live");
   await setFaults(server, { match: { method: "PATCH" }, times: 1, action: { refuseConnections: { milliseconds: 300 } } });
-  // Between two attempts some time passes, so that a hundred of them are enough.
-  const patient = new BraidClient({ url: server.url, retries: 100, wait: () => new Promise((resolve) => setTimeout(resolve, 20)) });
+  // Between two attempts some time passes, so that a thousand of them are enough.
+  const patient = new BraidClient({ url: server.url, retries: 1_000, wait: () => new Promise((resolve) => setTimeout(resolve, 20)) });
   assert.equal((await tell(patient.session("party"), "Ann")).revision, 1);
   assert.deepEqual(await applied(server), [1]);
   await listener.revision(1);

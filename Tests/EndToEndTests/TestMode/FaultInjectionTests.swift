@@ -178,14 +178,13 @@ import Testing
 
     @Test("A paused stream delivers nothing for its time, and then goes on")
     func pauseStream() throws {
-        let server = try started(#"{"action":{"pauseStream":{"events":2,"milliseconds":300}}}"#)
+        let server = try started(#"{"action":{"pauseStream":{"events":2,"milliseconds":600}}}"#)
+        let start = ContinuousClock.now
         let stream = try EventStreamClient(port: server.port, Self.session + "/updates")
         _ = try stream.events(through: "caught-up")
-        let start = ContinuousClock.now
         try change(server, 1)
         #expect(try stream.next().revision == 1)
-        // The pause began when the second event was sent, a moment before the test has read it.
-        #expect(.now - start >= .milliseconds(200))
+        #expect(.now - start >= .milliseconds(600))
         try change(server, 2)
         #expect(try stream.next().revision == 2)
     }
@@ -237,28 +236,29 @@ import Testing
 
     // MARK: Connections
 
-    @Test("Refused connections: all are closed, and new ones are refused by the system until the time is over")
+    @Test("Refused connections: all are closed, and the system refuses new ones until the time is over")
     func refuseConnections() throws {
-        let server = try TestModeTests.server(), idle = try server.client()
-        #expect(try idle.get(Self.session).status == 200)
-        let stream = try EventStreamClient(port: server.port, Self.session + "/updates")
-        _ = try stream.events(through: "caught-up")
-        try TestModeTests.setFaults(server, #"{"times":1,"action":{"refuseConnections":{"milliseconds":1000}}}"#)
-        #expect(throws: HTTPClient.Closed.self) { try server.client().request("PATCH", Self.state, #"{"n":1}"#) }
-        #expect(idle.isClosed)
-        #expect(throws: EventStreamClient.Failed.self) { try stream.next() }
-        var refusals: [Int32] = []
-        while true {
-            do {
-                _ = try server.client()
-                break
-            } catch let closed as HTTPClient.Closed {
-                refusals.append(closed.code)
-                usleep(1_000)
+        for milliseconds in [3_600_000, 20] {
+            let server = try TestModeTests.server(), idle = try server.client()
+            #expect(try idle.get(Self.session).status == 200)
+            let stream = try EventStreamClient(port: server.port, Self.session + "/updates")
+            _ = try stream.events(through: "caught-up")
+            try TestModeTests.setFaults(
+                server, #"{"times":1,"action":{"refuseConnections":{"milliseconds":\#(milliseconds)}}}"#)
+            #expect(throws: HTTPClient.Closed.self) { try server.client().request("PATCH", Self.state, #"{"n":1}"#) }
+            #expect(idle.isClosed)
+            #expect(throws: EventStreamClient.Failed.self) { try stream.next() }
+            if milliseconds > 1_000 {
+                for _ in 0..<3 {
+                    let refused = #expect(throws: HTTPClient.Closed.self) { try server.client() }
+                    #expect(refused?.code == ECONNREFUSED)
+                }
+                #expect(server.stop() == 0, "a server that refuses connections stops like any other")
+            } else {
+                while (try? server.client()) == nil { usleep(1_000) }
+                #expect(try revision(server) == 0)
             }
         }
-        #expect(Set(refusals) == [ECONNREFUSED])
-        #expect(try revision(server) == 0)
     }
 
     // MARK: The client for Swift
