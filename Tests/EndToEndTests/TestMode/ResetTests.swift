@@ -181,6 +181,20 @@ import Testing
         #expect(answer.status == 503 && answer.text.contains("reset"), "\(answer.text)")
     }
 
+    @Test("A reset closes the connection of a delayed request, which is neither carried out nor recorded")
+    func delayedRequests() throws {
+        let server = try ServerProcess(Self.examples), client = try server.keptClient()
+        let rule = #"{"delay":{"milliseconds":3600000}}"#
+        try #require(try client.request("PUT", "/v1/test/faults", #"{"faults":[\#(rule)]}"#).status == 200)
+        let delayed = try server.client()
+        try delayed.send("DELETE /v1/sessions/party HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while try !client.get("/v1/test/faults").text.contains(#""applied":1"#) {}
+        try Self.reset(client)
+        #expect(delayed.isClosed)
+        #expect(try client.get("/v1/test/requests").text == #"{"requests":[],"dropped":0}"#)
+        #expect(try client.get("/v1/sessions/party").status == 200)
+    }
+
     private final class Flag: Sendable {
         let value = Atomic(false)
     }
