@@ -83,7 +83,7 @@ struct ServeOptions {
         ),
         .flag(
             "test-mode", \.testMode,
-            help: "For tests: /v1/test injects faults into answers and streams. Not with PostgreSQL."),
+            help: "For tests: /v1/test injects faults, verifies requests, resets the server and sets its clock. No PostgreSQL."),
         .choice(
             "log-level", \.logLevel,
             help:
