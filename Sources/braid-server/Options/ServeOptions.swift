@@ -83,7 +83,7 @@ struct ServeOptions {
         ),
         .flag(
             "test-mode", \.testMode,
-            help: "For tests: /v1/test injects faults, verifies requests, resets, and sets the clock. Not with PostgreSQL."),
+            help: "For tests: /v1/test injects faults, verifies requests, resets, sets the clock. Not with PostgreSQL."),
         .choice(
             "log-level", \.logLevel,
             help:
