@@ -68,7 +68,7 @@ package final class App: HTTPHandler {
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
                 + updateRoutes(sessions)
                 + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(clock: clock)
-                + (testMode?.routes() ?? [])
+                + (testMode?.routes(sessions) ?? [])
         )
         metrics.follow(router.routes.map(\.counters))
     }
@@ -133,23 +133,36 @@ package final class App: HTTPHandler {
 
     package func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
         await withTaskExecutorPreference(workers.short) {
-            var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
-            do {
-                try pages.check(head)
-                let route = try route(of: head)
-                exchange.route = route
-                guard let streamedBody = route.streamedBody else {
-                    throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
+            let request = HTTPRequest(head: head)
+            let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+            guard let testMode, TestMode.concerns(head) else { return await response(to: request, body, exchange) }
+            return await test(request, exchange, testMode) { request, exchange, pass in
+                pass.onClose {
+                    body.fail(HTTPFailure(status: 503, detail: "The server was reset while it read the body."))
                 }
-                var request = HTTPRequest(head: head)
-                if let response = try await test(&request, &exchange) { return finish(response, exchange) }
-                let requester = try await access.requester(access.claim(head, for: route.admission))
-                exchange.requester = requester
-                let context = try context(request, route, requester, id: exchange.id)
-                return finish(try await streamedBody.handle(context, body), exchange)
-            } catch {
-                return finish(response(to: error, exchange), exchange)
+                return await response(to: request, body, exchange)
             }
+        }
+    }
+
+    /// Answers a request whose handler reads the body while it arrives.
+    private func response(
+        to request: HTTPRequest, _ body: HTTPBodyReader, _ exchange: HandledRequest
+    ) async -> HTTPResponse {
+        var exchange = exchange
+        do {
+            try pages.check(request.head)
+            let route = try route(of: request.head)
+            exchange.route = route
+            guard let streamedBody = route.streamedBody else {
+                throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
+            }
+            let requester = try await access.requester(access.claim(request.head, for: route.admission))
+            exchange.requester = requester
+            let context = try context(request, route, requester, id: exchange.id)
+            return finish(try await streamedBody.handle(context, body), exchange)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
         }
     }
 
@@ -174,6 +187,10 @@ package final class App: HTTPHandler {
         // A handler that reads this request's body is already running. The handler receives the failure, answers the
         // request, and counts it.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
+        if let testMode, let head, TestMode.concerns(head) {
+            let tested = TestedExchange(refused: head)
+            response = testMode.answers(tested, id: id, start: monotonicNanoseconds(), with: response)
+        }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
         log.answered(request, route, status: response.status)
         return response
@@ -182,26 +199,29 @@ package final class App: HTTPHandler {
     package func handle(_ request: HTTPRequest) -> HTTPReply {
         let head = request.head
         let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
-        guard testMode != nil, TestMode.concerns(head) else { return reply(to: request, exchange) }
+        guard let testMode, TestMode.concerns(head) else { return reply(to: request, exchange) }
         let isEndless = (try? route(of: head))?.endsAtStop ?? false
         return .task(on: workers.short, endsAtStop: isEndless) { [self] in
-            var request = request, exchange = exchange
-            do {
-                if let response = try await test(&request, &exchange) { return finish(response, exchange) }
-            } catch {
-                return finish(response(to: error, exchange), exchange)
-            }
-            switch reply(to: request, exchange) {
-            case .ready(let response): return response
-            case .task(let executor, _, let work): return await withTaskExecutorPreference(executor) { await work() }
+            await test(request, exchange, testMode) { request, exchange, pass in
+                switch reply(to: request, exchange) {
+                case .ready(let response): response
+                case .task(let executor, let isEndless, let work):
+                    if isEndless {
+                        await pass.waiting { await withTaskExecutorPreference(executor) { await work() } }
+                    } else {
+                        await withTaskExecutorPreference(executor) { await work() }
+                    }
+                }
             }
         }
     }
 
-    /// Passes a request to the test mode before the request is handled. Returns the answer if the request must not be
-    /// handled.
-    private func test(_ request: inout HTTPRequest, _ exchange: inout HandledRequest) async throws -> HTTPResponse? {
-        guard let testMode, TestMode.concerns(request.head) else { return nil }
+    /// Handles a request in test mode: with its fault, and not during a reset.
+    private func test(
+        _ request: HTTPRequest, _ exchange: HandledRequest, _ testMode: TestMode,
+        _ handle: (HTTPRequest, HandledRequest, Gate.Pass) async -> HTTPResponse
+    ) async -> HTTPResponse {
+        var request = request, exchange = exchange
         let head = request.head, route = try? route(of: head)
         exchange.route = route
         if let route { exchange.requester = try? await access.requester(access.claim(head, for: route.admission)) }
@@ -209,7 +229,17 @@ package final class App: HTTPHandler {
         _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
         let tested = testMode.meets(TestedRequest(plain, route, exchange.requester))
         exchange.tested = tested
-        return try await testMode.begins(tested, &request.head, in: sessions)
+        let pass = await testMode.gate.enter()
+        defer { pass.leave() }
+        do {
+            if let response = await testMode.delay(tested, in: pass) { return finish(response, exchange) }
+            if let response = try await testMode.begins(tested, &request.head, in: sessions) {
+                return finish(response, exchange)
+            }
+            return await handle(request, exchange, pass)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
+        }
     }
 
     private func reply(to request: HTTPRequest, _ exchange: HandledRequest) -> HTTPReply {
@@ -520,7 +550,10 @@ package final class App: HTTPHandler {
         {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
-        if let testMode, let tested = exchange.tested { response = testMode.answers(tested, with: response) }
+        if let testMode, TestMode.concerns(head) {
+            let tested = exchange.tested ?? TestedExchange(refused: head)
+            response = testMode.answers(tested, id: exchange.id, start: exchange.start, with: response)
+        }
         compress(&response, exchange, isOnLoop: isOnLoop)
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)

@@ -564,6 +564,15 @@ extension Problem {
                 cause: "The request line names another version than HTTP/1.1 or HTTP/1.0.",
                 remedy: "Use HTTP/1.1. A reverse proxy in front of the server can offer HTTP/2.",
                 example: .init("", "This server speaks HTTP/1.1 and HTTP/1.0 only."))
+        case .verificationFailed:
+            .init(
+                "Another number of recorded requests matches than a test has claimed. Only a server with `--test-mode` records requests.",
+                cause:
+                    "A test has sent `POST /v1/test/requests/verify`, and its claim is not true. `count` is the number of requests that match, and `requests` contains their ids.",
+                remedy:
+                    "Compare the `differences` of `nearestMisses` with what the program under test should have sent. `GET /v1/test/requests` lists all recorded requests.",
+                example: .init(
+                    "/v1/test/requests/verify", "0 of 2 recorded requests match, but exactly 1 should."))
         }
     }
 }

@@ -58,6 +58,7 @@ enum Problem: String, CaseIterable, Sendable {
     case unavailable
     case unsupportedMediaType = "unsupported-media-type"
     case unsupportedVersion = "http-version-not-supported"
+    case verificationFailed = "verification-failed"
 
     /// The status of the type's answers. An injected fault can have another one.
     var status: Int { facts.status }
@@ -132,6 +133,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .unavailable: (503, "Unavailable")
         case .unsupportedMediaType: (415, "Unsupported media type")
         case .unsupportedVersion: (505, "HTTP version not supported")
+        case .verificationFailed: (422, "Verification failed")
         }
     }
 }

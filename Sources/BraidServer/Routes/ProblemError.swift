@@ -12,6 +12,8 @@ package struct ProblemError: Error, Sendable {
     var headers: [(String, String)] = []
     /// The number of the faulty line of the request's body, from 1. `nil` if the body is not read line by line.
     package var line: Int?
+    /// Writes further members of the problem document.
+    var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
     /// The option whose limit the request has reached. `nil` for other errors.
     var limit: String?
 
@@ -210,6 +212,7 @@ package struct ProblemError: Error, Sendable {
             writer.value(line)
         }
         writer.faults(faults, named: "errors")
+        writeMembers?(&writer)
         writer.endObject()
     }
 }

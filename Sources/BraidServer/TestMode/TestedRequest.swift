@@ -7,9 +7,9 @@ struct TestedRequest: Sendable {
     /// The request's head as the client sent it.
     let head: HTTPRequestHead
     /// The request's body, decompressed. Empty if the route's handler reads the body while it arrives.
-    let body: [UInt8]
+    var body: [UInt8]
     /// The request's body, if it is JSON.
-    let json: JSONValue?
+    var json: JSONValue?
     /// The session that the request's path names. `nil` if it names none.
     let session: String?
     /// The sender of the request. `nil` if the request has no acceptable token, or no route.
@@ -40,5 +40,9 @@ final class TestedExchange: Sendable {
     init(request: TestedRequest, fault: Fault?) {
         self.request = request
         self.fault = fault
+    }
+    /// Creates the exchange of a request that the server refuses before it looks for a fault.
+    convenience init(refused head: HTTPRequestHead) {
+        self.init(request: TestedRequest(HTTPRequest(head: head), nil, nil), fault: nil)
     }
 }
