@@ -14,6 +14,7 @@ extension SQLiteStore: RestorableStore {
             try db.restoreContent()
             if beginsEpochs { try db.replaceEpochs(options) }
         }
+        database.write { try? $0.forgetUnusedSharedTables() }
     }
 }
 
@@ -29,6 +30,7 @@ extension SQLiteConnection {
             for name in try restoredTables() { try execute("CREATE TABLE kept.\(name) AS SELECT * FROM main.\(name)") }
             try execute("CREATE TABLE kept.sequence AS SELECT * FROM main.sqlite_sequence")
         }
+        keptSharedTables = sharedTables ?? [:]
     }
 
     fileprivate func restoreContent() throws {
@@ -39,6 +41,8 @@ extension SQLiteConnection {
         // The next session gets the same number as after the moment of the copy (AUTOINCREMENT).
         try run("DELETE FROM main.sqlite_sequence")
         try run("INSERT INTO main.sqlite_sequence SELECT * FROM kept.sequence")
+        // The others stay until the transaction is committed, because a rollback brings their sessions back.
+        sharedTables?.merge(keptSharedTables) { _, kept in kept }
     }
 
     /// Returns the names of all tables except SQLite's own.
