@@ -17,6 +17,8 @@ export class Problem extends Error {
     super(detail ?? title ?? `The server answered ${status}.`);
     this.name = "Problem";
     this.status = status;
+    /** All members, also those that only some problems have. */
+    this.document = typeof document === "object" && document !== null ? document : {};
     this.type = member("type", "string") ?? "about:blank";
     /** The last part of `type`: "row-gone". */
     this.kind = this.type.split("/").pop();
