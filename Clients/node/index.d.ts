@@ -32,7 +32,7 @@ export declare class BraidServer {
   /** Starts a container of the image with docker or podman, or with the program `engine`. */
   static run(image: string, options: StartOptions & { engine?: string }): Promise<BraidServer>;
   readonly url: string;
-  /** The controller's token, if the server has one. */
+  /** The controller's token. A server that `start`, `run` or `find` started has a new one. */
   readonly token?: string;
   readonly client: BraidClient;
   readonly faults: Faults;

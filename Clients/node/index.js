@@ -67,20 +67,19 @@ export class BraidServer {
   /** Starts the binary on a free port. Resolves once the server accepts connections. */
   static start(binary, { fixtures, options = [], client }) {
     const command = [binary, ...ARGUMENTS, "--port", "0", "--fixtures", fixtures, ...options];
-    return BraidServer.#started(command, {}, (url) => new BraidServer(url, { client }));
+    return BraidServer.#started(command, (url, token) => new BraidServer(url, { token, client }));
   }
 
   /** Starts a container of the image with docker or podman. Its port is published on this machine's loopback address only. */
   static async run(image, { fixtures, options = [], engine = onPath("docker", "podman"), client }) {
     if (!engine) throw new Error("To run the image, install docker or podman.");
     const name = `braid-${randomBytes(6).toString("hex")}`;
-    const token = randomBytes(16).toString("hex");
     const command = [
       engine, "run", "--rm", "--interactive", "--name", name, "--publish", "127.0.0.1::8080",
       "--volume", `${resolve(fixtures)}:/fixtures:ro`, "--env", "BRAID_TOKEN", "--env", "BRAID_LOG_LEVEL",
       image, ...ARGUMENTS, "--fixtures", "/fixtures", ...options,
     ];
-    return BraidServer.#started(command, { BRAID_TOKEN: token }, async () => {
+    return BraidServer.#started(command, async (_, token) => {
       const { stdout } = await execute(engine, ["port", name, "8080/tcp"]);
       const server = new BraidServer(`http://${stdout.split(/\s/)[0]}`, { token, client });
       server.#container = [engine, ["rm", "--force", name]];
@@ -88,9 +87,10 @@ export class BraidServer {
     });
   }
 
-  static async #started(command, variables, make) {
+  static async #started(command, make) {
+    const token = randomBytes(16).toString("hex");
     const kept = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BRAID_")));
-    const child = spawn(command[0], command.slice(1), { env: { BRAID_LOG_LEVEL: "warning", ...kept, ...variables } });
+    const child = spawn(command[0], command.slice(1), { env: { ...kept, BRAID_LOG_LEVEL: "warning", BRAID_TOKEN: token } });
     let log = "";
     let server;
     child.stderr.setEncoding("utf8").on("data", (text) => {
@@ -104,7 +104,7 @@ export class BraidServer {
     });
     if (!line.startsWith("listening on ")) throw new Error(`The server did not start: ${command.join(" ")}\n${line}\n${log}`);
     try {
-      server = await make(line.slice("listening on ".length));
+      server = await make(line.slice("listening on ".length), token);
     } catch (error) {
       child.stdin.end();
       throw error;

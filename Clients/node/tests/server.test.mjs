@@ -1,4 +1,4 @@
-// The kit for `node:test`, with the server that is tested. Run in the repository's root: Scripts/install-kits installs the kit.
+// The kit for `node:test`, with the server that is tested. Run in the repository's root: Scripts/test-kits installs the kit.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -174,9 +174,9 @@ test("The clock is set and advanced, and a reset brings back the fixtures", asyn
 
 test("A server is found by its address, and a server that does not start says why", async (t) => {
   const found = await BraidServer.find({ fixtures, environment: { BRAID_SERVER_URL: server.url, BRAID_SERVER_TOKEN: server.token } });
-  assert.equal((await found.session("party").facts()).session, "party");
+  assert.equal((await found.session("party").facts()).id, "party");
   await found.stop();
-  assert.equal((await server.session("party").facts()).session, "party");
+  assert.equal((await server.session("party").facts()).id, "party");
   await assert.rejects(BraidServer.start("/nowhere", { fixtures }), /ENOENT/);
   const folder = mkdtempSync(join(tmpdir(), "braid-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -190,7 +190,7 @@ test("A server can be stopped", async () => {
   await other.stop();
   await other.stop();
   assert.match(other.log, /\/v1\/sessions\/party/);
-  await assert.rejects(new BraidClient({ url: other.url, retries: 0 }).session("party").facts(), ConnectionError);
+  await assert.rejects(new BraidClient({ url: other.url, token: other.token, retries: 0 }).session("party").facts(), ConnectionError);
 });
 
 test("A program that has started a server ends without stopping it, and the server ends too", () => {

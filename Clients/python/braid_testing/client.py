@@ -244,7 +244,7 @@ class Session:
         result: Snapshot = self.client.send("GET", f"{self.path}/snapshot", query={"at": at, **window})
         return result
 
-    def updates(self, since: Position, *, wait: float | None = None, coalesce: bool = False) -> dict[str, Any]:
+    def updates(self, since: Position, *, wait: int | None = None, coalesce: bool = False) -> dict[str, Any]:
         """What happened after a position: `from`, `to` and `updates`, or `reset` and `snapshot`. `wait`: seconds."""
         query = {"since": position(since), "wait": wait, "coalesce": coalesce or None}
         result: dict[str, Any] = self.client.send("GET", f"{self.path}/updates", query=query, patience=wait or 0)

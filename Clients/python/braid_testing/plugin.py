@@ -67,7 +67,7 @@ def braid_session(request: pytest.FixtureRequest, braid_server: Server) -> Itera
     marker = request.node.get_closest_marker("braid_session")
     name = marker.args[0] if marker else request.config.getini("braid_session")
     if not name:
-        ids = [session["session"] for session in braid_server.client.sessions()]
+        ids = [session["id"] for session in braid_server.client.sessions()]
         if len(ids) != 1:
             raise pytest.UsageError(
                 f"The server has {len(ids)} sessions ({', '.join(ids)}). Name the one to copy with "

@@ -20,7 +20,8 @@ ARGUMENTS = ["serve", "--test-mode", "--deterministic", "--database", ":memory:"
 class Server:
     """A server in test mode. `with` stops it.
 
-    Settings of this machine's environment (`BRAID_…`) do not reach a server that `start` or `run` starts.
+    A server that `start` or `run` starts has a new token for its controller, so that roles can be tested. Settings of this
+    machine's environment (`BRAID_…`) do not reach it.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -62,7 +63,7 @@ class Server:
         - `options`: more options of `braid-server serve`.
         """
         command = [os.fspath(binary), *ARGUMENTS, "--port", "0", "--fixtures", os.fspath(fixtures), *options]
-        return cls._started(command, {}, None)
+        return cls._started(command)
 
     @classmethod
     def run(cls, image: str, fixtures: str | os.PathLike[str], *, options: Sequence[str] = (), engine: str | None = None) -> Server:
@@ -73,13 +74,13 @@ class Server:
         engine = engine or shutil.which("docker") or shutil.which("podman")
         if not engine:
             raise FileNotFoundError("To run the image, install docker or podman.")
-        name, token = f"braid-{secrets.token_hex(6)}", secrets.token_hex(16)
+        name = f"braid-{secrets.token_hex(6)}"
         command = [
             engine, "run", "--rm", "--interactive", "--name", name, "--publish", "127.0.0.1::8080",
             "--volume", f"{pathlib.Path(fixtures).resolve()}:/fixtures:ro", "--env", "BRAID_TOKEN", "--env", "BRAID_LOG_LEVEL",
             image, *ARGUMENTS, "--fixtures", "/fixtures", *options,
         ]
-        server = cls._started(command, {"BRAID_TOKEN": token}, token)
+        server = cls._started(command)
         server._container = [engine, "rm", "--force", name]
         ports = subprocess.run([engine, "port", name, "8080/tcp"], capture_output=True, text=True)
         if ports.returncode != 0:
@@ -89,11 +90,12 @@ class Server:
         return server
 
     @classmethod
-    def _started(cls, command: list[str], variables: dict[str, str], token: str | None) -> Server:
+    def _started(cls, command: list[str]) -> Server:
+        token = secrets.token_hex(16)
         server = cls("", token)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         server._process = subprocess.Popen(
-            command, env={**kept, "BRAID_LOG_LEVEL": "warning", **variables}, text=True,
+            command, env={**kept, "BRAID_LOG_LEVEL": "warning", "BRAID_TOKEN": token}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=server._log)
         lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=lambda output: lines.put(output.readline()), args=[server._process.stdout], daemon=True).start()

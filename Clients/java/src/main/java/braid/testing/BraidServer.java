@@ -22,7 +22,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A server in test mode: a process of the binary, a container, or a server that runs already. A server that {@code start},
- * {@code run} or {@code find} started ends with {@code close}, at the latest with this process.
+ * {@code run} or {@code find} started has a new token for its controller, and ends with {@code close}, at the latest with this
+ * process.
  */
 public final class BraidServer implements AutoCloseable {
     private static final List<String> ARGUMENTS =
@@ -105,8 +106,8 @@ public final class BraidServer implements AutoCloseable {
         command.addAll(ARGUMENTS);
         command.addAll(List.of("--port", "0", "--fixtures", fixtures.toString()));
         command.addAll(List.of(options));
-        Started started = new Started(command, Map.of());
-        return new BraidServer(URI.create(started.url), null, started.process, started.log, List.of());
+        Started started = new Started(command);
+        return new BraidServer(URI.create(started.url), started.token, started.process, started.log, List.of());
     }
 
     /**
@@ -119,20 +120,19 @@ public final class BraidServer implements AutoCloseable {
             throw new IllegalStateException("To run the image, install docker or podman.");
         }
         String name = "braid-" + UUID.randomUUID();
-        String token = UUID.randomUUID().toString();
         List<String> command = new ArrayList<>(List.of(
             engine.toString(), "run", "--rm", "--interactive", "--name", name, "--publish", "127.0.0.1::8080",
             "--volume", fixtures.toAbsolutePath() + ":/fixtures:ro", "--env", "BRAID_TOKEN", "--env", "BRAID_LOG_LEVEL", image));
         command.addAll(ARGUMENTS);
         command.addAll(List.of("--fixtures", "/fixtures"));
         command.addAll(List.of(options));
-        Started started = new Started(command, Map.of("BRAID_TOKEN", token));
+        Started started = new Started(command);
         List<String> removal = List.of(engine.toString(), "rm", "--force", name);
         try {
             Process port = new ProcessBuilder(engine.toString(), "port", name, "8080/tcp").redirectErrorStream(true).start();
             String output = new String(port.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             if (port.waitFor() == 0) {
-                return new BraidServer(URI.create("http://" + output.split("\\s")[0]), token, started.process, started.log, removal);
+                return new BraidServer(URI.create("http://" + output.split("\\s")[0]), started.token, started.process, started.log, removal);
             }
             throw new IllegalStateException(engine + " does not name the port of the container: " + output);
         } catch (IOException | InterruptedException | RuntimeException error) {
@@ -145,9 +145,10 @@ public final class BraidServer implements AutoCloseable {
     private static final class Started {
         final Process process;
         final Path log;
+        final String token = UUID.randomUUID().toString();
         final String url;
 
-        Started(List<String> command, Map<String, String> variables) {
+        Started(List<String> command) {
             try {
                 log = Files.createTempFile("braid-server", ".log");
                 log.toFile().deleteOnExit();
@@ -155,7 +156,7 @@ public final class BraidServer implements AutoCloseable {
                 // Settings of this machine do not reach the server.
                 builder.environment().keySet().removeIf(name -> name.startsWith("BRAID_"));
                 builder.environment().put("BRAID_LOG_LEVEL", "warning");
-                builder.environment().putAll(variables);
+                builder.environment().put("BRAID_TOKEN", token);
                 process = builder.start();
             } catch (IOException error) {
                 throw new IllegalStateException("The server did not start: " + String.join(" ", command), error);
