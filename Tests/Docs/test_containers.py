@@ -90,9 +90,10 @@ def test_testcontainers_for_python_start_a_container(containers, tmp_path):
             time.sleep(0.1)
         environment = os.environ | {
             "PYTHONPATH": str(ROOT / "Clients/python"), "DOCKER_HOST": f"unix://{socket}", "TESTCONTAINERS_RYUK_DISABLED": "true",
-            "PYTHONDONTWRITEBYTECODE": "1",
+            # Here the containers' host is this machine, even if this machine is a container.
+            "TESTCONTAINERS_CONNECTION_MODE": "docker_host", "TESTCONTAINERS_HOST_OVERRIDE": "127.0.0.1", "PYTHONDONTWRITEBYTECODE": "1",
         }
-        run = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        run = subprocess.run([sys.executable, "-W", "error::DeprecationWarning:braid_testing", "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
         assert not containers.podman("ps", "--all", "--quiet")
     finally:

@@ -16,7 +16,7 @@ const client = { wait: () => new Promise(setImmediate) };
 const server = await BraidServer.find({ fixtures, client });
 const EDITS = "/v1/sessions/*/edits";
 const UPDATES = "/v1/sessions/*/updates";
-const ids = async (session) => (await session.snapshot()).sections.flatMap(({ rows }) => rows.map(({ id }) => id));
+const ids = async (session) => (await session.snapshot()).sections.map(({ rows }) => rows.map(({ id }) => id));
 
 /** Follows the session, and lets the test wait for what the copy is then. */
 function follow(test, session, options) {

@@ -7,7 +7,7 @@ import secrets
 from typing import Any
 
 from testcontainers.core.container import DockerContainer
-from testcontainers.core.waiting_utils import wait_for_logs
+from testcontainers.core.wait_strategies import LogMessageWaitStrategy
 
 from .server import Server
 
@@ -27,6 +27,7 @@ class BraidContainer(DockerContainer):
         self._server: Server | None = None
         self.with_volume_mapping(str(pathlib.Path(fixtures).resolve()), "/fixtures", "ro")
         self.with_exposed_ports(8080)
+        self.waiting_for(LogMessageWaitStrategy("listening on "))
         settings = {
             "TEST_MODE": "true", "DETERMINISTIC": "true", "DATABASE": ":memory:", "FIXTURES": "/fixtures", "TOKEN": self._token,
         }
@@ -43,6 +44,5 @@ class BraidContainer(DockerContainer):
     def start(self) -> BraidContainer:
         """Starts the container, and returns once the server accepts connections."""
         super().start()
-        wait_for_logs(self, "listening on ", timeout=60)
         self._server = Server(f"http://{self.get_container_host_ip()}:{self.get_exposed_port(8080)}", self._token)
         return self

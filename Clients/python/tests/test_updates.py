@@ -10,11 +10,12 @@ from braid_testing import UpdateFault, applying, stages
 CASES = json.loads((pathlib.Path(__file__).parents[3] / "Tests/Golden/updates.json").read_text(encoding="utf-8"))["cases"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_a_golden_update_leads_to_the_snapshot_after_it_and_leaves_the_one_before(case):
-    before = copy.deepcopy(case["before"])
-    assert applying(case["update"], before) == case["after"]
-    assert before == case["before"]
+def test_a_golden_update_leads_to_the_snapshot_after_it_and_leaves_the_one_before():
+    assert len(CASES) > 60
+    for case in CASES:
+        before = copy.deepcopy(case["before"])
+        assert applying(case["update"], before) == case["after"], case["name"]
+        assert before == case["before"], case["name"]
 
 
 def test_a_faulty_update_is_refused_for_the_reason_that_the_engine_names():
