@@ -188,7 +188,8 @@ package final class App: HTTPHandler {
         // request, and counts it.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
         if let testMode, let head, TestMode.concerns(head) {
-            testMode.answers(TestedExchange(refused: head), id: id, start: monotonicNanoseconds(), with: response)
+            let tested = TestedExchange(refused: head)
+            response = testMode.answers(tested, id: id, start: monotonicNanoseconds(), with: response)
         }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
         log.answered(request, route, status: response.status)
@@ -551,13 +552,12 @@ package final class App: HTTPHandler {
         }
         if let testMode, TestMode.concerns(head) {
             let tested = exchange.tested ?? TestedExchange(refused: head)
-            testMode.answers(tested, id: exchange.id, start: exchange.start, with: response)
+            response = testMode.answers(tested, id: exchange.id, start: exchange.start, with: response)
         }
-        if exchange.tested?.fault?.action?.needsPlainBody != true { compress(&response, exchange, isOnLoop: isOnLoop) }
+        compress(&response, exchange, isOnLoop: isOnLoop)
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         log.answered(exchange.logged, exchange.route, status: response.status, nanoseconds: nanoseconds)
-        if let testMode, let tested = exchange.tested { return testMode.sent(response, in: tested) }
         return response
     }
 

@@ -17,7 +17,8 @@ import Testing
             texts.append(dump(try await store.session(summary.id)))
             let journal = try await store.journal(of: summary.number, after: 0, limit: 1_000, bytes: .max)
             texts.append("\(journal) \(String(describing: try await store.opening(summary.id)))")
-            texts.append("\(String(describing: try await store.tokens(of: summary.id, after: nil, limit: 1_000, now: 0)))")
+            let tokens = try await store.tokens(of: summary.id, after: nil, limit: 1_000, now: 0)
+            texts.append(String(describing: tokens))
             for key in 0..<4 {
                 let answer = try await store.answer(to: "k\(key)", by: "", of: summary.number, now: 1_000)
                 texts.append(String(describing: answer))

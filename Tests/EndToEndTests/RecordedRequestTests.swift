@@ -72,17 +72,17 @@ import Testing
         try client.request(
             "POST", "/v1/sessions/party/tokens", #"{"role":"participant","expiresIn":60}"#, headers: controller)
         let answer = try client.request(
-            "POST", "/v1/sessions/party/edits?strict&form=sequential", #"{"delete":{"id":"Sara"}}"#,
+            "POST", "/v1/sessions/party/edits?pretty&form=sequential", #"{"delete":{"id":"Sara"}}"#,
             headers: ["Authorization": "Bearer braid_token-1.secret-1", "X-Test": "a"])
         #expect(answer.status == 200)
         let all = try client.get("/v1/test/requests", headers: controller)
         #expect(!all.text.contains("secret\"") && !all.text.contains("Bearer"))
         let entry = try #require((all.object["requests"] as? [[String: Any]])?.last)
         #expect(entry["id"] as? String == "request-2")
-        #expect(entry["time"] as? String == "2000-01-01T00:00:00.002Z")
+        #expect(entry["time"] as? String == "2000-01-01T00:00:00.003Z")
         #expect(entry["milliseconds"] is Double)
         #expect(entry["method"] as? String == "POST" && entry["path"] as? String == "/v1/sessions/party/edits")
-        #expect(entry["query"] as? [String: String] == ["strict": "", "form": "sequential"])
+        #expect(entry["query"] as? [String: String] == ["pretty": "", "form": "sequential"])
         let headers = entry["headers"] as? [String: String]
         #expect(headers?["x-test"] == "a" && headers?["authorization"] == nil && headers?["host"] != nil)
         #expect(entry["role"] as? String == "participant" && entry["token"] as? String == "token-1")
@@ -112,15 +112,51 @@ import Testing
         #expect(try Self.entries(client).last?["body"] as? NSDictionary == ["x": 1])
     }
 
-    @Test("A stream appears when it begins")
-    func streams() throws {
+    @Test("A stream appears when it begins, with the number of events that were sent", arguments: ["identity", "gzip"])
+    func streams(coding: String) throws {
         let client = try Self.client()
-        let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/party/updates")
+        let stream = try EventStreamClient(
+            port: client.server.port, "/v1/sessions/party/updates", headers: ["Accept-Encoding": coding])
         let entry = try #require(try Self.entries(client).first)
         #expect(Self.summary(entry) == "GET /v1/sessions/party/updates 200")
-        _ = try stream.events(through: "caught-up")
+        /// The server counts an event before it sends it.
+        func events() throws -> Int? {
+            (try Self.entries(client).first?["answer"] as? [String: Any])?["events"] as? Int
+        }
+        var received = try stream.events(through: "caught-up").count
+        #expect(try events() == received)
         try client.request("POST", "/v1/sessions/party/edits", #"{"delete":{"id":"Sara"}}"#)
-        _ = try stream.events(throughRevision: 1)
+        received += try stream.events(throughRevision: 1).count
+        #expect(try events() == received)
+    }
+
+    @Test("The record shows which fault a request met, and whether its answer was lost")
+    func faults() throws {
+        let client = try Self.client()
+        let rules = try client.request(
+            "PUT", "/v1/test/faults",
+            #"""
+            {"faults": [
+              {"id": "busy", "times": 1, "match": {"method": "POST"}, "action": {"respond": {"status": 503}}},
+              {"id": "lost", "times": 1, "match": {"method": "POST"}, "action": {"loseAnswer": {}}},
+              {"id": "gone", "times": 1, "match": {"method": "POST"}, "action": {"close": {}}}]}
+            """#)
+        try #require(rules.status == 200, "\(rules.text)")
+        for _ in 0..<4 {
+            _ = try? client.server.client().request(
+                "POST", "/v1/sessions/party/edits", #"{"delete":{"id":"Sara"}}"#, headers: ["Idempotency-Key": "a"])
+        }
+        let entries = try Self.entries(client)
+        #expect(
+            entries.map { "\($0["fault"] ?? "-") \($0["lost"] ?? "-") \(Self.summary($0))" } == [
+                "busy - POST /v1/sessions/party/edits 503 unavailable", "lost 1 POST /v1/sessions/party/edits 200",
+                "gone - POST /v1/sessions/party/edits", "- - POST /v1/sessions/party/edits 200 1",
+            ])
+        #expect(entries[2]["answer"] == nil, "the server carried nothing out")
+        // This is what a test of a client's retries verifies.
+        let claim = #"{"match":{"path":"/v1/sessions/party/edits","replayed":true},"exactly":1}"#
+        #expect(try client.request("POST", "/v1/test/requests/verify", claim).status == 200)
+        #expect(try client.get("/v1/sessions/party").object["revision"] as? Int == 1)
     }
 
     @Test("The record keeps the newest 10,000 requests and counts those that it had no room for")

@@ -185,16 +185,12 @@ import Testing
         let value = Atomic(false)
     }
 
-    /// Sends commands until the flag is set. Returns their number.
-    private static func sendCommands(_ sender: Int, to port: Int, until isDone: Flag) throws -> Int {
+    private static func sendCommands(_ sender: Int, to port: Int) throws {
         let client = try HTTPClient(port: port)
-        var count = 0
-        while !isDone.value.load(ordering: .relaxed) {
+        for count in 0..<150 {
             let answer = try client.request("PATCH", "/v1/sessions/party/state", #"{"s\#(sender)":\#(count)}"#)
             #expect(answer.status == 200, "\(answer.text)")
-            count += 1
         }
-        return count
     }
 
     @Test("Commands that meet resets are carried out before a reset or after it, and never on both sides")
@@ -203,20 +199,22 @@ import Testing
         let server = try ServerProcess(database: directory.path("braid.sqlite"), Self.examples)
         let client = try server.keptClient(), port = server.port
         let before = try client.get("/v1/sessions/party/snapshot").object["sections"] as? NSArray
-        let isDone = Flag()
-        let commands = Task {
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for sender in 0..<4 { group.addTask { try Self.sendCommands(sender, to: port, until: isDone) } }
-                return try await group.reduce(0, +)
+        let senders = Task {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for sender in 0..<4 { group.addTask { try Self.sendCommands(sender, to: port) } }
+                try await group.waitForAll()
             }
         }
-        for _ in 0..<40 {
-            try Self.reset(client)
-            let facts = try client.get("/v1/sessions/party")
-            #expect(facts.status == 200)
+        let isDone = Flag()
+        let waiting = Task {
+            defer { isDone.value.store(true, ordering: .relaxed) }
+            try await senders.value
         }
-        isDone.value.store(true, ordering: .relaxed)
-        #expect(try await commands.value > 0)
+        while !isDone.value.load(ordering: .relaxed) {
+            try Self.reset(client)
+            #expect(try client.get("/v1/sessions/party").status == 200)
+        }
+        try await waiting.value
         let journal = try client.get("/v1/sessions/party/journal")
         let revisions = (journal.object["records"] as? [[String: Any]])?.compactMap { $0["revision"] as? Int } ?? []
         #expect(revisions == Array(1..<revisions.count + 1), "a reset begins at revision 0")
@@ -235,15 +233,17 @@ import Testing
         let token = try client.request(
             "POST", "/v1/sessions/party/tokens", #"{"role":"participant","expiresIn":60}"#, headers: controller
         ).object["token"]
-        for (method, path) in [("POST", "reset"), ("GET", "clock"), ("GET", "requests")] {
+        let participant = ["Authorization": "Bearer \(token ?? "")"]
+        let paths = [("POST", "reset"), ("GET", "clock"), ("GET", "requests")]
+        for (method, path) in paths {
             #expect(try client.request(method, "/v1/test/\(path)").status == 401)
-            let bearer = ["Authorization": "Bearer \(token ?? "")"]
-            #expect(try client.request(method, "/v1/test/\(path)", headers: bearer).status == 403)
+            #expect(try client.request(method, "/v1/test/\(path)", headers: participant).status == 403)
+        }
+        for (method, path) in paths {
             #expect(try client.request(method, "/v1/test/\(path)", headers: controller).status / 100 == 2)
         }
         // The token was created after the start.
-        let bearer = ["Authorization": "Bearer \(token ?? "")"]
-        #expect(try client.get("/v1/sessions/party", headers: bearer).status == 401)
+        #expect(try client.get("/v1/sessions/party", headers: participant).status == 401)
         let ordinary = try ServerProcess().keptClient()
         for path in ["reset", "clock", "requests", "requests/verify"] {
             #expect(try ordinary.request("POST", "/v1/test/\(path)", "{}").status == 404)

@@ -11,7 +11,7 @@ func faultRoutes(_ faults: Faults) -> [Route] {
             return .json { faults.write(to: &$0) }
         },
         Route("DELETE", path) { _ in
-            faults.replace()
+            faults.reset()
             return HTTPResponse(status: 204)
         },
     ]

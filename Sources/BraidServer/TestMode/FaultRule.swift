@@ -158,11 +158,11 @@ enum FaultAction: Sendable {
         }
     }
 
-    /// Whether the answer is sent without compression, so that its bytes and events can be counted.
-    var needsPlainBody: Bool {
+    /// Whether the action changes how an answer's body is sent.
+    var changesBody: Bool {
         switch self {
         case .truncate, .throttle, .cutStream, .pauseStream: true
-        default: false
+        case .respond, .close, .loseAnswer, .snapshot, .newEpoch, .refuseConnections: false
         }
     }
 }

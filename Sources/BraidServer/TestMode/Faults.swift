@@ -19,12 +19,10 @@ final class Faults: Sendable {
 
     private let state = Mutex(State())
 
-    /// Replaces all rules, or removes them. The new rules have not matched or applied yet.
-    func replace(with rules: [FaultRule] = [], seed: Int = 0) {
-        state.withLock { $0 = State(seed: seed, rules: rules.map { ($0, 0, 0) }) }
-    }
+    /// Removes all rules.
+    func reset() { state.withLock { $0 = State() } }
 
-    /// Replaces all rules by those of a request's body.
+    /// Replaces all rules by those of a request's body. The new rules have not matched or applied yet.
     func replace(with body: JSONText) throws {
         let body = try BodyReader(body, at: .root, members: ["seed", "faults"])
         let seed = try body.integer("seed", in: Int.min...Int.max) ?? 0
@@ -43,7 +41,7 @@ final class Faults: Sendable {
             }
             return rule
         }
-        replace(with: rules, seed: seed)
+        state.withLock { $0 = State(seed: seed, rules: rules.map { ($0, 0, 0) }) }
     }
 
     /// Returns the fault that a request meets: that of the first rule that matches and is due. Counts the request.

@@ -2,6 +2,7 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 import BraidSessions
+import Synchronization
 
 /// A request that a server in test mode has received, with its answer.
 struct RecordedRequest: Sendable {
@@ -28,19 +29,19 @@ struct RecordedRequest: Sendable {
         let headers: [(String, String)]
         /// The body, if it is JSON and not too large.
         let body: JSONText?
-        /// The stream of events, if the answer is one.
-        let stream: ByteStream?
+        /// The exchange that counts the events of the answer. `nil` unless the answer is an event stream.
+        let stream: TestedExchange?
         /// The last segment of the problem's type. `nil` unless the answer is a problem document.
         let problem: String?
 
         /// Whether the answer is the kept answer to an earlier request with the same idempotency key.
         var isReplayed: Bool { headers.contains { $0.0 == "Idempotent-Replayed" } }
 
-        init(_ response: HTTPResponse, isHead: Bool) {
+        init(_ response: HTTPResponse, in exchange: TestedExchange) {
             (status, headers) = (response.status, response.headers)
-            if case .stream(let stream) = response.body { self.stream = stream } else { stream = nil }
+            if case .stream = response.body, exchange.request.opensStream { stream = exchange } else { stream = nil }
             let type = headers.first { $0.0 == "Content-Type" }?.1 ?? ""
-            let bytes = type.hasSuffix("json") && !isHead ? response.body.bytes : nil
+            let bytes = type.hasSuffix("json") && !exchange.request.head.isHead ? response.body.bytes : nil
             body = bytes.flatMap {
                 $0.count <= RecordedRequest.mostBodyBytes ? try? JSONText(parsing: $0, depthLimit: 1_000) : nil
             }
@@ -62,7 +63,7 @@ struct RecordedRequest: Sendable {
         bodyBytes = request.body.count
         if bodyBytes > Self.mostBodyBytes { (request.body, request.json) = ([], nil) }
         nanoseconds = monotonicNanoseconds() - start
-        answer = response.map { Answer($0, isHead: exchange.request.head.isHead) }
+        answer = response.map { Answer($0, in: exchange) }
         fault = exchange.fault?.rule
         isLost = if case .loseAnswer? = exchange.fault?.action { true } else { false }
     }
@@ -153,6 +154,10 @@ extension RecordedRequest.Answer {
         if isReplayed {
             writer.name("replayed")
             writer.value(true)
+        }
+        if let stream {
+            writer.name("events")
+            writer.value(stream.eventCount.load(ordering: .relaxed))
         }
         writer.endObject()
     }

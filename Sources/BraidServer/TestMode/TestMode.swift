@@ -80,26 +80,20 @@ package final class TestMode: Sendable {
         return nil
     }
 
-    /// Called after the answer to a request is made, before it is compressed.
+    /// Called after the answer to a request is made, before it is compressed. Records the answer, and returns it as the
+    /// request's fault sends it.
     ///
     /// - Parameters:
     ///   - id: the request's ID.
     ///   - start: the time at which the server began to handle the request, in nanoseconds of the monotonic clock.
-    func answers(_ exchange: TestedExchange, id: String, start: Int, with response: HTTPResponse) {
+    func answers(_ exchange: TestedExchange, id: String, start: Int, with response: HTTPResponse) -> HTTPResponse {
         requests.append(
             RecordedRequest(
                 exchange, id: id, start: start, answer: response.isWithheld ? nil : response, time: clock.now()))
-    }
-
-    /// Returns the answer to a request as its fault sends it.
-    func sent(_ response: HTTPResponse, in exchange: TestedExchange) -> HTTPResponse {
-        guard let action = exchange.fault?.action else { return response }
-        if case .loseAnswer = action {
-            var response = response
-            response.isWithheld = true
-            return response
-        }
-        return FaultyBody(action)?.sending(response) ?? response
+        var response = response
+        if case .loseAnswer? = exchange.fault?.action { response.isWithheld = true }
+        response.body = RelayedBody.body(of: response, in: exchange)
+        return response
     }
 }
 
@@ -124,7 +118,7 @@ extension TestMode {
         guard let start = start.withLock({ $0 }) else { throw ProblemError(unavailable: "The server is starting.") }
         try await gate.alone {
             try await sessions.restore(start, in: store)
-            faults.replace()
+            faults.reset()
             requests.removeAll()
         }
     }

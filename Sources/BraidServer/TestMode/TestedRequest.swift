@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidHTTP
+import Synchronization
 
 /// A request that a server in test mode handles.
 struct TestedRequest: Sendable {
@@ -33,6 +34,8 @@ struct TestedRequest: Sendable {
 final class TestedExchange: Sendable {
     let request: TestedRequest
     let fault: Fault?
+    /// The number of events that were sent, if the answer is an event stream.
+    let eventCount = Atomic(0)
 
     init(request: TestedRequest, fault: Fault?) {
         self.request = request

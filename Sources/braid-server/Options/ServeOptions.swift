@@ -96,7 +96,8 @@ struct ServeOptions {
             help: "Seconds between SIGTERM and the stop, in which /readyz answers 503 and all other requests go on."),
         .flag(
             "exit-with-stdin", \.exitWithStdin,
-            help: "Stop as with SIGTERM when the standard input ends, and so when the process that started the server ends."
+            help:
+                "Stop as with SIGTERM when the standard input ends, and so when the process that started the server ends."
         ),
     ]
 
