@@ -18,7 +18,7 @@ export class Problem extends Error {
     this.name = "Problem";
     this.status = status;
     /** All members, also those that only some problems have. */
-    this.document = typeof document === "object" && document !== null ? document : {};
+    this.document = typeof document === "object" && document !== null && !Array.isArray(document) ? document : {};
     this.type = member("type", "string") ?? "about:blank";
     /** The last part of `type`: "row-gone". */
     this.kind = this.type.split("/").pop();
@@ -609,7 +609,7 @@ function problem(response, text) {
   try {
     document = JSON.parse(text);
   } catch {
-    document = { title: response.statusText || undefined };
+    document = response.statusText ? { title: response.statusText } : {};
   }
   const time = response.headers.get("retry-after");
   // Seconds, or a date.

@@ -1,4 +1,3 @@
-import type { AssertionError } from "node:assert";
 import type { BraidClient, ClientOptions, Session } from "braid-server-client";
 
 /** The part of a test context of `node:test` that this module uses. */
@@ -156,8 +155,8 @@ export interface Entry {
   lost?: boolean;
 }
 
-/** Another number of requests matched. */
-export declare class VerificationFailed extends AssertionError {
+/** Another number of requests matched. An `AssertionError` of Node. */
+export declare class VerificationFailed extends Error {
   private constructor();
   readonly count: number;
   readonly nearestMisses: { request: Entry; differences: { member: string; expected?: any; actual?: any }[] }[];
