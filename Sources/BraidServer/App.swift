@@ -229,10 +229,10 @@ package final class App: HTTPHandler {
         _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
         let tested = testMode.meets(TestedRequest(plain, route, exchange.requester))
         exchange.tested = tested
+        let pass = await testMode.gate.enter()
+        defer { pass.leave() }
         do {
-            try await testMode.delay(tested)
-            let pass = await testMode.gate.enter()
-            defer { pass.leave() }
+            if let response = await testMode.delay(tested, in: pass) { return finish(response, exchange) }
             if let response = try await testMode.begins(tested, &request.head, in: sessions) {
                 return finish(response, exchange)
             }

@@ -167,6 +167,7 @@ struct Serve: ServerCommand {
         background.cancel()
         unloading.cancel()
         log.write(.notice, "stopping")
+        app.testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))
         // To close a store that waits for its database could take as long as an attempt to connect.
         if hasStarted { await store.close() }

@@ -55,6 +55,14 @@ final class TestApplication: HTTPHandler {
             stream.onClose { self.closedStreams.add(1, ordering: .relaxed) }
             streams.withLock { $0.append(stream) }
             return .ready(HTTPResponse(status: 200, body: .stream(stream)))
+        case "sized":
+            let stream = ByteStream(limit: 1_000, length: number)
+            streams.withLock { $0.append(stream) }
+            return .ready(HTTPResponse(status: 200, body: .stream(stream)))
+        case "withheld":
+            var response = HTTPResponse(status: 200, body: .bytes([UInt8]("withheld".utf8)))
+            response.isWithheld = true
+            return .ready(response)
         case "download":
             let stream = ByteStream(limit: 64 * 1024, isEndless: false)
             stream.onClose { self.closedStreams.add(1, ordering: .relaxed) }

@@ -8,9 +8,9 @@ import Synchronization
 package final class TestMode: Sendable {
     /// The rules of the faults that the server injects.
     let faults = Faults()
+    private let delays = Delays()
     /// Closes all connections and refuses new ones for a time.
     private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
-
     let requests = RequestRecord()
     let gate = Gate()
     private let store: any RestorableStore
@@ -42,6 +42,10 @@ package final class TestMode: Sendable {
         refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
 
+    /// Closes the connections of the requests that a fault delays, because the server stops. These requests are not
+    /// carried out.
+    package func cancelDelays() { delays.cancel() }
+
     /// Returns the routes of the test mode.
     func routes(_ sessions: Sessions) -> [Route] {
         faultRoutes(faults) + requestRoutes(requests)
@@ -53,9 +57,11 @@ package final class TestMode: Sendable {
         TestedExchange(request: request, fault: faults.fault(for: request))
     }
 
-    /// Waits for the delay of a request's fault. Throws `CancellationError` if the client disconnects meanwhile.
-    func delay(_ exchange: TestedExchange) async throws {
-        if let delay = exchange.fault?.delay { try await Task.sleep(for: delay) }
+    /// Waits for the delay of a request's fault. Returns the answer if the request must not be handled after it.
+    func delay(_ exchange: TestedExchange, in pass: Gate.Pass) async -> HTTPResponse? {
+        guard let delay = exchange.fault?.delay else { return nil }
+        let isOver = await pass.waiting { [delays] in (try? await delays.wait(for: delay)) != nil }
+        return isOver ? nil : HTTPResponse.withheld
     }
 
     /// Carries out the part of a request's fault that comes before the request is handled. Returns the answer if the

@@ -33,6 +33,8 @@ final class EventStreamClient {
     private var decompressor: Decompressor?
     /// The number of bytes of the body, as they were sent.
     private(set) var bodyBytes = 0
+    /// The plain text that has arrived and is part of no event yet.
+    var unread: String { String(decoding: text[textStart...], as: UTF8.self) }
     /// Whether the stream has ended and its body is complete in its coding.
     var isComplete: Bool { hasEnded && decompressor?.isComplete == true }
 

@@ -78,6 +78,13 @@ final class HTTPClient {
         } catch { return true }
     }
 
+    /// Returns everything that comes until the server closes the connection.
+    func receiveAll() -> [UInt8] {
+        while (try? fill()) != nil {}
+        defer { buffer = [] }
+        return buffer
+    }
+
     func receive(isHead: Bool = false) throws -> Response {
         let end = Array("\r\n\r\n".utf8)
         var headEnd: Int?
