@@ -176,7 +176,7 @@ package final class App: HTTPHandler {
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
-        response.headers += headers(for: head, id: id)
+        addHeaders(to: &response, for: head, id: id)
         // Every answer to a GET has `Cache-Control: no-cache`, unless its handler sets the field. A request whose head
         // was not parsed may be a GET.
         if head.map({ $0.method == "GET" || $0.method == "HEAD" }) ?? true {
@@ -534,7 +534,7 @@ package final class App: HTTPHandler {
     ) -> HTTPResponse {
         let head = exchange.head
         var response = response
-        response.headers += headers(for: head, id: exchange.id)
+        addHeaders(to: &response, for: head, id: exchange.id)
         response.account = exchange.account
         // Without `Cache-Control`, caches may store an answer and choose how long they reuse it (RFC 9111, 4.2.2), so
         // forbid that.
@@ -561,10 +561,11 @@ package final class App: HTTPHandler {
         return response
     }
 
-    /// Returns the header fields of every answer.
-    private func headers(for head: HTTPRequestHead?, id: String) -> [(String, String)] {
-        let fields = [("X-Request-Id", id)] + pages.headers(for: head)
-        return testMode == nil ? fields : fields + [TestMode.header]
+    /// Adds the header fields of every answer.
+    private func addHeaders(to response: inout HTTPResponse, for head: HTTPRequestHead?, id: String) {
+        response.headers.append(("X-Request-Id", id))
+        response.headers += pages.headers(for: head)
+        if testMode != nil { response.headers.append(TestMode.header) }
     }
 
     /// Encodes the response's body in the coding that the client prefers.

@@ -21,8 +21,8 @@ PHASES = ["examples", "coverage", "fuzzing", "stateful"]
 class ExampleServer(Server):
     """A server with the examples' tables and sessions."""
 
-    def __init__(self, token=TOKEN):
-        super().__init__("--deterministic", "--fixtures", ROOT / "Examples", token=token)
+    def __init__(self, *options, token=TOKEN):
+        super().__init__("--deterministic", "--fixtures", ROOT / "Examples", *options, token=token)
 
 
 @pytest.fixture(scope="module")

@@ -136,10 +136,9 @@ extension BodyReader {
     func integer(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
         guard let value = self[name] else { return nil }
         guard let integer = value.intValue, range.contains(integer) else {
-            let rule =
-                range.upperBound == .max
-                ? "from \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-            throw fault(name, .rejecting(value.kind, accepting: .number), "must be an integer \(rule)")
+            let least = range.lowerBound == .min ? "" : " from \(range.lowerBound)"
+            let most = range.upperBound == .max ? "" : " to \(range.upperBound)"
+            throw fault(name, .rejecting(value.kind, accepting: .number), "must be an integer\(least)\(most)")
         }
         return integer
     }
