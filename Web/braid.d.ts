@@ -254,7 +254,10 @@ export interface WatchedFiles {
   files: { file: string; table?: string; version?: number; faults: string[]; behind: { session: string; detail: string }[] }[];
 }
 
-/** `table`: a name or a description. Without it, `row`, `rows`, `section` or `sections`. */
+/**
+ * `table`: a name or a description. Without it, `row`, `rows`, `section` or `sections`, or `from`: another session, whose
+ * table at `revision` (the current one if it is absent) the new session starts with.
+ */
 export interface Opening {
   id?: string;
   table?: string | object;
@@ -264,6 +267,7 @@ export interface Opening {
   rows?: JSONValue[];
   section?: object;
   sections?: object[];
+  from?: { session: string; revision?: number };
   cellsForModelTypes?: { [modelType: string]: string };
   /** Without `table`: any value but null, shown as the snapshot's `empty` while there are no rows. */
   empty?: JSONValue;
@@ -418,8 +422,8 @@ export declare class Session {
   facts(options?: SendOptions): Promise<SessionSummary>;
   /** The table description to which the session is bound. */
   table(options?: { signal?: AbortSignal }): Promise<object>;
-  /** The whole table, or a window of it. */
-  snapshot(options?: { window?: TableWindow; signal?: AbortSignal }): Promise<Snapshot>;
+  /** The whole table, or a window of it. `at`: an earlier position, as far back as the journal reaches. */
+  snapshot(options?: { window?: TableWindow; at?: Position; signal?: AbortSignal }): Promise<Snapshot>;
   /** `wait`: seconds to wait for something to happen, 60 at most. `from`: the window at `since`, if it is another one. */
   updates(
     since: Position,

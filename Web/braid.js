@@ -693,9 +693,12 @@ export class Session {
     return this.#get("/table", {}, options);
   }
 
-  /** Gets the snapshot of the whole table, or of a `window`: see docs/http-api/sessions-and-snapshots.md ("Windows"). */
-  snapshot({ window, ...options } = {}) {
-    return this.#get("/snapshot", windowParameters(window), options);
+  /**
+   * Gets the snapshot of the whole table, or of a `window`: see docs/http-api/sessions-and-snapshots.md ("Windows").
+   * `at`: an earlier position, as far back as the journal reaches.
+   */
+  snapshot({ window, at, ...options } = {}) {
+    return this.#get("/snapshot", { at: at === undefined ? undefined : position(at), ...windowParameters(window) }, options);
   }
 
   /**

@@ -197,11 +197,13 @@ public struct BraidClient: Sendable {
     /// Opens a session.
     ///
     /// - Parameters:
-    ///   - opening: `["table": "attendees", "models": …]`, or one of the data source's forms. See
+    ///   - opening: `["table": "attendees", "models": …]`, one of the data source's forms, or
+    ///     `["from": ["session": "party", "revision": 12]]` for a fork of another session. See
     ///     docs/http-api/sessions-and-snapshots.md.
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
     /// - Returns: a handle for the session, and the session's first snapshot.
-    /// - Throws: ``Problem`` 422 if a model is invalid, and 409 `session-exists` if the chosen id is taken.
+    /// - Throws: ``Problem`` 422 if a model is invalid, 409 `session-exists` if the chosen id is taken, and 410
+    ///   `revision-not-available` if the other session's journal does not reach back to the revision.
     public func openSession(_ opening: JSON, key: String = UUID().uuidString) async throws -> (
         session: BraidSession, snapshot: Snapshot
     ) {

@@ -21,12 +21,16 @@ public struct BraidSession: Sendable {
     ///   this problem.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
 
-    /// Returns the current snapshot of the whole table, or of a window of it.
+    /// Returns the snapshot of the whole table, or of a window of it: the current one, or an earlier one.
     ///
+    /// - Parameter position: the position of an earlier snapshot. `nil` for the current one.
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` if the window's section does not exist or its
-    ///   anchor is not displayed, and 409 `ambiguous-row` if the anchor's section is needed.
-    public func snapshot(window: TableWindow? = nil) async throws -> Snapshot {
-        try await client.value(of: request("GET", "snapshot", query: window?.parameters ?? [:]))
+    ///   anchor is not displayed, and 409 `ambiguous-row` if the anchor's section is needed. 410 `revision-not-available`
+    ///   if the session's journal does not reach back to the position.
+    public func snapshot(window: TableWindow? = nil, at position: Position? = nil) async throws -> Snapshot {
+        var query = window?.parameters ?? [:]
+        query["at"] = position?.description
+        return try await client.value(of: request("GET", "snapshot", query: query))
     }
 
     /// The changes of a session since a position in its history.

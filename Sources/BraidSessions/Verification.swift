@@ -5,7 +5,8 @@ import BraidStore
 ///
 /// 1. SQLite checks its file.
 /// 2. All references between rows lead to rows.
-/// 3. Every value of every row is what its column must contain. Every version of a table description compiles.
+/// 3. Every value of every row is what its column must contain. Every version of a table description compiles. The
+///    table with which a fork was opened can be read.
 /// 4. Every session can be loaded and rendered. Its journal is complete up to its revision, and leads back to its first
 ///    record.
 package final class Verification {
@@ -74,6 +75,8 @@ package final class Verification {
                         _ = try TableDescription(text)
                     } else if table.name == "journal", case .json(let text)? = row.last {
                         _ = try StoredUndo(json: text)
+                    } else if table.name == "opening", case .json(let text) = row[1], text["checkpoint"] != nil {
+                        _ = try SessionOpening(stored: text, description: nil)
                     }
                 } catch {
                     messages.append("\(table.place(of: row)): \((error as? Refusal)?.detail ?? "\(error)")")

@@ -41,6 +41,7 @@ import Testing
         _ = try send("POST", "/v1/sessions", #"{"id":"s","table":"t"}"#, is: 201)
         _ = try send("POST", "/v1/sessions", #"{"id":"s","table":"t"}"#, is: 409)
         for _ in 0..<2 { _ = try send("POST", "/v1/sessions", #"{"id":"bare","rows":[]}"#, key: "k1", is: 201) }
+        _ = try send("POST", "/v1/sessions", #"{"id":"fork","from":{"session":"bare"}}"#, is: 201)
         _ = try send("PUT", "/v1/tables/t", Self.description("b"), is: 200)
         _ = try send("PUT", "/v1/sessions/s/table?dryRun", #"{"version":2}"#, is: 200)
         _ = try send("PUT", "/v1/sessions/s/table", #"{"version":2}"#, is: 200)
@@ -69,7 +70,8 @@ import Testing
         #expect(
             found == [
                 "table registered table=t version=1", "session opened session=s table=t version=1",
-                "session opened session=bare", "table registered table=t version=2",
+                "session opened session=bare", "session opened from=bare session=fork",
+                "table registered table=t version=2",
                 "session rebound revision=1 session=s table=t version=2", "session reset revision=3 session=s",
                 "token created expires=\(expires) grants=viewer session=s token=\(tokenID)",
                 "token revoked session=s token=\(tokenID)", "session ended session=s", "table deleted table=t",

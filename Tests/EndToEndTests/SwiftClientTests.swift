@@ -64,6 +64,27 @@ import Testing
             ])
     }
 
+    @Test("A fork of a session, and its snapshots at earlier positions")
+    func forks() async throws {
+        let server = try ServerProcess(ServerProcess.attendees), client = try Self.client(server)
+        let party = client.session("party"), first = try await party.snapshot()
+        try await party.perform(.delete(.id("Omar")))
+        let second = try await party.snapshot()
+        #expect(try await party.snapshot(at: 0) == first)
+        #expect(try await party.snapshot(at: second.position) == second)
+        let window = try await party.snapshot(window: .rows(limit: 1, ofSection: "attending"), at: first.position)
+        #expect(ids(window, "attending") == Array(try #require(ids(first, "attending")).prefix(1)))
+        let (fork, opened) = try await client.openSession(["from": ["session": "party"], "id": "fork"])
+        #expect(fork.id == "fork" && opened.sections == second.sections && opened.revision == 0)
+        let (_, earlier) = try await client.openSession(["from": ["session": "party", "revision": 0]])
+        #expect(earlier.sections == first.sections)
+        await #expect {
+            _ = try await party.snapshot(at: Position(epoch: "another", revision: 0))
+        } throws: {
+            ($0 as? Problem)?.kind == "revision-not-available" && ($0 as? Problem)?.status == 410
+        }
+    }
+
     private struct Unexpected: Error {}
 
     @Test("The data source's calls, row by row and section by section")

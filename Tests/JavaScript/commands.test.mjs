@@ -333,3 +333,23 @@ test("A request can be had without sending it: sent later it is the command, and
   assert.ok(!client.curl(party.request.tap({ id: "Omar" }, { key: null })).includes("Idempotency"));
   assert.ok(!client.curl(party.request.tap({ id: "Omar" })).includes("-X"));
 });
+
+test("A fork of a session, and its snapshots at earlier positions", async (t) => {
+  const server = await Server.start(t);
+  const client = new BraidClient({ url: server.url });
+  const party = client.session("party");
+  const first = await party.snapshot();
+  await party.edit({ delete: { id: "Omar" } });
+  const second = await party.snapshot();
+  assert.deepEqual(await party.snapshot({ at: 0 }), first);
+  assert.deepEqual(await party.snapshot({ at: first }), first);
+  assert.deepEqual(await party.snapshot({ at: position(second) }), second);
+  const window = await party.snapshot({ at: first, window: { section: "attending", limit: 1 } });
+  assert.deepEqual(window.sections[0].rows, first.sections[0].rows.slice(0, 1));
+  const fork = await client.sessions.open({ from: { session: "party" }, id: "fork" });
+  assert.deepEqual(fork.opened.sections, second.sections);
+  assert.equal(fork.opened.revision, 0);
+  const earlier = await client.sessions.open({ from: { session: "party", revision: 0 } });
+  assert.deepEqual(earlier.opened.sections, first.sections);
+  await assert.rejects(party.snapshot({ at: "another.0" }), { status: 410, kind: "revision-not-available" });
+});

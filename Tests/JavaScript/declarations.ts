@@ -3,6 +3,8 @@ import { applying, BraidClient, ConnectionError, Problem, stages, UpdateFault, t
 
 export async function commands(client: BraidClient): Promise<Answer> {
   const session = await client.sessions.open({ table: "attendees", models: { attending: [{ name: "Omar" }] } });
+  const fork = await client.sessions.open({ from: { session: "party", revision: 12 }, id: "fork" });
+  const earlier: Snapshot = await fork.snapshot({ at: 0, window: { limit: 10 } });
   const shown: Snapshot = await session.snapshot({ window: { section: "attending", limit: 10 } });
   const request: Request = session.request.tap({ section: 0, row: 1 }, { key: null });
   const line: string = client.curl(request);

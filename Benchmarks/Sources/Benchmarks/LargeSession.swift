@@ -20,7 +20,9 @@ enum LargeSession {
             #"{"table":"t","sections":[\#(list)],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"}}]}"#
     }
 
-    static let arguments = ["--max-body-bytes", "536870912", "--log-level", "warning"]
+    static let arguments = [
+        "--max-body-bytes", "536870912", "--max-buffered-bytes", "1073741824", "--log-level", "warning",
+    ]
 
     static func open(_ id: String, rows: Int, sections: Int = 1, on connection: Connection) throws {
         let status = try connection.exchange("POST", "/v1/sessions", opening(id: id, rows: rows, sections: sections))

@@ -79,7 +79,7 @@ public struct Binder: Sendable {
     }
 
     /// Whether anything that is displayed reads the time of the command.
-    var readsNow: Bool { reads.contains(.now) }
+    package var readsNow: Bool { reads.contains(.now) }
 
     /// Returns the resolved binding of a section, or `nil` if no binding binds its cells.
     func binding(of section: SectionID) -> SectionBinding? {

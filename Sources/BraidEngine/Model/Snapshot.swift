@@ -74,11 +74,8 @@ public struct Snapshot: Sendable {
     /// The value that a client shows instead of rows while the table is empty. `nil` if the table has rows or declares
     /// no such value.
     public var empty: JSONText?
-    /// The current time that templates read while they made the snapshot's rows and titles. Empty if no template read
-    /// the time.
+    /// The time that templates could read while they made the snapshot's rows and titles.
     var now = ""
-    /// Whether templates read the current time while they made the snapshot's rows and titles.
-    public var readsTime: Bool { !now.isEmpty }
     /// The rows of hidden sections, by section id. Only for sections whose rows had to be rendered to decide that the
     /// section is hidden.
     var offstage: [SectionID: PersistentList<Row>] = [:]

@@ -12,7 +12,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             let opening = try SessionOpening(body)
             guard let key = try IdempotencyKey(context) else {
                 let session = try await sessions.open(opening, text: body.detached)
-                context.logOpened(session)
+                context.logOpened(session, opening)
                 return session.openedResponse(isMinimal: isMinimal)
             }
             let result = try await sessions.once(key, session: 0, refusal: context.keptRefusal) { keep in
@@ -22,7 +22,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             }
             switch result {
             case .done(let session):
-                context.logOpened(session)
+                context.logOpened(session, opening)
                 return session.openedResponse(isMinimal: isMinimal)
             case .replayed(let kept): return try await sessions.response(kept: kept)
             }
@@ -101,8 +101,9 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
 }
 
 extension RequestContext {
-    fileprivate func logOpened(_ session: Session) {
-        logAct("session opened", facts: [("session", session.id)] + session.boundTableFacts)
+    fileprivate func logOpened(_ session: Session, _ opening: SessionOpening) {
+        let origin = opening.from.map { [(name: "from", value: $0.session)] } ?? []
+        logAct("session opened", facts: [("session", session.id)] + origin + session.boundTableFacts)
     }
 }
 

@@ -18,7 +18,7 @@ package struct SessionOpening: Sendable {
     }
 
     /// The session of which the new session is a fork. `nil` for a session that is opened from a table or from data.
-    package var from: Origin?
+    package private(set) var from: Origin?
     /// The table with which a fork was opened, as the store keeps it. `nil` for other sessions, and in a request.
     private(set) var fork: StoredSession?
     /// The table description of the new session. `nil` for a session without one, whose rows are in `sections`.

@@ -70,17 +70,35 @@ extension Sessions {
         _ origin: SessionOpening.Origin, as given: String?, keep: (@Sendable (Session) -> KeptAnswer)?
     ) async throws -> Session {
         let id = try await newID(given)
-        var table = try await withCurrent(origin.session) { try await $0.table(atRevision: origin.revision) }
-        let now = clock.instant(), revision = table.snapshot.revision, time = Instant(millisecondsSince1970: now).text
-        table.bound.binder.limits.templateSteps = .max
-        if table.snapshot.readsTime {
+        return try await withCurrent(origin.session) { session in
+            let table = try await session.table(atRevision: origin.revision)
+            guard table.snapshot.totalRowCount > Session.largeRowCount else {
+                return try await add(table, of: origin, as: id, keep: keep)
+            }
+            // A store on disk needs a multiple of a large table's size in memory to write it. So each session is copied
+            // once at a time.
+            return try await withTaskExecutorPreference(Workers.shared.long) {
+                defer { Memory.trimSoon() }
+                return try await session.rewinds.withLock { try await add(table, of: origin, as: id, keep: keep) }
+            }
+        }
+    }
+
+    private func add(
+        _ table: SessionTable, of origin: SessionOpening.Origin, as id: String,
+        keep: (@Sendable (Session) -> KeptAnswer)?
+    ) async throws -> Session {
+        var table = table
+        let now = clock.instant(), revision = table.snapshot.revision
+        if table.bound.binder.readsNow {
             // As in every session, templates read the time of the last revision: here, of the fork's opening.
-            table.snapshot = try table.bound.binder.snapshot(of: table.model, revision: 0, now: time)
+            table.bound.binder.limits.templateSteps = .max
+            table.snapshot = try table.bound.binder.snapshot(
+                of: table.model, revision: 0, now: Instant(millisecondsSince1970: now).text)
         }
         table.snapshot.revision = 0
         table.bound = limited(table.bound)
         let model = table.model, bound = table.bound, rowCount = table.snapshot.totalRowCount
-        defer { if rowCount > Session.largeRowCount { Memory.trimSoon() } }
         let shared = SharedTable(
             opening: {
                 SessionOpening.stored(

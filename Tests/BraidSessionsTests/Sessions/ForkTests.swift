@@ -81,7 +81,9 @@ import Testing
             let id = "f\(revision)", fork = try await Self.fork(sessions, as: id, at: revision == last ? nil : revision)
             #expect(fork.position.revision == 0 && fork.epoch != original.epoch)
             #expect(fork.current.unpublished == nil)
-            if !past.snapshot.readsTime { #expect(Self.content(fork.current.snapshot) == Self.content(past.snapshot)) }
+            if !past.bound.binder.readsNow {
+                #expect(Self.content(fork.current.snapshot) == Self.content(past.snapshot))
+            }
             let opened = fork.current.model
             try await Self.perform(12, on: id, sessions, &random) { session in
                 // What the store has of the fork is what memory has.
@@ -112,6 +114,26 @@ import Testing
         try await sessions.end("s")
         let fork = "f\(last)", text = RestartTests.text(try await sessions.session(fork))
         #expect(RestartTests.text(try await RestartTests.sessions(store).session(fork)) == text)
+        await store.close()
+    }
+
+    @Test("A fork shares its rows with its original until one of them changes a row")
+    func sharing() async throws {
+        let store = try SQLiteStore(path: ":memory:"), sessions = RestartTests.sessions(store)
+        let rows = (0..<5_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
+        let body = try JSONText(parsing: #"{"rows":[\#(rows)],"id":"s"}"#)
+        let original = try await sessions.open(SessionOpening(body), text: body)
+        let fork = try await Self.fork(sessions, as: "f", at: nil)
+        func isShared() -> Bool {
+            let first = original.current, second = fork.current
+            return first.snapshot.sections[0].rows.isShared(with: second.snapshot.sections[0].rows)
+                && first.model.sections[0].rows.isShared(with: second.model.sections[0].rows)
+        }
+        #expect(isShared())
+        let text: JSONText = try JSONText(parsing: #"{"dataSource":{"removeRow":{"at":[0,7]}}}"#)
+        _ = try await sessions.perform(CommandRequest(session: "f", .command(try Command(json: text), text: text)))
+        #expect(!isShared() && fork.current.snapshot.totalRowCount == 4_999)
+        #expect(original.current.snapshot.totalRowCount == 5_000)
         await store.close()
     }
 
