@@ -161,7 +161,7 @@ export class BraidServer {
       child.kill("SIGKILL");
       if (this.#container) execFile(...this.#container);
     }, 15_000);
-    await once(child, "exit");
+    await once(child, "close");
     clearTimeout(timer);
   }
 }

@@ -239,9 +239,10 @@ class Session:
         result: dict[str, Any] = self.client.send("GET", self.path)
         return result
 
-    def snapshot(self, *, at: int | None = None, **window: Any) -> Snapshot:
-        """The whole table, or a window of it. `at`: an earlier revision, as far as the journal reaches."""
-        result: Snapshot = self.client.send("GET", f"{self.path}/snapshot", query={"at": at, **window})
+    def snapshot(self, *, at: Position | None = None, **window: Any) -> Snapshot:
+        """The whole table, or a window of it. `at`: an earlier position, as far as the journal reaches."""
+        query = {"at": None if at is None else position(at), **window}
+        result: Snapshot = self.client.send("GET", f"{self.path}/snapshot", query=query)
         return result
 
     def updates(self, since: Position, *, wait: int | None = None, coalesce: bool = False) -> dict[str, Any]:

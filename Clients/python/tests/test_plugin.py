@@ -14,11 +14,7 @@ def project(pytester):
     return pytester
 
 
-def run(project, *arguments):
-    return project.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:schemathesis", *arguments)
-
-
-def test_each_test_has_a_session_of_its_own(project):
+def test_each_test_has_a_session_of_its_own(project, run):
     project.makepyfile("""
         import pytest
         from braid_testing import fault
@@ -37,10 +33,10 @@ def test_each_test_has_a_session_of_its_own(project):
             braid_session.end()
             assert [session["id"] for session in braid_server.client.sessions()] == ["party"]
     """)
-    run(project).assert_outcomes(passed=5)
+    run().assert_outcomes(passed=5)
 
 
-def test_the_session_is_chosen_by_a_marker_or_a_setting(project):
+def test_the_session_is_chosen_by_a_marker_or_a_setting(project, run):
     shutil.copytree(EXAMPLES / "form", project.path / "tables", dirs_exist_ok=True)
     project.makepyfile("""
         import pytest
@@ -52,28 +48,35 @@ def test_the_session_is_chosen_by_a_marker_or_a_setting(project):
         def test_unmarked(braid_session):
             assert braid_session.snapshot()["table"] == "form"
     """)
-    result = run(project)
+    result = run()
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*The server has 2 sessions (event, party). Name the one to copy*"])
-    run(project, "-o", "braid_session=event").assert_outcomes(passed=2)
+    run("-o", "braid_session=event").assert_outcomes(passed=2)
 
 
-def test_a_project_without_a_folder_or_a_binary_hears_what_to_set(project, monkeypatch):
+def test_a_project_without_a_folder_or_a_binary_hears_what_to_set(project, run):
     project.makepyfile("def test_it(braid_server): pass")
-    run(project, "-o", "braid_fixtures=").stdout.fnmatch_lines(["*Set braid_fixtures in pytest.ini*"])
-    result = run(project, "--braid-binary", "/nowhere")
+    run("-o", "braid_fixtures=").stdout.fnmatch_lines(["*Set braid_fixtures in pytest.ini*"])
+    result = run("--braid-binary", "/nowhere")
     result.stdout.fnmatch_lines(["*No such file or directory: '/nowhere'*"])
 
 
-def test_a_running_server_is_used(project, braid_server, monkeypatch):
+def test_a_running_server_is_used(project, run, braid_server, monkeypatch):
     monkeypatch.setenv("BRAID_SERVER_TOKEN", braid_server.token)
     project.makepyfile(f"""
         def test_it(braid_server):
             assert braid_server.url == {braid_server.url!r} and braid_server.client.sessions()
     """)
-    run(project, "--braid-url", braid_server.url).assert_outcomes(passed=1)
+    run("--braid-url", braid_server.url).assert_outcomes(passed=1)
 
 
-def test_options_reach_the_server(project):
-    project.makepyfile("def test_it(braid_server): assert braid_server.client.sessions() and '/v1/sessions' in braid_server.log()")
-    run(project, "-o", "braid_options=--log-level info").assert_outcomes(passed=1)
+def test_options_reach_the_server(project, run):
+    project.makepyfile("""
+        import pytest
+        from braid_testing import BraidClient, Problem
+
+        def test_it(braid_server):
+            with pytest.raises(Problem, match="too-many-sessions"):
+                BraidClient(braid_server.url, braid_server.token, retries=0).fork("party")
+    """)
+    run("-o", "braid_options=--max-sessions 1").assert_outcomes(passed=1)

@@ -12,20 +12,20 @@ TESTS, SCRIPT, CLIENT, _ = re.findall(r"```python\n(.*?)```", README, re.S)  # t
 
 
 @pytest.fixture
-def project(pytester, monkeypatch):
+def project(pytester):
     shutil.copytree(TABLES, pytester.path / "tables")
     pytester.makeini(INI)
     return pytester
 
 
-def test_the_tests_of_the_readme_pass(project):
+def test_the_tests_of_the_readme_pass(project, run):
     project.makepyfile(TESTS)
-    project.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:schemathesis").assert_outcomes(passed=2)
+    run().assert_outcomes(passed=2)
 
 
-def test_the_tests_of_the_readme_can_fail(project):
+def test_the_tests_of_the_readme_can_fail(project, run):
     project.makepyfile(TESTS.replace("exactly=2", "exactly=3"))
-    result = project.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:schemathesis")
+    result = run()
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*VerificationFailed*"])
 
