@@ -168,6 +168,8 @@ export interface Fault {
 export declare class Problem extends Error {
   constructor(status: number, document?: { [name: string]: unknown }, retryAfter?: number);
   readonly status: number;
+  /** All members, also those that only some problems have. */
+  readonly document: { [name: string]: any };
   /** `/problems/row-gone`; "about:blank" where a proxy answered. */
   readonly type: string;
   /** `row-gone` */

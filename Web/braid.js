@@ -17,6 +17,8 @@ export class Problem extends Error {
     super(detail ?? title ?? `The server answered ${status}.`);
     this.name = "Problem";
     this.status = status;
+    /** All members, also those that only some problems have. */
+    this.document = typeof document === "object" && document !== null && !Array.isArray(document) ? document : {};
     this.type = member("type", "string") ?? "about:blank";
     /** The last part of `type`: "row-gone". */
     this.kind = this.type.split("/").pop();
@@ -607,7 +609,7 @@ function problem(response, text) {
   try {
     document = JSON.parse(text);
   } catch {
-    document = { title: response.statusText || undefined };
+    document = response.statusText ? { title: response.statusText } : {};
   }
   const time = response.headers.get("retry-after");
   // Seconds, or a date.
