@@ -1,4 +1,5 @@
 """The conformance kit: plays scenarios with a client under test and the real server, and judges. README.md says how."""
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -163,7 +164,8 @@ class Driver:
 
     def close(self):
         """Ends the program, whose standard input ends."""
-        self.process.stdin.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
         try:
             self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -195,10 +197,10 @@ class Driver:
         self.until(lambda: number in self.answers, "the client has not answered", ends_with_stream=False)
         return self.answers.pop(number)
 
-    def until(self, holds, otherwise, ends_with_stream=True):
+    def until(self, condition, otherwise, ends_with_stream=True):
         """Reads what the client reports until something is true."""
         limit = time.monotonic() + self.patience
-        while not holds():
+        while not condition():
             if ends_with_stream and self.end is not None:
                 raise Broken(f"the client has stopped following: {json.dumps(self.end)}")
             try:
@@ -221,21 +223,22 @@ class Driver:
             message = json.loads(line)
         except ValueError:
             raise Broken(f"the driver printed a line that is not JSON: {line[:200]!r}") from None
-        if "id" in message:
-            self.answers[message["id"]] = message["answer"]
-        elif "copy" in message:
-            new, old = message["copy"], self.copy
-            self.copy = new
-            if message.get("by") == "snapshot":
+        match message:
+            case {"id": int(number), "answer": dict(answer)}:
+                self.answers[number] = answer
+            case {"copy": {"revision": int(), "sections": list()} as copy, "by": "snapshot"}:
+                self.copy = copy
                 self.snapshots += 1
-            elif old is not None and new["revision"] <= old["revision"] and "window" not in new:
-                raise Broken(f"an update led from revision {old['revision']} to {new['revision']}")
-        elif "live" in message:
-            self.lives += 1
-        elif "ended" in message:
-            self.end = message["ended"]
-        else:
-            raise Broken(f"the driver printed an unknown report: {line[:200]!r}")
+            case {"copy": {"revision": int(revision), "sections": list()} as copy, "by": "update"}:
+                old, self.copy = self.copy, copy
+                if old is not None and revision <= old["revision"] and "window" not in copy:
+                    raise Broken(f"an update led from revision {old['revision']} to {revision}")
+            case {"live": True}:
+                self.lives += 1
+            case {"ended": dict(end)}:
+                self.end = end
+            case _:
+                raise Broken(f"the driver printed a line that is no answer and no report: {line[:200]!r}")
 
 
 # Playing
@@ -292,7 +295,7 @@ class Play:
             return self.faults
         self.open()
         if self.attempt(self.perform):
-            self.check_copy()
+            self.attempt(self.check_copy)
         self.check_requests()
         return self.faults
 
@@ -513,6 +516,8 @@ def levels(command, patience=30):
     driver = Driver(command, patience)
     try:
         answer = driver.ask("connect", url="http://127.0.0.1:1", token="none", session=SESSION)
+        if not isinstance(answer.get("client"), str) or not set(answer.get("levels", [])).issubset(LEVELS):
+            raise Broken(f"the answer to `connect` has no `client`, or unknown `levels`: {json.dumps(answer)}")
         return answer["client"], set(answer["levels"])
     finally:
         driver.close()
