@@ -309,7 +309,9 @@ class Play:
             return False
 
     def note(self, detail, rule=None):
-        self.faults.append(Fault(rule or self.scenario.rules[0], detail))
+        fault = Fault(rule or self.scenario.rules[0], detail)
+        if fault not in self.faults:
+            self.faults.append(fault)
 
     def open(self):
         self.server.must("POST", "/v1/test/reset")

@@ -1,5 +1,6 @@
 """The clients follow the client protocol, and the conformance kit catches those that do not."""
-import pathlib
+import concurrent.futures
+import contextlib
 import re
 import shutil
 import sys
@@ -32,36 +33,47 @@ RULES = re.findall(r"^\| ([A-Z]\d+) \|", PAGE, re.M)
 BROKEN = re.findall(r"^\| `(\w+)\.py` \| ([A-Z]\d+): .* \| `([\w-]+)` \|$", (KIT / "README.md").read_text(), re.M)
 
 
-@pytest.fixture(scope="session")
-def server():
-    with kit.Server(BINARY) as server:
-        yield server
 
 
-def driver(client):
-    command = CLIENTS[client]
-    if command[0] == "node" and not shutil.which("node"):
-        pytest.skip("there is no Node here")
-    return command
+def on(client, *values):
+    """A case of a test for one client. It is skipped if the client's program is not there."""
+    program = shutil.which(CLIENTS[client][0])
+    return pytest.param(client, *values, id="-".join([client, *values]), marks=pytest.mark.skipif(not program, reason="there is no Node here"))
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", [on(client) for client in CLIENTS])
 def test_a_driver_has_the_levels_of_its_client(client):
-    assert kit.levels(driver(client))[1] == LEVELS[client]
+    assert kit.levels(CLIENTS[client])[1] == LEVELS[client]
+
+
+@pytest.fixture(scope="session")
+def plays(request):
+    """The results of the scenarios that this run tests. Each client plays them in a thread and with a server for itself."""
+    chosen = [item.callspec.params for item in request.session.items if "plays" in item.fixturenames and all(not mark.args[0] for mark in item.iter_markers("skipif"))]
+    with contextlib.ExitStack() as stack:
+        servers, pools, plays = {}, {}, {}
+        for client, scenario in [(params["client"], params["scenario"]) for params in chosen]:
+            # The broken clients have one scenario each.
+            group = client if client in CLIENTS else "broken"
+            if group not in servers:
+                servers[group] = stack.enter_context(kit.Server(BINARY))
+                pools[group] = stack.enter_context(concurrent.futures.ThreadPoolExecutor(1))
+            command = CLIENTS.get(client, [sys.executable, KIT / f"broken/{client}.py"])
+            plays[client, scenario] = pools[group].submit(kit.play, SCENARIOS[scenario], servers[group], command, patience=60)
+        yield plays
 
 
 @pytest.mark.parametrize("client, scenario", [
-    pytest.param(client, scenario, id=f"{client}-{name}")
-    for client in CLIENTS for name, scenario in SCENARIOS.items() if LEVELS[client].issuperset(scenario.needs)
+    on(client, name) for client in CLIENTS for name, scenario in SCENARIOS.items() if LEVELS[client].issuperset(scenario.needs)
 ])
-def test_a_client_passes_a_scenario(server, client, scenario):
-    faults, said = kit.play(scenario, server, driver(client))
+def test_a_client_passes_a_scenario(plays, client, scenario):
+    faults, said = plays[client, scenario].result()
     assert faults == [], said
 
 
 @pytest.mark.parametrize("client, rule, scenario", BROKEN, ids=[client for client, *_ in BROKEN])
-def test_the_kit_catches_a_broken_client(server, client, rule, scenario):
-    faults, said = kit.play(SCENARIOS[scenario], server, [sys.executable, KIT / f"broken/{client}.py"])
+def test_the_kit_catches_a_broken_client(plays, client, rule, scenario):
+    faults, said = plays[client, scenario].result()
     assert rule in {fault.rule for fault in faults}, faults
     assert "Traceback" not in said, said
 
