@@ -123,6 +123,8 @@ final class Acceptor {
     private let load: ServerLoad
     private let onLimit: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
+    /// The number of reasons to refuse connections. 0 means that the acceptor accepts them.
+    private var suspensions = 0
 
     init(
         _ listener: Listener, dealingTo loops: [EventLoop], load: ServerLoad,
@@ -173,5 +175,23 @@ final class Acceptor {
         load.waitForRoom()
     }
 
-    func close() { listener.close() }
+    /// Whether the listening socket refuses connections.
+    var isSuspended: Bool { suspensions > 0 }
+
+    /// Refuses connections, until `resume` is called as many times as this method.
+    func suspend() {
+        if !isSuspended { listener.suspend() }
+        suspensions += 1
+        isPaused = true
+    }
+
+    func resume() {
+        suspensions -= 1
+        if !isSuspended { listener.resume() }
+    }
+
+    func close() {
+        if isSuspended { listener.resume() }
+        listener.close()
+    }
 }

@@ -25,8 +25,8 @@ public final class ByteStream: Sendable {
         public var leases: [Quota.Lease] = []
         /// Whether the body ends with these pieces: the stream will produce no more.
         public var isLast = false
-        /// Whether the producer broke the body off. The loop must then close the connection, so that the client sees
-        /// that the body is incomplete.
+        /// Whether the producer broke the body off after these pieces. The loop must then close the connection, so that
+        /// the client sees that the body is incomplete.
         public var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
@@ -64,11 +64,14 @@ public final class ByteStream: Sendable {
     ///   After the stop of the server, such a body may finish within the grace. A client that has closed its side may
     ///   still read. To a client that has disconnected, writing fails.
     public let isEndless: Bool
+    /// The number of bytes of the whole body, which the reader learns before the first byte. `nil` if it is unknown.
+    public let length: Int?
 
     /// Creates a stream whose queue holds at most `limit` bytes.
-    public init(limit: Int = 256 * 1024, isEndless: Bool = true) {
+    public init(limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil) {
         self.limit = limit
         self.isEndless = isEndless
+        self.length = length
     }
 
     /// Sets the coding of the stream's bytes. Called before the stream is attached.
@@ -118,8 +121,8 @@ public final class ByteStream: Sendable {
         end { Self.endBody(&$0) }
     }
 
-    /// Breaks the body off, on behalf of the producer. The loop closes the connection, and the client sees that the
-    /// body is incomplete.
+    /// Breaks the body off, on behalf of the producer. The loop sends the queued bytes and closes the connection, and the
+    /// client sees that the body is incomplete.
     public func fail() {
         end { $0.queue.isBroken = true }
     }

@@ -21,6 +21,12 @@ public final class AnswerClock: Sendable {
     /// Sets the clock to the time at which the store was last closed. Must be called before the clock is used.
     package func begin(at time: Int) { offset.withLock { $0 = time - Self.monotonic() } }
 
+    /// The clock's distance from the monotonic time, in milliseconds. A test that adds to it makes kept answers older.
+    package var setting: Int {
+        get { offset.withLock { $0 } }
+        set { offset.withLock { $0 = newValue } }
+    }
+
     /// Sets the clock to the time of another server, if that time is later.
     package func advance(to time: Int) {
         let offset = time - Self.monotonic()

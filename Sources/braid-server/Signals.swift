@@ -1,3 +1,4 @@
+import BraidRuntime
 import Dispatch
 import Glibc
 import Synchronization
@@ -15,6 +16,7 @@ struct Signals: Sendable {
 
     let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
+    private let stops = Stops()
     /// Unsafe: this property only keeps the sources alive.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
@@ -34,7 +36,7 @@ struct Signals: Sendable {
     init(stopAtOnce: @escaping @Sendable (CInt) -> Void) async {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         (self.events, self.continuation) = (events, continuation)
-        let stops = Stops()
+        let stops = stops
         sources = [SIGTERM, SIGINT, SIGHUP].map { DispatchSource.makeSignalSource(signal: $0) }
         for (number, source) in zip([SIGTERM, SIGINT, SIGHUP], sources) {
             source.setEventHandler {
@@ -47,6 +49,19 @@ struct Signals: Sendable {
                 source.setRegistrationHandler { registered.resume() }
                 source.resume()
             }
+        }
+    }
+
+    /// From now on, the end of the standard input is a signal to stop, unless the process is stopping already.
+    ///
+    /// - Parameter hasEnded: called once, on another thread.
+    func stopAtEndOfInput(_ hasEnded: @escaping @Sendable () -> Void) {
+        let (stops, continuation) = (stops, continuation)
+        _ = startThread(named: "stdin") {
+            Files.readToEnd(of: STDIN_FILENO)
+            guard stops.add() == 1 else { return }
+            hasEnded()
+            continuation.yield(.stop)
         }
     }
 

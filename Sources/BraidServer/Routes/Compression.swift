@@ -114,6 +114,8 @@ extension HTTPResponse {
     /// The coding in which the client gets the answer's body. `nil` means the plain body.
     func coding(for head: HTTPRequestHead) -> ContentCoding? {
         guard body.count != 0, let field = head.headers["accept-encoding"] else { return nil }
+        // Compression would change the length that the answer announces.
+        if case .stream(let stream) = body, stream.length != nil { return nil }
         // Only a weight can exclude the plain body.
         guard isWorthCompressing || field.utf8.contains(UInt8(ascii: ";")) else { return nil }
         let encodings = AcceptEncoding(field)

@@ -7,9 +7,9 @@ import Glibc
 /// `PATH-reserve` (see `ReserveFile`). All writes go through one thread. Reads of a file have their own connections, so
 /// a read neither waits for a write nor delays a write.
 public final class SQLiteStore: SessionStore {
-    private let database: SQLiteDatabase
-    private let options: SQLiteStoreOptions
-    private let path: String
+    let database: SQLiteDatabase
+    let options: SQLiteStoreOptions
+    let path: String
     let writer: SQLiteWriter
     public let answerClock: AnswerClock
     /// What opening the database did to its schema, for the log. `nil` if it did nothing.

@@ -34,10 +34,12 @@ struct ServeOptions {
     var limits = LimitOptions()
     var synchronous = Synchronous.full
     var deterministic = false
+    var testMode = false
     var logLevel = LogLevel.info
     var logFormat = LogLines.Format.text
     var logFile: String?
     var drainTime = 0
+    var exitWithStdin = false
 
     static let options: [CommandOption<ServeOptions>] =
         ownOptions + AccessOptions.options.map { $0.inside(\.access, heading: "Access") }
@@ -76,7 +78,12 @@ struct ServeOptions {
             help: "Durability. full survives a power loss, normal only a crash of the process."),
         .flag(
             "deterministic", \.deterministic,
-            help: "For tests: ids, epochs and the clock count up, so that equal requests get equal answers."),
+            help:
+                "For tests: ids, epochs, tokens and the clock count up, so that equal requests get equal answers. Everyone can guess the tokens."
+        ),
+        .flag(
+            "test-mode", \.testMode,
+            help: "For tests: /v1/test injects faults into answers and streams. Not with PostgreSQL."),
         .choice(
             "log-level", \.logLevel,
             help:
@@ -87,6 +94,11 @@ struct ServeOptions {
         .integer(
             "drain-time", \.drainTime, in: 0...3_600,
             help: "Seconds between SIGTERM and the stop, in which /readyz answers 503 and all other requests go on."),
+        .flag(
+            "exit-with-stdin", \.exitWithStdin,
+            help:
+                "Stop as with SIGTERM when the standard input ends, and so when the process that started the server ends."
+        ),
     ]
 
     /// The names and values of all options, for the log. They contain no secrets.
