@@ -15,8 +15,9 @@ if [ -n "$missing" ]; then
   $sudo apt-get install -y -qq --no-install-recommends $missing >&2
 fi
 # What tests of single parts need: where it cannot be had, they are left out.
-for program in node:nodejs npm:npm tsc:node-typescript chromium:chromium buildah:buildah systemd-analyze:systemd strace:strace; do
-  command -v "${program%:*}" >/dev/null && continue
+for program in node:nodejs npm:npm tsc:node-typescript chromium:chromium buildah:buildah systemd-analyze:systemd strace:strace \
+  javac:openjdk-17-jdk-headless /usr/share/java/junit-platform-console.jar:junit5; do
+  { command -v "${program%:*}" >/dev/null || [ -e "${program%:*}" ]; } && continue
   echo "installing ${program#*:} ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   $sudo apt-get update -qq >&2 && $sudo apt-get install -y -qq --no-install-recommends "${program#*:}" >&2 \

@@ -168,6 +168,8 @@ export interface Fault {
 export declare class Problem extends Error {
   constructor(status: number, document?: { [name: string]: unknown }, retryAfter?: number);
   readonly status: number;
+  /** All members, also those that only some problems have. */
+  readonly document: { [name: string]: any };
   /** `/problems/row-gone`; "about:blank" where a proxy answered. */
   readonly type: string;
   /** `row-gone` */
@@ -465,7 +467,7 @@ export interface SubscribeOptions {
   from?: Snapshot;
   /** Follows a window, in place of the whole table. */
   window?: TableWindow;
-  /** How many rows before and after the visible ones `show` asks for: 50 by default. */
+  /** How many rows before and after the visible ones `show` requests: 50 by default. */
   overscan?: number;
   /** The first snapshot, and each that comes because history did not reach back: to be shown without animation. */
   onSnapshot?: (snapshot: Snapshot, previous: Snapshot | undefined) => void;
@@ -491,13 +493,14 @@ export declare class Subscription {
   /** Kept up to date; undefined before the first. */
   readonly snapshot?: Snapshot;
   readonly revision?: number;
-  /** The window that is followed, with its current anchor. */
+  /** The window that the subscription follows, with its current anchor. */
   readonly window?: TableWindow;
-  /** Follows another window: the next update leads from the shown window to the new one. */
+  /** Follows another window from now on. The next update leads from the shown window to the new one. */
   move(window: TableWindow): void;
   /**
-   * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
-   * Moves the window if they come near its edge.
+   * Says which rows are visible: the indexes of the first and the last one, in the window's section or in the whole table.
+   * Moves the window if they come near its edge: within half of `overscan`. The new window stays with the row in the middle,
+   * and has `overscan` more rows than the visible ones before and after them.
    */
   show(first: number, last: number): void;
   /** Gives the connection up, as a page does that is not seen. */

@@ -18,6 +18,25 @@ extension PostgresConnection {
         return try rewind.earliest(from: session)
     }
 
+    func session(_ id: String, at revision: Int) throws -> StoredSession? {
+        // The records of later revisions are enough, unless changes were unpublished at the revision.
+        for last in [revision, 0] {
+            let undo: PostgresStatement = """
+                SELECT undo FROM journal WHERE session = (SELECT number FROM session WHERE id = \(name: id)) AND revision > \(last)
+                ORDER BY revision DESC
+                """
+            guard let (session, rows) = try session(id, with: [undo]),
+                (0...session.facts.revision).contains(revision)
+            else { return nil }
+            var rewind = SessionRewind(session)
+            try rows.first?.forEach {
+                if !rewind.reaches(revision) { try rewind.apply(StoredUndo(json: try $0.json(0))) }
+            }
+            if last == 0 || rewind.reaches(revision) { return try rewind.seen(at: revision) }
+        }
+        return nil
+    }
+
     /// Returns a stored session, and the result rows of other statements. All of them are read at the same moment.
     private func session(_ id: String, with others: [PostgresStatement]) throws -> (
         session: StoredSession, others: [Rows]

@@ -105,6 +105,7 @@ extension PostgresStore {
 
 extension PostgresStore {
     public func createSession(_ session: NewSession) async throws -> Int {
+        let session = session.copied
         guard !session.isExhausted else { throw StoreError.exhausted }
         do {
             return try await writer.write([session.statement()], cost: session.rows.count, value: NewSession.outcome)
@@ -115,6 +116,10 @@ extension PostgresStore {
     }
 
     public func session(_ id: String) async throws -> StoredSession? { try await readers.read { try $0.session(id) } }
+
+    public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
+        try await readers.read { try $0.session(id, at: revision) }
+    }
 
     public func opening(_ id: String) async throws -> StoredOpening? { try await readers.read { try $0.opening(id) } }
 

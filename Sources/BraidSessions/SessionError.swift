@@ -27,6 +27,8 @@ package struct SessionError: Error, Sendable, Equatable {
         case noTable
         /// The session is at another position than the request's `If-Match` demands.
         case positionMismatch
+        /// The session's journal does not reach back to the revision that the request names.
+        case revisionNotAvailable
         /// The session or the token already uses its share of a resource that all sessions share, such as memory.
         case quotaExceeded
         /// The server already stores as many sessions as it accepts.
@@ -98,7 +100,8 @@ extension SessionError {
             switch error.code {
             case .internalError, .unavailable: return false
             case .badRequest, .baseTooOld, .idempotencyKeyInUse, .idempotencyKeyReused, .invalidToken, .noSession,
-                .noTable, .positionMismatch, .quotaExceeded, .tooManySessions, .transactionTooLong:
+                .noTable, .positionMismatch, .quotaExceeded, .revisionNotAvailable, .tooManySessions,
+                .transactionTooLong:
                 return true
             }
         default: return false

@@ -44,6 +44,13 @@ public protocol SessionStore: Sendable {
     ///
     /// - Complexity: O(rows · log rows).
     func session(_ id: String) async throws -> StoredSession?
+    /// Returns a session as clients saw it at an earlier or the current revision, with nothing unpublished. Returns `nil`
+    /// if the session does not exist, or if its journal does not lead back to the revision.
+    ///
+    /// The result's `totalRowCount` is that of the current revision.
+    ///
+    /// - Complexity: O(rows · log rows + journal after the revision).
+    func session(_ id: String, at revision: Int) async throws -> StoredSession?
     /// Returns the request body and the description with which a session was opened, or `nil` if the session does not
     /// exist.
     func opening(_ id: String) async throws -> StoredOpening?

@@ -32,8 +32,21 @@ public struct NewSession: Sendable {
     public var sections: [StoredSectionSummary]
     /// The session's rows, each with the number of its section.
     public var rows: [(section: Int, row: StoredRow)]
+    /// The table that this session shares with the session from which it was opened. Its functions return the `opening`
+    /// and the `rows`, which are empty here. `nil` for other sessions.
+    public var shared: SharedTable?
     /// The answer to the client, if it is stored for retries with the same `Idempotency-Key`.
     public var answer: KeptAnswer?
+
+    /// This session with its opening and its rows, for a store that cannot share a table.
+    package var copied: NewSession {
+        guard let shared else { return self }
+        var session = self
+        session.opening = shared.opening()
+        session.rows = shared.rows()
+        session.shared = nil
+        return session
+    }
 
     /// The table description, if it is stored with the session itself because it is not a registered one.
     package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
@@ -45,8 +58,9 @@ public struct NewSession: Sendable {
         opening: JSONText, state: JSONText, displayedSections: JSONText?, cells: JSONText?, nextKey: Int,
         nextSection: Int,
         totalRowCount: Int, sections: [StoredSectionSummary], rows: [(section: Int, row: StoredRow)],
-        answer: KeptAnswer? = nil
+        shared: SharedTable? = nil, answer: KeptAnswer? = nil
     ) {
+        self.shared = shared
         self.answer = answer
         self.id = id
         self.table = table
@@ -62,6 +76,25 @@ public struct NewSession: Sendable {
         self.nextSection = nextSection
         self.totalRowCount = totalRowCount
         self.sections = sections
+        self.rows = rows
+    }
+}
+
+/// The table with which a session was opened from another session. The functions capture values that share memory with
+/// the other session.
+///
+/// A store in memory keeps the functions instead of copies of the rows. A store on disk calls them once.
+public struct SharedTable: Sendable {
+    /// Returns the text that `reset` and `replay` start from.
+    let opening: @Sendable () -> JSONText
+    /// Returns the rows, each with the number of its section.
+    let rows: @Sendable () -> [(section: Int, row: StoredRow)]
+
+    public init(
+        opening: @escaping @Sendable () -> JSONText,
+        rows: @escaping @Sendable () -> [(section: Int, row: StoredRow)]
+    ) {
+        self.opening = opening
         self.rows = rows
     }
 }

@@ -125,9 +125,12 @@ public struct StoredUndo: Sendable {
 
 /// Takes a stored session back to earlier revisions, by applying the undo records of its journal.
 package struct SessionRewind {
+    /// The session without its sections, which `content` contains.
     private var session: StoredSession
-    private var sections: [Int: StoredSectionSummary]
-    private var rows: [Int: (section: Int, row: StoredRow)]
+    private var content: StoredContent
+    /// The session's published table, if every revision so far had unpublished changes. At all these revisions, clients
+    /// saw this table.
+    private var published: PublishedTable?
     private var isPublished: Bool
     /// The earliest state so far at which clients saw the stored table. At other revisions, clients saw an older table,
     /// which the journal does not contain.
@@ -135,9 +138,8 @@ package struct SessionRewind {
 
     package init(_ session: StoredSession) {
         self.session = session
-        sections = Dictionary(uniqueKeysWithValues: session.sections.map { ($0.facts.number, $0.facts) })
-        rows = [:]
-        for (facts, stored) in session.sections { for row in stored { rows[row.key] = (facts.number, row) } }
+        content = StoredContent(session.sections)
+        published = session.published
         isPublished = session.published == nil
     }
 
@@ -145,14 +147,8 @@ package struct SessionRewind {
     package mutating func apply(_ undo: StoredUndo) throws {
         if isPublished, !undo.isPublished { lastPublished = try stored }
         isPublished = undo.isPublished
-        for key in undo.change.removedRows { rows[key] = nil }
-        for (section, row) in undo.change.writtenRows { rows[row.key] = (section, row) }
-        for (section, key, rank) in undo.change.placedRows {
-            rows[key]?.row.rank = rank
-            rows[key]?.section = section
-        }
-        for number in undo.change.removedSections { sections[number] = nil }
-        for facts in undo.change.writtenSections { sections[facts.number] = facts }
+        if isPublished { published = nil }
+        content.apply(undo.change)
         if let state = undo.change.state { session.state = state }
         if let displayed = undo.change.displayedSections {
             session.displayedSections = displayed.isNull ? nil : displayed
@@ -177,20 +173,71 @@ package struct SessionRewind {
         isPublished ? try stored : lastPublished ?? start
     }
 
+    /// Whether the stored session is far enough back to contain the table that clients saw at a revision.
+    package func reaches(_ revision: Int) -> Bool { isPublished && session.facts.revision <= revision }
+
+    /// Returns the table that clients saw at a revision, with nothing unpublished. Returns `nil` if the undo records that
+    /// were applied do not lead back to it.
+    package func seen(at revision: Int) throws -> StoredSession? {
+        var seen: StoredSession
+        if reaches(revision) {
+            seen = try stored
+        } else if let published, session.facts.revision <= revision {
+            seen = session
+            seen.sections = published.sections
+            seen.displayedSections = published.displayedSections
+            seen.facts.updated = published.updated
+            seen.published = nil
+        } else {
+            return nil
+        }
+        seen.facts.revision = revision
+        return seen
+    }
+
     private var stored: StoredSession {
         get throws {
-            var bySection: [Int: [StoredRow]] = [:]
-            for (section, row) in rows.values {
-                guard sections[section] != nil else {
-                    throw StoreError.corrupt("session \(session.facts.number) had rows of a section that it had not")
-                }
-                bySection[section, default: []].append(row)
-            }
             var session = session
-            session.sections = sections.values.sorted { $0.ordinal < $1.ordinal }.map { facts in
-                (facts, (bySection[facts.number] ?? []).sorted { $0.rank < $1.rank })
-            }
+            session.sections = try content.sorted(session.facts.number)
             return session
+        }
+    }
+}
+
+/// The sections and rows of a session by their numbers and keys, to which changes are applied.
+struct StoredContent {
+    var sections: [Int: StoredSectionSummary]
+    var rows: [Int: (section: Int, row: StoredRow)] = [:]
+
+    init(_ sorted: [(facts: StoredSectionSummary, rows: [StoredRow])]) {
+        sections = Dictionary(uniqueKeysWithValues: sorted.map { ($0.facts.number, $0.facts) })
+        rows.reserveCapacity(sorted.reduce(0) { $0 + $1.rows.count })
+        for (facts, stored) in sorted { for row in stored { rows[row.key] = (facts.number, row) } }
+    }
+
+    /// Applies the changes of rows and sections.
+    mutating func apply(_ change: TableChange) {
+        for key in change.removedRows { rows[key] = nil }
+        for (section, row) in change.writtenRows { rows[row.key] = (section, row) }
+        for (section, key, rank) in change.placedRows {
+            rows[key]?.row.rank = rank
+            rows[key]?.section = section
+        }
+        for number in change.removedSections { sections[number] = nil }
+        for facts in change.writtenSections { sections[facts.number] = facts }
+    }
+
+    /// Returns the sections by ascending ordinal, each with its rows by ascending rank.
+    func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
+        var bySection: [Int: [StoredRow]] = [:]
+        for (section, row) in rows.values {
+            guard sections[section] != nil else {
+                throw StoreError.corrupt("session \(session) has rows of a section that it has not")
+            }
+            bySection[section, default: []].append(row)
+        }
+        return sections.values.sorted { $0.ordinal < $1.ordinal }.map { facts in
+            (facts, (bySection[facts.number] ?? []).sorted { $0.rank < $1.rank })
         }
     }
 }

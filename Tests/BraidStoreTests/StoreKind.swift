@@ -120,6 +120,17 @@ extension NewSession {
     }
 }
 
+extension NewSession {
+    /// The same session, with its opening and its rows in a shared table.
+    func sharing(_ opening: JSONText) -> NewSession {
+        var session = self
+        let rows = rows
+        session.rows = []
+        session.shared = SharedTable(opening: { opening }, rows: { rows })
+        return session
+    }
+}
+
 extension SessionCommit {
     static func make(
         _ session: Int, to revision: Int, at: Int = 2000, publishes: Bool = true, nextKey: Int = 1000,

@@ -45,7 +45,10 @@ import Testing
                 }
             } else {
                 let new = NewSession.make(id, state: "\(step)", rows: (1...3).map { (1, .make($0, id: "r\($0)")) })
-                let number = try await store.createSession(new)
+                // Half of the sessions share their table with another one.
+                let isShared = Bool.random(using: &random)
+                let number = try await store.createSession(isShared ? new.sharing("\"opening \(step)\"") : new)
+                #expect(try await store.opening(id)?.body == (isShared ? "\"opening \(step)\"" : new.opening))
                 oracle[id] = StoredSession(
                     facts: SessionSummary(
                         id: id, number: number, table: nil, tableVersion: nil, epoch: new.epoch, revision: 0,
@@ -62,8 +65,13 @@ import Testing
                 var start = cut == 0 ? nil : states[cut...].first { $0.published == nil } ?? session
                 start?.facts.totalRowCount = session.facts.totalRowCount
                 #expect(dump(try await store.journalStart(of: id)) == dump(start), "step \(step)")
+                for revision in 0...session.facts.revision + 1 {
+                    let seen = Self.seen(at: revision, in: states, from: cut)
+                    #expect(dump(try await store.session(id, at: revision)) == dump(seen), "step \(step), \(revision)")
+                }
             } else {
                 #expect(try await store.journalStart(of: id) == nil)
+                #expect(try await store.session(id, at: 0) == nil)
             }
             if kind != .memory, step % 50 == 0 {
                 await store.close()
@@ -78,6 +86,29 @@ import Testing
                     == (0..<min(7, facts.revision)).map { facts.revision - $0 }.reversed())
         }
         await store.close()
+    }
+
+    /// The session as clients saw it at a revision, if the journal begins after the revision `cut`.
+    private static func seen(at revision: Int, in states: [StoredSession], from cut: Int) -> StoredSession? {
+        guard states.indices.contains(revision), let last = states.last else { return nil }
+        var seen: StoredSession
+        if let published = states[...revision].last(where: { $0.published == nil }), published.facts.revision >= cut {
+            seen = published
+        } else if let published = last.published, revision >= cut,
+            states[min(cut, revision)...].allSatisfy({ $0.published != nil })
+        {
+            // Nothing was published since the journal begins: clients see the same table still.
+            seen = states[cut]
+            seen.sections = published.sections
+            seen.displayedSections = published.displayedSections
+            seen.facts.updated = published.updated
+            seen.published = nil
+        } else {
+            return nil
+        }
+        seen.facts.revision = revision
+        seen.facts.totalRowCount = last.facts.totalRowCount
+        return seen
     }
 
     /// What leads back to a session from what the change makes of it.

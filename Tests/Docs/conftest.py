@@ -4,6 +4,7 @@ import urllib.request
 
 import pytest
 
+from engine import Engine
 from server import Server
 
 
@@ -12,6 +13,14 @@ def url():
     """A server that is asked what it knows."""
     with Server() as server:
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory):
+    engine = Engine(tmp_path_factory.mktemp("engine") / "engine")
+    if reason := engine.prepare():
+        pytest.skip(reason)
+    return engine
 
 
 @pytest.fixture(scope="session")

@@ -99,7 +99,8 @@ def is_part(part, whole):
 
 def documents():
     """Those whose blocks are checked."""
-    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    paths += [path for folder in ["Examples", "Clients"] for path in sorted((ROOT / folder).glob("*/README.md"))]
     return [Document(path) for path in paths]
 
 

@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from documents import ROOT, Document
-from engine import Engine
 from terminal import SHIMS, Terminal
 from test_documents import follow
 from test_proxies import free_port
@@ -40,14 +39,6 @@ def repository(tmp_path_factory):
     subprocess.run([*here, "add", "--all", "."], check=True, cwd=ROOT)
     subprocess.run([*here, "commit", "--quiet", "--message", "all"], check=True, cwd=ROOT)
     return folder
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    engine = Engine(tmp_path_factory.mktemp("engine") / "engine")
-    if reason := engine.prepare():
-        pytest.skip(reason)
-    return engine
 
 
 @pytest.fixture

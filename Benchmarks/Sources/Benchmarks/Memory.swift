@@ -1,6 +1,6 @@
 import Foundation
 
-private func mebibytes(_ server: Server) -> Double { Double(residentKilobytes(server.processIdentifier)) / 1024 }
+func mebibytes(_ server: Server) -> Double { Double(residentKilobytes(server.processIdentifier)) / 1024 }
 
 /// Measures the server's resident memory.
 func memoryBenchmark() throws {
@@ -13,7 +13,7 @@ func memoryBenchmark() throws {
 }
 
 /// Waits until the server has released what it no longer needs.
-private func settle(_ seconds: Double) { usleep(UInt32(Size.seconds(seconds) * 1e6)) }
+func settle(_ seconds: Double) { usleep(UInt32(Size.seconds(seconds) * 1e6)) }
 
 private func idleMemory(_ directory: String) throws {
     let server = try Server(database: directory + "/idle.sqlite")

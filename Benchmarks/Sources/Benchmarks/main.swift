@@ -33,6 +33,7 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("cluster", clusterBenchmark),
     ("records", recordBenchmark),
     ("memory", memoryBenchmark),
+    ("forks", forkBenchmark),
     ("start", startBenchmark),
     ("curves", curveBenchmark),
 ]

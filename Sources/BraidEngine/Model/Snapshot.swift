@@ -77,6 +77,8 @@ public struct Snapshot: Sendable {
     /// The current time that templates read while they made the snapshot's rows and titles. Empty if no template read
     /// the time.
     var now = ""
+    /// Whether templates read the current time while they made the snapshot's rows and titles.
+    public var readsTime: Bool { !now.isEmpty }
     /// The rows of hidden sections, by section id. Only for sections whose rows had to be rendered to decide that the
     /// section is hidden.
     var offstage: [SectionID: PersistentList<Row>] = [:]

@@ -134,5 +134,5 @@ extension TableChange {
 
 extension JSONText {
     /// Creates a JSON array of section ids.
-    init(ids: [SectionID]) { self.init(.array(ids.map { .string($0.text) })) }
+    package init(ids: [SectionID]) { self.init(.array(ids.map { .string($0.text) })) }
 }

@@ -59,6 +59,19 @@ extension String {
     }
 }
 
+extension HTTPRequestHead {
+    /// What the client wants as the answer's body: the value of `return` in `Prefer` (RFC 7240). `nil` if the client
+    /// does not say.
+    var returnPreference: String? {
+        for preference in (headers["prefer"] ?? "").split(separator: ",") {
+            // A preference can have parameters after a semicolon.
+            let name = preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
+            if name.hasPrefix("return=") { return String(name.dropFirst(7)) }
+        }
+        return nil
+    }
+}
+
 /// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
 struct CommandForm: Sendable {
     var dryRun: Bool
@@ -72,11 +85,7 @@ struct CommandForm: Sendable {
         case "sequential": isSequential = true
         case let form?: throw ProblemError(.badRequest, "`form` is \"stages\" or \"sequential\", not \"\(form)\".")
         }
-        for preference in (context.head.headers["prefer"] ?? "").split(separator: ",") {
-            // A preference in the `Prefer` field can have parameters after a semicolon.
-            let name = preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
-            if name.hasPrefix("return=") { self.preference = self.preference ?? String(name.dropFirst(7)) }
-        }
+        preference = context.head.returnPreference
     }
 
     var asksForSnapshot: Bool { preference == "representation" }

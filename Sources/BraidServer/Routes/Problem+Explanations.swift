@@ -96,6 +96,16 @@ extension Problem {
                 remedy: "Get the snapshot, and send the command with the snapshot's position as `base`.",
                 example: .init(
                     "/v1/sessions/contacts/edits", "The journal does not reach back to revision 12. Get the snapshot."))
+        case .revisionNotAvailable:
+            .init(
+                "The session's journal does not reach back to the revision.",
+                cause:
+                    "The journal was cut (--journal-limit, --journal-bytes), the position is of an earlier epoch, or changes were not published at the revision and the journal begins after they were made.",
+                remedy:
+                    "Use a later revision: GET /v1/sessions/{id}/journal begins with the first revision that is available.",
+                example: .init(
+                    "/v1/sessions/contacts/snapshot",
+                    "The journal of the session \"contacts\" does not reach back to revision 12."))
         case .commandTimeout:
             .init(
                 "The server worked on the command for longer than the command may take. Nothing was changed.",

@@ -36,6 +36,7 @@ enum Problem: String, CaseIterable, Sendable {
     case quotaExceeded = "quota-exceeded"
     case rejected
     case requestTimeout = "request-timeout"
+    case revisionNotAvailable = "revision-not-available"
     case role
     case rowGone = "row-gone"
     case rowNotFound = "row-not-found"
@@ -111,6 +112,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .quotaExceeded: (429, "Quota exceeded")
         case .rejected: (409, "Rejected")
         case .requestTimeout: (408, "Request time-out")
+        case .revisionNotAvailable: (410, "Revision not available")
         case .role: (403, "Another role is needed")
         case .rowGone: (409, "Row gone")
         case .rowNotFound: (404, "Row not found")

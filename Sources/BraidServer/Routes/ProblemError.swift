@@ -87,6 +87,7 @@ package struct ProblemError: Error, Sendable {
             case .noTable: .tableNotFound
             case .positionMismatch: .etagMismatch
             case .quotaExceeded: .quotaExceeded
+            case .revisionNotAvailable: .revisionNotAvailable
             case .tooManySessions: .tooMany
             case .transactionTooLong: .transactionTooLong
             case .unavailable: .unavailable

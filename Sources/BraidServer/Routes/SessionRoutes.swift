@@ -8,20 +8,22 @@ import BraidStore
 func sessionRoutes(_ sessions: Sessions) -> [Route] {
     [
         Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
-            let body = try context.json()
+            let body = try context.json(), isMinimal = context.head.returnPreference == "minimal"
             let opening = try SessionOpening(body)
             guard let key = try IdempotencyKey(context) else {
                 let session = try await sessions.open(opening, text: body.detached)
                 context.logOpened(session)
-                return session.openedResponse()
+                return session.openedResponse(isMinimal: isMinimal)
             }
             let result = try await sessions.once(key, session: 0, refusal: context.keptRefusal) { keep in
-                try await sessions.open(opening, text: body.detached) { keep($0.openedHead.kept(snapshotOf: $0)) }
+                try await sessions.open(opening, text: body.detached) {
+                    keep($0.openedHead(isMinimal: isMinimal).kept(snapshotOf: isMinimal ? nil : $0))
+                }
             }
             switch result {
             case .done(let session):
                 context.logOpened(session)
-                return session.openedResponse()
+                return session.openedResponse(isMinimal: isMinimal)
             case .replayed(let kept): return try await sessions.response(kept: kept)
             }
         },
@@ -72,17 +74,23 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             return HTTPResponse(status: 204)
         },
         Route(
-            "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters,
+            "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters.union(["at"]),
             atOnce: { context in
                 let request = try SnapshotRequest(context)
                 // The time to find an anchor depends on the size of the table.
-                guard request.window == nil, let session = sessions.currentInMemory(context.parameter("id")),
+                guard request.window == nil, request.position == nil,
+                    let session = sessions.currentInMemory(context.parameter("id")),
                     !session.isLarge
                 else { return nil }
                 return try session.response(to: request)
             },
             { context in
                 let request = try SnapshotRequest(context)
+                if let position = request.position {
+                    return try await sessions.withCurrent(context.parameter("id")) {
+                        try await $0.response(to: request, at: position)
+                    }
+                }
                 let session = try await sessions.current(context.parameter("id"))
                 let isLong = request.window == nil && session.isLarge
                 return try await withTaskExecutorPreference(isLong ? Workers.shared.long : nil) {
@@ -98,15 +106,18 @@ extension RequestContext {
     }
 }
 
-/// A client's request for a session's snapshot, or for a window of the snapshot.
+/// A client's request for a session's snapshot, or for a window of the snapshot. `position` is `nil` for the current
+/// snapshot.
 private struct SnapshotRequest {
     let context: RequestContext
     let window: WindowQuery?
+    let position: Position?
     let isPretty: Bool
 
     init(_ context: RequestContext) throws {
         self.context = context
         window = try WindowQuery(context)
+        position = try context.query("at").map { try Position($0) }
         isPretty = try context.flag("pretty")
     }
 }
@@ -118,18 +129,38 @@ extension Session {
         return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])
     }
 
-    /// The status and the `Location` field of the answer to a request that has opened the session. The caller adds the
-    /// session's snapshot.
-    fileprivate var openedHead: HTTPResponse {
-        HTTPResponse(status: 201, headers: [("Location", "/v1/sessions/\(id)")])
+    /// Returns the status and the first header fields of the answer to a request that has opened the session. Unless the
+    /// client wants a minimal answer, the caller adds the session's snapshot.
+    fileprivate func openedHead(isMinimal: Bool) -> HTTPResponse {
+        let location = ("Location", "/v1/sessions/\(id)")
+        return HTTPResponse(
+            status: 201,
+            headers: isMinimal
+                ? [location, ("ETag", position.entityTag), ("Preference-Applied", "return=minimal")] : [location])
     }
 
-    fileprivate func openedResponse() -> HTTPResponse {
-        var response = openedHead
-        let snapshot = snapshotResponse()
+    fileprivate func openedResponse(isMinimal: Bool) -> HTTPResponse {
+        var response = openedHead(isMinimal: isMinimal)
+        if isMinimal { return response }
+        let snapshot = isTooLargeToCache ? streamedSnapshotResponse() : snapshotResponse()
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response
+    }
+
+    fileprivate func response(to request: SnapshotRequest, at position: Position) async throws -> HTTPResponse {
+        try request.context.require(self)
+        let table = try await table(at: position), etag = self.position(at: table.snapshot.revision).entityTag
+        if let unchanged = request.context.head.notModified(etag) { return unchanged }
+        if let window = request.window {
+            return .json(try encodedWindow(window, of: table), headers: [("ETag", etag)])
+        }
+        guard Session.isStreamed(table.snapshot), !request.isPretty else {
+            return .json(encoded(table.snapshot), headers: [("ETag", etag)])
+        }
+        return HTTPResponse(
+            status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag)],
+            body: .stream(stream(of: table.snapshot)))
     }
 
     fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {

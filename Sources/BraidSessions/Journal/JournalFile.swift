@@ -7,6 +7,7 @@ import BraidStore
 ///   "checkpoint"?}`.
 /// - Each further line is the record of one revision: `{"revision", "at", "command", "update", "emitted"?}`.
 ///
+/// `opening` is the body of the request that opened the session. For a fork, it contains the table at the fork as well.
 /// `description` is the table description with which the session was opened. If the journal does not reach back to the
 /// opening, the first line contains a checkpoint. A checkpoint is the stored table at the revision before the first
 /// record, with its table description if that is another one.
@@ -96,7 +97,7 @@ package struct JournalFile {
             self.session = session
             self.epoch = epoch
             ids = CommandIDs(session: session, epoch: epoch, created: created)
-            request = try SessionOpening(body)
+            request = try SessionOpening(stored: body, description: line["description"])
             let checkpoint = line["checkpoint"]
             if let text = checkpoint?["description"] ?? line["description"] {
                 // The version's number is part of no snapshot and of no update.
@@ -107,8 +108,8 @@ package struct JournalFile {
             // A replay sets no limit on template steps, because the server that committed the commands had already
             // applied its limit.
             bound.binder.limits.templateSteps = .max
-            if let checkpoint {
-                (model, snapshot, unpublished) = try StoredSession(checkpoint: checkpoint).restored(by: bound.binder)
+            if let start = try checkpoint.map({ try StoredSession(checkpoint: $0) }) ?? request.fork {
+                (model, snapshot, unpublished) = try start.restored(by: bound.binder)
             } else {
                 model = try bound.content(of: request)
                 snapshot = try bound.binder.snapshot(of: model, revision: 0, now: created)

@@ -7,12 +7,15 @@ package struct BoundTable: Sendable {
     let description: TableDescription?
     /// The description's version. `nil` if the description is not a registered one.
     let version: Int?
+    /// What a session without a description shows while it has no rows. `nil` for nothing.
+    let empty: JSONText?
     /// The rules of the table, with the limits of the session.
     package var binder: Binder
 
     package init(_ description: TableDescription, version: Int?) {
         self.description = description
         self.version = version
+        empty = nil
         binder = description.binder
     }
 
@@ -20,6 +23,7 @@ package struct BoundTable: Sendable {
     package init(showing empty: JSONText?) {
         description = nil
         version = nil
+        self.empty = empty
         binder = Binder.dataSource.showing(empty: empty)
     }
 
@@ -46,6 +50,11 @@ package struct BoundTable: Sendable {
     /// Returns the content to which a session is reset that was opened with `opening`. The session may have been bound to
     /// another version of its description since, so models that do not fit this version are left out.
     package func resetContent(of opening: SessionOpening) throws -> TableModel {
+        if let fork = opening.fork {
+            guard let description, description.text != fork.description else { return try fork.table }
+            let models = fork.sections.map { (section: $0.facts.id, models: $0.rows.map(\.model)) }
+            return try description.openingTable(models: description.fitting(models), state: fork.state)
+        }
         guard let description else { return try content(of: opening) }
         return try description.openingTable(models: description.fitting(opening.models), state: opening.state)
     }

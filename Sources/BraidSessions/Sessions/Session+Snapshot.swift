@@ -7,7 +7,7 @@ extension Session {
     package func encodedSnapshot() -> (revision: Int, bytes: SharedBytes) {
         let state = current
         if let encoded = state.encoded { return (state.snapshot.revision, encoded) }
-        let bytes = SharedBytes(state.snapshot.encoded(session: id, table: table, epoch: epoch))
+        let bytes = SharedBytes(encoded(state.snapshot))
         if bytes.plain.count <= Self.cachedBytes { cache(bytes, of: state.snapshot.revision) }
         return (state.snapshot.revision, bytes)
     }
@@ -35,6 +35,11 @@ extension Session {
     /// megabytes of memory, however large the snapshot is.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
+        return (snapshot.revision, stream(of: snapshot))
+    }
+
+    /// Returns one of the session's snapshots as a stream that is encoded while it is sent.
+    package func stream(of snapshot: Snapshot) -> ByteStream {
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
         let stream = ByteStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
         stream.onAttach {
@@ -45,7 +50,15 @@ extension Session {
                 stream.finish()
             }
         }
-        return (snapshot.revision, stream)
+        return stream
+    }
+
+    /// Whether a snapshot is so large that it is encoded while it is sent.
+    package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: cachedBytes) }
+
+    /// Returns one of the session's snapshots as JSON.
+    package func encoded(_ snapshot: Snapshot) -> [UInt8] {
+        snapshot.encoded(session: id, table: table, epoch: epoch)
     }
 
     private static let pieceBytes = 256 * 1024

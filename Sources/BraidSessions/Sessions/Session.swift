@@ -28,6 +28,9 @@ package final class Session: Sendable {
     /// The lock of requests that read a large part of the session: a long history, or a large table that is written
     /// indented. Such a read needs a multiple of its answer's size in memory, so each session runs one at a time.
     package let largeReads = FIFOLock()
+    /// The lock of requests that restore an earlier table of the session, so that memory holds one at a time. A request
+    /// that takes it may hold `largeReads`.
+    let rewinds = FIFOLock()
     /// The time since which this server has locked the session against commits of other servers (its turn). `nil` if it
     /// has not. Only the holder of `commands` may use this property.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)

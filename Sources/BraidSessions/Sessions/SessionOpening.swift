@@ -1,7 +1,8 @@
 import BraidEngine
+import BraidStore
 
-/// The parsed body of a request to open a session: a table description, or the rows and sections of a
-/// DataSourceController initializer.
+/// The parsed body of a request to open a session: a table description, the rows and sections of a DataSourceController
+/// initializer, or another session to copy.
 package struct SessionOpening: Sendable {
     /// Where a session's table description comes from: a registered description by its name, or the request itself.
     package enum Table: Sendable {
@@ -9,6 +10,17 @@ package struct SessionOpening: Sendable {
         case inline(JSONText)
     }
 
+    /// The session whose table is copied, and the revision of the copy.
+    package struct Origin: Sendable {
+        package var session: String
+        /// `nil` for the current revision.
+        package var revision: Int?
+    }
+
+    /// The session of which the new session is a fork. `nil` for a session that is opened from a table or from data.
+    package var from: Origin?
+    /// The table with which a fork was opened, as the store keeps it. `nil` for other sessions, and in a request.
+    private(set) var fork: StoredSession?
     /// The table description of the new session. `nil` for a session without one, whose rows are in `sections`.
     package var table: Table?
     package var id: String?
@@ -22,8 +34,10 @@ package struct SessionOpening: Sendable {
     /// The JSON that a session without a table description shows while it has no rows.
     package var empty: JSONText?
 
+    private init() {}
+
     private static let withTable = ["table", "models", "state"]
-    private static let initializers = ["row", "rows", "section", "sections"]
+    private static let initializers = ["row", "rows", "section", "sections", "from"]
 
     /// Parses the body of a request to open a session. Throws a `Refusal` that names the place of a fault by a JSON
     /// Pointer.
@@ -40,8 +54,9 @@ package struct SessionOpening: Sendable {
             throw Self.fault(
                 .root, given.isEmpty ? .missingMember : .conflict,
                 given.isEmpty
-                    ? "`table`, a name or a description, is missing (or one of `row`, `rows`, `section`, `sections`)"
-                    : "a session is opened with one of `table`, `row`, `rows`, `section`, `sections`, not with several")
+                    ? "`table`, a name or a description, is missing (or one of `row`, `rows`, `section`, `sections`, `from`)"
+                    : "a session is opened with one of `table`, `row`, `rows`, `section`, `sections`, `from`, not with several"
+            )
         }
         for (name, value) in members { try read(name, value, JSONPointer.root.appending(name), beside: given[0]) }
     }
@@ -51,7 +66,11 @@ package struct SessionOpening: Sendable {
         if name != opened, Self.withTable.contains(name), opened != "table" {
             throw Self.fault(pointer, .conflict, "is allowed with `table` only, not with `\(opened)`")
         }
+        if name != opened, opened == "from", name == "cellsForModelTypes" || name == "empty" {
+            throw Self.fault(pointer, .conflict, "is not allowed with `from`: the copied session has its own")
+        }
         switch name {
+        case "from": from = try Origin(value, at: pointer)
         case "table":
             if let name = value.stringValue {
                 table = .named(name)
@@ -105,13 +124,88 @@ package struct SessionOpening: Sendable {
                 pointer, .unknownMember,
                 opened == "table"
                     ? "is unknown; a session is opened with `table`, `id`, `models`, `state`"
-                    : "is unknown; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
+                    : opened == "from"
+                        ? "is unknown; a session is opened with `from`, `id`"
+                        : "is unknown; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
         }
     }
 
-    private static func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) -> Refusal {
+    fileprivate static func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) -> Refusal {
         let start = pointer.tokens.isEmpty ? "The body is not valid:" : "The body's member \"\(pointer)\""
         return Refusal(
             .badRequest, "\(start) \(detail).", faults: [.init(pointer: pointer, code: code, detail: detail)])
+    }
+}
+
+extension SessionOpening.Origin {
+    fileprivate init(_ value: JSONText, at pointer: JSONPointer) throws {
+        guard let members = value.members() else {
+            throw SessionOpening.fault(pointer, .wrongType, "must be an object: {\"session\": …, \"revision\"?}")
+        }
+        var session: String?
+        for (name, value) in members {
+            let pointer = pointer.appending(name)
+            switch name {
+            case "session":
+                guard let id = value.stringValue else {
+                    throw SessionOpening.fault(pointer, .wrongType, "must be the id of a session")
+                }
+                session = id
+            case "revision":
+                guard let number = value.intValue, number >= 0 else {
+                    throw SessionOpening.fault(
+                        pointer, .rejecting(value.kind, accepting: .number), "must be a revision: 0, 1, 2, …")
+                }
+                revision = number
+            default: throw SessionOpening.fault(pointer, .unknownMember, "is unknown; known are `session`, `revision`")
+            }
+        }
+        guard let session else {
+            throw SessionOpening.fault(pointer, .missingMember, "must have the member `session`, the id of a session")
+        }
+        self.session = session
+    }
+}
+
+// The opening of a fork as the store keeps it: `{"from", "empty"?, "checkpoint"}`. The checkpoint is the fork's table at
+// its opening, so that `reset` and `replay` do not depend on the other session.
+extension SessionOpening {
+    /// Reads an opening as the store keeps it.
+    ///
+    /// - Parameter description: the table description with which the session was opened.
+    package init(stored body: JSONText, description: JSONText?) throws {
+        guard let checkpoint = body["checkpoint"], let from = body["from"] else {
+            try self.init(body)
+            return
+        }
+        self.init()
+        self.from = try Origin(from, at: .root)
+        empty = body["empty"]
+        var fork = try StoredSession(checkpoint: checkpoint)
+        fork.description = description
+        self.fork = fork
+    }
+
+    /// Returns the opening of a fork as the store keeps it.
+    ///
+    /// - Parameter fork: the fork at its opening.
+    static func stored(from origin: Origin, revision: Int, empty: JSONText?, _ fork: StoredSession) -> JSONText {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("from")
+        writer.beginObject()
+        writer.name("session")
+        writer.value(origin.session)
+        writer.name("revision")
+        writer.value(revision)
+        writer.endObject()
+        if let empty {
+            writer.name("empty")
+            writer.value(empty)
+        }
+        writer.name("checkpoint")
+        fork.writeCheckpoint(openedWith: fork.description, to: &writer)
+        writer.endObject()
+        return writer.text
     }
 }

@@ -189,39 +189,52 @@ package final class Sessions: Sendable {
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
+        if let origin = opening.from { return try await fork(origin, as: opening.id, keep: keep) }
         // Return freed memory to the system afterwards: at that time, the store has released its copies of a large
         // body.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
-        let bound = limited(try await boundTable(opening)), table = bound.stored
-        let id = if let id = opening.id { id } else { try await unusedID() }
-        if currentInMemory(id) != nil { throw StoreError.sessionExists }
-        let now = clock.instant()
-        var model = try bound.content(of: opening)
+        let bound = limited(try await boundTable(opening))
+        let id = try await newID(opening.id)
+        let now = clock.instant(), model = try bound.content(of: opening)
         let snapshot = try bound.binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
-        let epoch = ids.epoch()
+        let table = SessionTable(bound: bound, model: model.sharingModels(with: snapshot), snapshot: snapshot)
+        return try await add(table, as: id, at: now, keep: keep) {
+            $0.opening = text
+            $0.rows = table.model.storedRows
+        }
+    }
+
+    /// Stores a new session at revision 0, and adds it to memory.
+    ///
+    /// - Parameter fill: sets the opening and the rows.
+    func add(
+        _ table: SessionTable, as id: String, at now: Int, keep: (@Sendable (Session) -> KeptAnswer)?,
+        _ fill: (inout NewSession) -> Void
+    ) async throws -> Session {
+        let model = table.model, binding = table.bound.stored
         var facts = SessionSummary(
-            id: id, number: 0, table: table?.table, tableVersion: table?.version, epoch: epoch, revision: 0,
-            created: now, updated: now, totalRowCount: snapshot.totalRowCount)
-        model = model.sharingModels(with: snapshot)
+            id: id, number: 0, table: binding?.table, tableVersion: binding?.version, epoch: ids.epoch(), revision: 0,
+            created: now, updated: now, totalRowCount: table.snapshot.totalRowCount)
         func session() -> Session {
             Session(
-                facts: facts, bound: bound, model: model, snapshot: snapshot, store: store, clock: clock,
+                facts: facts, bound: table.bound, model: model, snapshot: table.snapshot, store: store, clock: clock,
                 descriptions: descriptions, limits: limits, streams: streams, metrics: metrics)
         }
         try await count.addOne()
         do {
-            facts.number = try await store.createSession(
-                NewSession(
-                    id: id, table: table?.table, tableVersion: table?.version,
-                    description: table?.description ?? opening.empty,
-                    epoch: epoch, created: now, opening: text, state: model.state,
-                    displayedSections: nil, cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
-                    nextSection: model.nextSection, totalRowCount: snapshot.totalRowCount,
-                    sections: model.sections.map(\.facts),
-                    rows: model.sections.flatMap { section in section.rows.map { (section.facts.number, $0) } },
-                    // This session object has no number yet, because the store assigns it. The answer does not contain
-                    // the number.
-                    answer: keep?(session())))
+            var new = NewSession(
+                id: id, table: binding?.table, tableVersion: binding?.version,
+                description: binding?.description ?? table.bound.empty,
+                epoch: facts.epoch, created: now, opening: .emptyObject, state: model.state,
+                displayedSections: model.displayedSections.map { JSONText(ids: $0) },
+                cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
+                nextSection: model.nextSection, totalRowCount: facts.totalRowCount,
+                sections: model.sections.map(\.facts), rows: [],
+                // This session object has no number yet, because the store assigns it. The answer does not contain
+                // the number.
+                answer: keep?(session()))
+            fill(&new)
+            facts.number = try await store.createSession(new)
         } catch {
             count.removeOne()
             throw error
@@ -235,7 +248,14 @@ package final class Sessions: Sendable {
         }
     }
 
-    private func limited(_ table: BoundTable) -> BoundTable {
+    /// Returns the id of a session that is about to be opened.
+    func newID(_ given: String?) async throws -> String {
+        let id = if let given { given } else { try await unusedID() }
+        if currentInMemory(id) != nil { throw StoreError.sessionExists }
+        return id
+    }
+
+    func limited(_ table: BoundTable) -> BoundTable {
         var table = table
         table.binder.limits = limits.table
         return table

@@ -19,7 +19,7 @@ extension StoredSession {
     package func restored(by binder: Binder) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {
-        let model = try table(sections, displayedSections), revision = facts.revision,
+        let model = try table, revision = facts.revision,
             now = Instant(millisecondsSince1970: facts.updated).text
         guard let published else {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
@@ -34,6 +34,9 @@ extension StoredSession {
             try Unpublished(published: shown, stored: model, binder: binder, revision: revision, now: now)
         )
     }
+
+    /// The stored table.
+    var table: TableModel { get throws { try table(sections, displayedSections) } }
 
     private func table(_ sections: [(facts: StoredSectionSummary, rows: [StoredRow])], _ displayed: JSONText?) throws
         -> TableModel

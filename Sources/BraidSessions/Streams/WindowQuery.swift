@@ -106,6 +106,12 @@ extension Session {
         return (window.snapshot.revision, encoded(window))
     }
 
+    /// Returns a window of one of the session's earlier tables as JSON. Throws `Refusal` if the section or the anchor does
+    /// not exist in it.
+    package func encodedWindow(_ query: WindowQuery, of table: SessionTable) throws -> [UInt8] {
+        encoded(try query.cut(from: WindowSource(table.snapshot), table.model))
+    }
+
     func encoded(_ window: WindowedSnapshot) -> [UInt8] { window.encoded(session: id, table: table, epoch: epoch) }
 
     private func currentWindow(_ query: WindowQuery) throws(Refusal) -> WindowedSnapshot {

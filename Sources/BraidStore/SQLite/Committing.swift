@@ -29,6 +29,7 @@ extension SQLiteConnection {
             number, session.state, session.displayedSections, session.cells)
         for section in session.sections { try write(section, of: number) }
         for (section, row) in session.rows { try write(row, in: section, of: number) }
+        if let shared = session.shared { try share(shared, with: number, firstOwnKey: session.nextKey) }
         if let answer = session.answer { try keep(answer) }
         return number
     }
@@ -92,10 +93,12 @@ extension SQLiteConnection {
     }
 
     private func write(_ change: TableChange, of session: Int) throws {
-        for key in change.removedRows { try run("DELETE FROM model WHERE key = ?", Key.of(session, key)) }
-        for (section, row) in change.writtenRows { try write(row, in: section, of: session) }
-        for (section, key, rank) in change.placedRows {
-            try run("UPDATE model SET section = ?, rank = ? WHERE key = ?", section, rank, Key.of(session, key))
+        if try !writeSharedRows(change, of: session) {
+            for key in change.removedRows { try run("DELETE FROM model WHERE key = ?", Key.of(session, key)) }
+            for (section, row) in change.writtenRows { try write(row, in: section, of: session) }
+            for (section, key, rank) in change.placedRows {
+                try run("UPDATE model SET section = ?, rank = ? WHERE key = ?", section, rank, Key.of(session, key))
+            }
         }
         for number in change.removedSections { try run("DELETE FROM section WHERE key = ?", Key.of(session, number)) }
         for section in change.writtenSections { try write(section, of: session) }
@@ -108,7 +111,7 @@ extension SQLiteConnection {
         if let cells = change.cells { try run("UPDATE state SET cells = ? WHERE session = ?", cells, session) }
     }
 
-    private func write(_ row: StoredRow, in section: Int, of session: Int) throws {
+    func write(_ row: StoredRow, in section: Int, of session: Int) throws {
         // The table `model` has no second index, so INSERT OR REPLACE overwrites an existing row in its place.
         try run(
             "INSERT OR REPLACE INTO model (key, section, rank, id, body) VALUES (?, ?, ?, ?, ?)",
@@ -154,6 +157,7 @@ extension SQLiteConnection {
         guard let number = try number(of: id) else { return nil }
         if let facts, try number != facts.number || sessionSummary(id)?.revision != facts.revision { return nil }
         try publish(number)
+        try unshare(number)
         let keys = Key.all(of: number)
         for table in ["model", "section", "journal"] {
             try run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)

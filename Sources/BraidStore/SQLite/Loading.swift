@@ -36,11 +36,14 @@ extension SQLiteConnection {
             """,
             id
         ) {
-            StoredOpening(facts: SessionSummary($0), description: try $0.optionalJSON(9), body: try $0.json(10))
+            let facts = SessionSummary($0)
+            return StoredOpening(
+                facts: facts, description: try $0.optionalJSON(9),
+                body: try sharedTable(of: facts.number)?.opening() ?? $0.json(10))
         }
     }
 
-    private func sections(of session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
+    func sections(of session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
         let keys = Key.all(of: session)
         var facts: [StoredSectionSummary] = []
         try query(
@@ -61,7 +64,8 @@ extension SQLiteConnection {
             }
             rows[position].append(try Self.row($0))
         }
-        return facts.indices.map { (facts[$0], rows[$0].sorted { $0.rank < $1.rank }) }
+        let sections = facts.indices.map { (facts: facts[$0], rows: rows[$0].sorted { $0.rank < $1.rank }) }
+        return try sharedSections(sections, of: session) ?? sections
     }
 
     /// Decodes a section from a result row with the columns key, id, ordinal, header, footer, prefetched.
@@ -106,13 +110,30 @@ extension SQLiteConnection {
         ) { $0.int(0) }
         guard session.facts.revision > 0, first != Key.of(number, 1) else { return nil }
         var rewind = SessionRewind(session)
-        try query(
-            "SELECT undo FROM journal WHERE key BETWEEN ? AND ? ORDER BY key DESC", Key.of(number, 0),
-            Key.of(number, Key.largest)
-        ) {
-            try rewind.apply(StoredUndo(json: try $0.json(0)))
-        }
+        try rewindJournal(of: number, &rewind) { _ in true }
         return try rewind.earliest(from: session)
+    }
+
+    func session(_ id: String, at revision: Int) throws -> StoredSession? {
+        guard let session = try session(id), (0...session.facts.revision).contains(revision) else { return nil }
+        var rewind = SessionRewind(session)
+        try rewindJournal(of: session.facts.number, &rewind) { !$0.reaches(revision) }
+        return try rewind.seen(at: revision)
+    }
+
+    /// Applies the undo records of a session's journal, the last one first, as long as `condition` holds before a
+    /// record.
+    private func rewindJournal(
+        of number: Int, _ rewind: inout SessionRewind, while condition: (SessionRewind) -> Bool
+    ) throws {
+        guard condition(rewind) else { return }
+        try queryRows(
+            of: "SELECT undo FROM journal WHERE key BETWEEN ? AND ? ORDER BY key DESC", Key.of(number, 0),
+            Key.of(number, Key.largest),
+            while: {
+                try rewind.apply(StoredUndo(json: try $0.json(0)))
+                return condition(rewind)
+            })
     }
 
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {

@@ -19,6 +19,7 @@ struct Opening {
     static func inMemory() throws -> SQLiteDatabase {
         let connection = try SQLiteConnection(path: "", mode: .inMemory)
         try SQLiteSchema.prepare(connection, found: 0, path: ":memory:")
+        try connection.prepareSharedTables()
         let shared = SQLiteSharedConnection(connection)
         return SQLiteDatabase(
             writer: shared, readers: SQLiteReaderPool(count: 1) { shared }, schemaVersion: 0)

@@ -8,6 +8,7 @@ extension SQLiteConnection {
     /// Copies the published rows and sections that an unpublished change is about to overwrite to the tables
     /// `published_…`. Call this before the change is written.
     func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
+        try copySharedRows(of: session)
         try run(
             """
             INSERT OR IGNORE INTO published (session, updated, displayed_sections)
@@ -52,34 +53,20 @@ extension SQLiteConnection {
         guard var published = found else { return nil }
         let keys = Key.all(of: number)
 
-        var facts = Dictionary(uniqueKeysWithValues: session.sections.map { ($0.facts.number, $0.facts) })
+        var content = StoredContent(session.sections)
         try query(
             "SELECT key, id, ordinal, header, footer, prefetched FROM published_section WHERE key BETWEEN ? AND ?",
             keys.lowerBound, keys.upperBound
         ) {
-            let number = Key.number(in: $0.int(0))
-            facts[number] = $0.optionalText(1) == nil ? nil : try Self.section($0)
+            content.sections[Key.number(in: $0.int(0))] = $0.optionalText(1) == nil ? nil : try Self.section($0)
         }
-        var rows: [Int: (section: Int, row: StoredRow)] = [:]
-        for (facts, stored) in session.sections { for row in stored { rows[row.key] = (facts.number, row) } }
         try query(
             "SELECT key, section, rank, id, body FROM published_model WHERE key BETWEEN ? AND ?",
             keys.lowerBound, keys.upperBound
         ) {
-            let key = Key.number(in: $0.int(0))
-            rows[key] = $0.optionalInt(1) == nil ? nil : ($0.int(1), try Self.row($0))
+            content.rows[Key.number(in: $0.int(0))] = $0.optionalInt(1) == nil ? nil : ($0.int(1), try Self.row($0))
         }
-
-        var bySection: [Int: [StoredRow]] = [:]
-        for (section, row) in rows.values {
-            guard facts[section] != nil else {
-                throw StoreError.corrupt("session \(number) shows rows of a section that it does not show")
-            }
-            bySection[section, default: []].append(row)
-        }
-        published.sections = facts.values.sorted { $0.ordinal < $1.ordinal }.map { facts in
-            (facts, (bySection[facts.number] ?? []).sorted { $0.rank < $1.rank })
-        }
+        published.sections = try content.sorted(number)
         return published
     }
 }

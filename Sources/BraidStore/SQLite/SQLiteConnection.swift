@@ -24,6 +24,9 @@ final class SQLiteConnection {
     /// Swift's exclusivity check is off for this property. A connection belongs to one thread at a time, and the cache
     /// calls no code that could use the cache again.
     @exclusivity(unchecked) private var statements: SQLiteStatementCache
+    /// The tables that sessions share with the sessions from which they were opened, by session number. `nil` for a
+    /// database in a file. See `SharedTables.swift`.
+    var sharedTables: [Int: SharedTable]?
 
     /// Opens a database.
     ///

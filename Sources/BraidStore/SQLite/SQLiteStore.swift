@@ -10,6 +10,7 @@ public final class SQLiteStore: SessionStore {
     let database: SQLiteDatabase
     let options: SQLiteStoreOptions
     let path: String
+    private var isInMemory: Bool { path == ":memory:" }
     let writer: SQLiteWriter
     public let answerClock: AnswerClock
     /// What opening the database did to its schema, for the log. `nil` if it did nothing.
@@ -81,7 +82,8 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func createSession(_ session: NewSession) async throws -> Int {
-        try await writer.write(cost: session.rows.count) { try $0.create(session) }
+        let session = isInMemory ? session : session.copied
+        return try await writer.write(cost: session.rows.count) { try $0.create(session) }
     }
 
     public func session(_ id: String) async throws -> StoredSession? {
@@ -97,6 +99,13 @@ extension SQLiteStore {
     /// cache of 2 MiB.
     private static let largeRowCount = 1_000
 
+    public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
+        try await read { db in
+            defer { db.releaseMemory() }
+            return try db.session(id, at: revision)
+        }
+    }
+
     public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
 
     public func sessionSummary(_ id: String) async throws -> SessionSummary? {
@@ -108,7 +117,9 @@ extension SQLiteStore {
     }
 
     public func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int? {
-        try await writer.write(makesRoom: true) { try $0.deleteSession(id, as: facts) }
+        let number = try await writer.write(makesRoom: true) { try $0.deleteSession(id, as: facts) }
+        if isInMemory, let number { database.write { $0.sharedTables?[number] = nil } }
+        return number
     }
 }
 

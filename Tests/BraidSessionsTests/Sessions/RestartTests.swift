@@ -8,7 +8,7 @@ import Testing
 /// A server that starts anew after every command: what it reads from the store is, byte for byte, what it had before,
 /// with what is stored and not published.
 @Suite struct RestartTests {
-    private static let tables = [
+    static let tables = [
         #"{"rows":[{"id":1},"two"]}"#,
         #"{"sections":[{"header":"A","rows":[{"id":"a"},{"id":"b"}]},{"rows":[]}],"cellsForModelTypes":{"object":"C"},"empty":{"text":"none", "n":1.0}}"#,
         #"{"table":{"table":"t","sections":"dynamic","cells":{"C":{}},"empty":"none","bindings":[{"on":"allOtherSections","cell":"C","models":{"x":[{"id":"a"}]},"viewModel":{"$eval":"now"},"header":"${section} ${count}","editing":"delete"}]}}"#,
@@ -24,21 +24,23 @@ import Testing
         #"{"table":"t","sections":"dynamic","modelTypes":{"M":{"id":"/n","schema":{"properties":{},"optionalProperties":{"id":{"type":"string"},"n":{}}}}},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","modelType":"M","cell":"C","editing":"delete"}]}"#,
     ]
 
-    private static func register(_ store: SQLiteStore) async throws {
+    static func register(_ store: SQLiteStore) async throws {
         for (index, version) in versions.enumerated() {
             try await store.putTable("t", description: JSONText(parsing: version), at: index)
         }
     }
 
     /// Binds the session to another version now and then, if it has a description.
-    private static func rebind(_ sessions: Sessions, _ step: Int, _ random: inout SeededGenerator) async throws {
-        guard step % 5 == 4, try await sessions.session("s").table != nil else { return }
+    static func rebind(
+        _ sessions: Sessions, of id: String = "s", _ step: Int, _ random: inout SeededGenerator
+    ) async throws {
+        guard step % 5 == 4, try await sessions.session(id).table != nil else { return }
         let number = Int.random(in: 1...versions.count, using: &random)
         let source = Bool.random(using: &random) ? #""version":\#(number)"# : #""table":\#(versions[number - 1])"#
         let discard = Bool.random(using: &random) ? #""x","y","d","s1","s2","s3""# : ""
         let request = try RebindingRequest(JSONText(parsing: "{\(source),\"discard\":[\(discard)]}"))
         do {
-            _ = try await sessions.perform(CommandRequest(session: "s", .rebinding(request)))
+            _ = try await sessions.perform(CommandRequest(session: id, .rebinding(request)))
         } catch let refusal as Refusal {
             #expect(refusal.code == .modelsDoNotFit, "\(refusal.detail)")
         }
@@ -128,16 +130,16 @@ import Testing
         await store.close()
     }
 
-    private static func text(_ session: Session) -> String {
+    static func text(_ session: Session) -> String {
         String(decoding: session.encodedSnapshot().bytes.plain, as: UTF8.self)
     }
 
-    private static func sessions(_ store: SQLiteStore) -> Sessions {
+    static func sessions(_ store: SQLiteStore) -> Sessions {
         Sessions(store: store)
     }
 
     /// Commands as the journal has them.
-    private static func command(_ step: Int, _ random: inout SeededGenerator) -> String {
+    static func command(_ step: Int, _ random: inout SeededGenerator) -> String {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         func path() -> String { "[\(number(3)),\(number(4))]" }
         func model() -> String { #"{"id":"\#(["a", "b", "h", "n\(step)"][number(4)])"}"# }

@@ -1,0 +1,107 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+
+/// A session's table at one revision: as it is stored, and as clients see it.
+package struct SessionTable: Sendable {
+    var bound: BoundTable
+    var model: TableModel
+    package var snapshot: Snapshot
+}
+
+extension Session {
+    /// Returns the table that clients saw at a revision. Unpublished changes are not part of it.
+    ///
+    /// The current table is in memory. An earlier one is restored from the session's journal, which takes time for the
+    /// whole table: `O(rows · log rows)`.
+    ///
+    /// - Throws: `badRequest` if the revision is ahead of the session. `revisionNotAvailable` if the journal does not
+    ///   reach back to it. `StaleSession` if the session was ended.
+    package func table(atRevision revision: Int?) async throws -> SessionTable {
+        let current = current
+        if current.isStale { throw StaleSession() }
+        guard let revision, revision != current.snapshot.revision else {
+            return SessionTable(
+                bound: current.bound, model: current.unpublished?.published ?? current.model,
+                snapshot: current.snapshot)
+        }
+        guard revision < current.snapshot.revision else {
+            throw SessionError(
+                .badRequest,
+                "The session \"\(id)\" is at revision \(current.snapshot.revision) and has no revision \(revision) yet."
+            )
+        }
+        return try await withTaskExecutorPreference(Workers.shared.long) {
+            try await rewinds.withLock {
+                guard let stored = try await store.session(id, at: revision) else {
+                    throw SessionError(
+                        .revisionNotAvailable,
+                        "The journal of the session \"\(id)\" does not reach back to revision \(revision).")
+                }
+                guard stored.facts.number == number, stored.facts.epoch == epoch else { throw StaleSession() }
+                let bound = try stored.boundTable(descriptions)
+                var binder = bound.binder
+                binder.limits.templateSteps = .max
+                let (model, snapshot, _) = try stored.restored(by: binder)
+                if snapshot.totalRowCount > Self.largeRowCount { Memory.trimSoon() }
+                return SessionTable(bound: bound, model: model, snapshot: snapshot)
+            }
+        }
+    }
+
+    /// Returns the table that clients saw at a position.
+    ///
+    /// - Throws: as `table(atRevision:)`. A position of another epoch is not available.
+    package func table(at position: Position) async throws -> SessionTable {
+        guard position.epoch == nil || position.epoch == epoch else {
+            throw SessionError(
+                .revisionNotAvailable,
+                "The position \(position) is of another epoch. The session's epoch is \(epoch): it was opened again, or a backup was restored."
+            )
+        }
+        return try await table(atRevision: position.revision)
+    }
+}
+
+extension Sessions {
+    /// Opens a session with the table of another session, at one of its revisions. The two sessions share memory: each
+    /// changes a copy of what it changes.
+    func fork(
+        _ origin: SessionOpening.Origin, as given: String?, keep: (@Sendable (Session) -> KeptAnswer)?
+    ) async throws -> Session {
+        let id = try await newID(given)
+        var table = try await withCurrent(origin.session) { try await $0.table(atRevision: origin.revision) }
+        let now = clock.instant(), revision = table.snapshot.revision, time = Instant(millisecondsSince1970: now).text
+        table.bound.binder.limits.templateSteps = .max
+        if table.snapshot.readsTime {
+            // As in every session, templates read the time of the last revision: here, of the fork's opening.
+            table.snapshot = try table.bound.binder.snapshot(of: table.model, revision: 0, now: time)
+        }
+        table.snapshot.revision = 0
+        table.bound = limited(table.bound)
+        let model = table.model, bound = table.bound, rowCount = table.snapshot.totalRowCount
+        defer { if rowCount > Session.largeRowCount { Memory.trimSoon() } }
+        let shared = SharedTable(
+            opening: {
+                SessionOpening.stored(
+                    from: origin, revision: revision, empty: bound.empty,
+                    StoredSession(
+                        facts: SessionSummary(
+                            id: id, number: 0, table: bound.stored?.table, tableVersion: bound.version, epoch: "",
+                            revision: 0, created: now, updated: now, totalRowCount: rowCount),
+                        description: bound.stored?.description, state: model.state,
+                        displayedSections: model.displayedSections.map { JSONText(ids: $0) },
+                        cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
+                        nextSection: model.nextSection,
+                        sections: model.sections.map { ($0.facts, Array($0.rows)) }))
+            }, rows: { model.storedRows })
+        return try await add(table, as: id, at: now, keep: keep) { $0.shared = shared }
+    }
+}
+
+extension TableModel {
+    /// The rows of all sections, each with the number of its section.
+    var storedRows: [(section: Int, row: StoredRow)] {
+        sections.flatMap { section in section.rows.map { (section.facts.number, $0) } }
+    }
+}

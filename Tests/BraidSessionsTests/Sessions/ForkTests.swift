@@ -1,0 +1,159 @@
+import BraidStore
+import Foundation
+import TestSupport
+import Testing
+
+@testable import BraidEngine
+@testable import BraidSessions
+
+@Suite("Forks, and the table at an earlier revision") struct ForkTests {
+    /// The snapshot without its revision, for comparison with the snapshot of another session.
+    private static func content(_ snapshot: Snapshot) -> String {
+        var snapshot = snapshot
+        snapshot.revision = 0
+        return String(decoding: snapshot.encoded(session: nil, table: nil, epoch: nil), as: UTF8.self)
+    }
+
+    private static func fork(_ sessions: Sessions, as id: String, at revision: Int?) async throws -> Session {
+        let revision = revision.map { #","revision":\#($0)"# } ?? ""
+        let body = try JSONText(parsing: #"{"from":{"session":"s"\#(revision)},"id":"\#(id)"}"#)
+        return try await sessions.open(SessionOpening(body), text: body)
+    }
+
+    /// Performs random commands on a session. Calls `after` after each one.
+    private static func perform(
+        _ count: Int, on id: String, _ sessions: Sessions, _ random: inout SeededGenerator,
+        after: (Session) async throws -> Void
+    ) async throws {
+        for step in 0..<count {
+            let text = try JSONText(parsing: RestartTests.command(step, &random))
+            do {
+                if step % 13 == 12 {
+                    _ = try await sessions.perform(CommandRequest(session: id, .reset))
+                } else {
+                    _ = try await sessions.perform(
+                        CommandRequest(session: id, .command(try Command(json: text), text: text)))
+                }
+            } catch is Refusal {}
+            try await RestartTests.rebind(sessions, of: id, step, &random)
+            try await after(try await sessions.session(id))
+        }
+    }
+
+    @Test(
+        "Every revision that the journal reaches is what clients saw, and a fork of it is a session as any other",
+        arguments: RestartTests.tables, ["memory", "file"])
+    func everyRevision(table: String, place: String) async throws {
+        var random = SeededGenerator(seed: UInt64(table.utf8.count))
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("forks-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = place == "memory" ? ":memory:" : directory.path + "/braid.sqlite"
+        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(journalLimit: 40))
+        let sessions = RestartTests.sessions(store)
+        try await RestartTests.register(store)
+        let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
+        // By revision.
+        var seen = [try await sessions.open(SessionOpening(body), text: body).current.snapshot]
+        try await Self.perform(50, on: "s", sessions, &random) { session in
+            // A step may have made several revisions. Of all but the last, clients saw a snapshot that is not known here.
+            let snapshot = session.current.snapshot
+            while seen.count < snapshot.revision { seen.append(Snapshot(revision: -1)) }
+            if seen.count == snapshot.revision { seen.append(snapshot) }
+        }
+        let original = try await sessions.session("s"), last = original.current.snapshot.revision
+        try #require(last > 15)
+        let before = RestartTests.text(original), stored = original.storedSnapshot.encoded()
+        var available = 0
+        for revision in stride(from: last, through: 0, by: -3) {
+            let past: SessionTable
+            do {
+                past = try await original.table(atRevision: revision)
+            } catch let error as SessionError {
+                #expect(error.code == .revisionNotAvailable && revision < last - 5)
+                continue
+            }
+            available += 1
+            if seen[revision].revision == revision {
+                #expect(past.snapshot.revision == revision)
+                #expect(past.snapshot.encoded() == seen[revision].encoded(), "revision \(revision)")
+            }
+            let id = "f\(revision)", fork = try await Self.fork(sessions, as: id, at: revision == last ? nil : revision)
+            #expect(fork.position.revision == 0 && fork.epoch != original.epoch)
+            #expect(fork.current.unpublished == nil)
+            if !past.snapshot.readsTime { #expect(Self.content(fork.current.snapshot) == Self.content(past.snapshot)) }
+            let opened = fork.current.model
+            try await Self.perform(12, on: id, sessions, &random) { session in
+                // What the store has of the fork is what memory has.
+                let again = try await RestartTests.sessions(store).session(id)
+                #expect(RestartTests.text(again) == RestartTests.text(session), "\(id)")
+                #expect(again.storedSnapshot.encoded() == session.storedSnapshot.encoded(), "\(id)")
+                #expect(again.current.model.nextKey == session.current.model.nextKey)
+            }
+            // The fork's journal leads from the fork to its snapshot, without the original.
+            let opening = try #require(try await store.opening(id))
+            let records = try await store.journal(of: opening.facts.number, after: 0, limit: 1000, bytes: .max)
+            #expect(
+                try JournalFile.replay(
+                    [JournalFile.opening(of: opening, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) })
+                    == (try await sessions.session(id)).encodedSnapshot().bytes.plain)
+            // A reset leads to the table at the fork, if the fork is still bound to its description.
+            _ = try await sessions.perform(CommandRequest(session: id, .reset))
+            let reset = try await sessions.session(id).current
+            if reset.bound.description?.text == past.bound.description?.text {
+                #expect(reset.model.content == opened.content, "\(id)")
+            }
+        }
+        #expect(available > 4)
+        // No fork has changed the original.
+        let after = try await sessions.session("s")
+        #expect(RestartTests.text(after) == before && after.storedSnapshot.encoded() == stored)
+        // A fork needs its original no more.
+        try await sessions.end("s")
+        let fork = "f\(last)", text = RestartTests.text(try await sessions.session(fork))
+        #expect(RestartTests.text(try await RestartTests.sessions(store).session(fork)) == text)
+        await store.close()
+    }
+
+    @Test("A revision ahead of the session, and one that does not exist, are refused")
+    func refusals() async throws {
+        let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 2))
+        let sessions = RestartTests.sessions(store)
+        let body: JSONText = try JSONText(parsing: #"{"rows":["a"],"id":"s"}"#)
+        _ = try await sessions.open(SessionOpening(body), text: body)
+        for number in 1...5 {
+            let text = try JSONText(parsing: #"{"patchState":{"n":\#(number)}}"#)
+            _ = try await sessions.perform(CommandRequest(session: "s", .command(try Command(json: text), text: text)))
+        }
+        let session = try await sessions.session("s")
+        for (position, code) in [
+            ("6", SessionError.Code.badRequest), ("2", .revisionNotAvailable), ("0", .revisionNotAvailable),
+            ("other.5", .revisionNotAvailable), ("\(session.epoch).2", .revisionNotAvailable),
+        ] {
+            do {
+                _ = try await session.table(at: Position(position))
+                Issue.record("\(position) is available")
+            } catch let error as SessionError {
+                #expect(error.code == code, "\(position)")
+            }
+        }
+        for position in ["5", "4", "3", "\(session.epoch).4"] {
+            let number = Int(position.suffix(1))
+            let snapshot = try await session.table(at: Position(position)).snapshot
+            #expect(snapshot.state["n"]?.intValue == number && snapshot.revision == number)
+        }
+        await #expect(throws: SessionError.self) { _ = try await Self.fork(sessions, as: "f", at: 9) }
+        #expect(try await store.sessionSummary("f") == nil)
+        await store.close()
+    }
+}
+
+extension TableModel {
+    /// Everything but the numbers and ranks of rows and sections.
+    fileprivate var content: [String] {
+        sections.map { section in
+            "\(section.id) \(section.facts.header?.text ?? "-") \(section.facts.footer?.text ?? "-") "
+                + "\(section.facts.prefetched ?? -1) \(section.rows.map { "\($0.id?.text ?? "-") \($0.model.text)" })"
+        } + [state.text, "\(displayedSections.map { $0.map(\.text) } ?? [])", cells.json.text]
+    }
+}

@@ -1,0 +1,60 @@
+import BraidEngine
+import Synchronization
+import Testing
+
+@testable import BraidStore
+
+@Suite("Sessions that share their table with another one") struct SharedTableTests {
+    private static let shared = NewSession.make("fork", rows: (1...3).map { (1, .make($0, id: "r\($0)")) }).sharing("1")
+
+    @Test("A store in memory calls none of a shared table's functions before somebody reads it")
+    func lazily() async throws {
+        let store = try SQLiteStore(path: ":memory:"), calls = Mutex(0)
+        var new = NewSession.make("fork")
+        new.shared = SharedTable(
+            opening: {
+                calls.withLock { $0 += 1 }
+                return "1"
+            },
+            rows: {
+                calls.withLock { $0 += 1 }
+                return [(1, .make(1))]
+            })
+        let number = try await store.createSession(new)
+        try await store.commit(.make(number, to: 1) { $0.writtenRows = [(1, .make(1, "[2]"))] })
+        try await store.commit(.make(number, to: 2) { $0.placedRows = [(1, 1, 7)] })
+        #expect(calls.withLock { $0 } == 0)
+        #expect(try await store.session("fork")?.sections.first?.rows.map(\.model) == ["[2]"])
+        #expect(calls.withLock { $0 } == 1)
+        await store.close()
+    }
+
+    @Test("After a failed commit, a session shares exactly what it shared before")
+    func rollback() async throws {
+        let fails = Mutex(false)
+        var options = SQLiteStoreOptions()
+        options.simulatedFailure = { fails.withLock { $0 } ? 7 : nil }  // SQLITE_NOMEM
+        let store = try SQLiteStore(path: ":memory:", options: options)
+        func failing(_ body: () async throws -> Void) async {
+            fails.withLock { $0 = true }
+            await #expect(throws: StoreError.self) { try await body() }
+            fails.withLock { $0 = false }
+        }
+        // The next session gets the number of the session that was rolled back, and shares nothing.
+        await failing { _ = try await store.createSession(Self.shared) }
+        _ = try await store.createSession(.make("other", opening: "2", rows: [(1, .make(1))]))
+        #expect(try await store.opening("other")?.body == "2")
+        #expect(try await store.session("other")?.sections.first?.rows.count == 1)
+
+        let number = try await store.createSession(Self.shared)
+        let before = dump(try await store.session("fork"))
+        await failing { try await store.commit(.make(number, to: 1) { $0.removedRows = [2] }) }
+        await failing { try await store.commit(.make(number, to: 1, publishes: false) { $0.removedRows = [2] }) }
+        await failing { _ = try await store.deleteSession("fork") }
+        #expect(dump(try await store.session("fork")) == before)
+        #expect(try await store.opening("fork")?.body == "1")
+        #expect(try await store.deleteSession("fork") == number)
+        #expect(try await store.session("fork") == nil)
+        await store.close()
+    }
+}
