@@ -40,7 +40,7 @@ class Broken(Exception):
 class Scenario:
     """One scenario: a table, a script, faults and expectations, as data. README.md lists the members."""
 
-    MEMBERS = {"title", "rules", "needs", "table", "models", "golden", "script", "expect"}
+    MEMBERS = {"title", "rules", "needs", "table", "golden", "script", "expect"}
     STEPS = {"client", "controller", "faults", "await"}
     EXPECTATIONS = {"table", "state", "snapshots", "requests"}
 
@@ -56,8 +56,7 @@ class Scenario:
                 raise ValueError(f"{path}: a step has exactly one member: {step}")
         if unknown:
             raise ValueError(f"{path}: unknown: {', '.join(sorted(unknown))}")
-        table = data.get("table", "board")
-        self.table = json.loads((HERE / f"scenarios/tables/{table}.table.json").read_text()) if isinstance(table, str) else table
+        self.table = json.loads((HERE / f"scenarios/tables/{data.get('table', 'board')}.table.json").read_text())
 
     @property
     def golden(self):
@@ -315,10 +314,7 @@ class Play:
 
     def open(self):
         self.server.must("POST", "/v1/test/reset")
-        opening = {"id": SESSION, "table": self.scenario.table}
-        if "models" in self.scenario.data:
-            opening["models"] = self.scenario.data["models"]
-        self.server.must("POST", "/v1/sessions", opening)
+        self.server.must("POST", "/v1/sessions", {"id": SESSION, "table": self.scenario.table})
         self.token = self.server.must("POST", f"{self.path}/tokens", {"role": "participant", "expiresIn": 3600})
 
     def perform(self):
@@ -426,11 +422,14 @@ class Play:
             self.note(f"the client took {self.driver.snapshots} snapshots in, not {expect['snapshots']}")
 
     def current_window(self, copy):
-        """The window that the client follows now: with the anchor that its copy names."""
-        window, anchor = dict(self.window), copy["window"].get("anchor")
-        if "around" in window and anchor:
-            window |= {"around": anchor["id"], "aroundSection": anchor["section"]}
-        return window
+        """The window that the client follows now: with the anchor that its copy names, or by position without an anchor."""
+        window, anchor = self.window, copy["window"].get("anchor")
+        if "around" not in window:
+            return window
+        if anchor:
+            return window | {"around": anchor["id"], "aroundSection": anchor["section"]}
+        limit = window["before"] + 1 + window["after"]
+        return {"offset": copy["window"]["offset"], "limit": limit} | {name: window[name] for name in ("section",) if name in window}
 
     def check_requests(self):
         for expected in self.scenario.expect.get("requests", []):

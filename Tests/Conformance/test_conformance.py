@@ -24,7 +24,7 @@ CLIENTS = {
 LEVELS = {
     "javascript": {"updates", "commands", "stream", "poll", "windows"},
     "python": {"updates", "commands", "stream", "poll"},
-    "swift": {"updates", "commands", "stream", "poll"},
+    "swift": {"updates", "commands", "stream", "poll", "windows"},
     "correct": {"commands", "stream", "poll"},
 }
 PAGE = (ROOT / "docs/http-api/client-protocol.md").read_text()

@@ -335,8 +335,8 @@ def index(number):
 
 
 def replaced(list, at, new):
-    if list[at]["id"] != new["id"]:
-        raise ValueError(f"{list[at]['id']} is replaced by {new['id']}")
+    if list[at].get("id") != new.get("id"):
+        raise ValueError(f"{list[at]} is replaced by {new}")
     list[at] = new
 
 

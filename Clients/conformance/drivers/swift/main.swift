@@ -6,7 +6,7 @@ import Foundation
 @MainActor final class Driver {
     private var session: BraidSession?
     private var copy: Snapshot?
-    private var following: Task<Void, Never>?
+    private var windows: WindowSubscription?
 
     func perform(_ command: JSON) async {
         guard let id = command["id"] else { return }
@@ -30,7 +30,16 @@ import Foundation
         switch act {
         case "read": try show(await session.snapshot(), by: "snapshot")
         case "poll": try await poll(session)
-        case "follow": following = Task { await follow(session) }
+        case "follow":
+            if let window = command["window"] {
+                let subscription = session.subscribe(window: try tableWindow(window), from: copy)
+                windows = subscription
+                Task { await follow(subscription) }
+            } else {
+                let events = session.subscribe(from: copy)
+                Task { await follow(events) }
+            }
+        case "move": windows?.move(to: try tableWindow(command["window"] ?? .null))
         case "send":
             let body = try sessionCommand(command["command"] ?? .null)
             let position = copy?.position
@@ -50,21 +59,21 @@ import Foundation
         let retrying = BraidClient.Retrying(count: 1000, first: .milliseconds(10), longest: .milliseconds(50))
         session = BraidClient(url: url, token: command["token"]?.string, retrying: retrying)
             .session(command["session"]?.string ?? "")
-        return ["client": "BraidClient", "levels": ["updates", "commands", "stream", "poll"]]
+        return ["client": "BraidClient", "levels": ["updates", "commands", "stream", "poll", "windows"]]
     }
 
     private func poll(_ session: BraidSession) async throws {
         guard let shown = copy else { throw Unknown() }
         switch try await session.updates(since: shown.position) {
         case .snapshot(let snapshot): try show(snapshot, by: "snapshot")
-        case .updates(let updates):
+        case .updates(let updates, to: _):
             for update in updates { try show(update.applied(to: copy ?? shown), by: "update") }
         }
     }
 
-    private func follow(_ session: BraidSession) async {
+    private func follow<Events: AsyncSequence>(_ events: Events) async where Events.Element == SessionEvent {
         do {
-            for try await event in session.subscribe(from: copy) {
+            for try await event in events {
                 switch event {
                 case .snapshot(let snapshot): try show(snapshot, by: "snapshot")
                 case .update(_, _, let after): try show(after, by: "update")
@@ -118,6 +127,16 @@ private func sessionCommand(_ command: JSON) throws -> SessionCommand {
     if let move = command["moves"] { return .move(try reference(move["from"]), to: try reference(move["to"])) }
     if let tap = command["taps"] { return .tap(try reference(tap["at"])) }
     throw Unknown()
+}
+
+private func tableWindow(_ json: JSON) throws -> TableWindow {
+    let section = json["section"]?.string
+    guard let anchor = json["around"]?.string else {
+        return .rows(offset: json["offset"]?.integer ?? 0, limit: json["limit"]?.integer ?? 100, ofSection: section)
+    }
+    return .around(
+        anchor, inSection: json["aroundSection"]?.string, before: json["before"]?.integer ?? 50,
+        after: json["after"]?.integer ?? 50, ofSection: section)
 }
 
 private func reference(_ json: JSON?) throws -> RowReference {
