@@ -40,6 +40,10 @@ export class List {
       this.#place();
       this.scrolled();
     }, { passive: true });
+    scroller.addEventListener("scrollend", () => {
+      this.#scroll.settle();
+      this.#place();
+    });
     let width = 0;
     this.sizes = new ResizeObserver(() => {
       if (width !== scroller.clientWidth) {
@@ -110,18 +114,23 @@ export class List {
     this.#place(anchors);
   }
 
-  /** The items in the window, with how far each is below the window's top. None, if the list's beginning is in sight. */
+  /**
+   * The items in the window, with how far each is below the window's top. None, if the list's beginning is in sight; null for the
+   * end of rows that are not known.
+   */
   #anchors() {
     const { top } = this.#scroll;
     if (top <= 0) return [];
-    const [first, end] = this.#layout.between(top, top + this.scroller.clientHeight);
-    return this.#layout.items.slice(first, end).map(({ key, kind }, i) => ({ key, kind, y: this.#layout.tops[first + i] - top })).filter(({ kind }) =>
-      kind !== "gap"
-    );
+    const { items, tops, height } = this.#layout;
+    const bottom = top + this.scroller.clientHeight;
+    const [first, end] = this.#layout.between(top, bottom);
+    const known = items.slice(first, end).map(({ key, kind }, i) => ({ key, kind, y: tops[first + i] - top })).filter(({ kind }) => kind !== "gap");
+    return known.length === 0 && bottom >= height ? null : known;
   }
 
   /** Scrolls so that what was at the window's top is there: the first item that has the same neighbour behind it. */
   #hold(anchors) {
+    if (!anchors) return this.scrollToEdge(true);
     const known = new Map(anchors.length > 0 ? this.#layout.items.map(({ key }, i) => [key, i]) : []);
     const left = anchors.filter(({ key }) => known.has(key));
     const place = (anchor) => known.get(anchor?.key);

@@ -21,7 +21,6 @@ export class Scrolling {
   constructor(scroller, element) {
     this.#scroller = scroller;
     this.#element = element;
-    scroller.addEventListener("scrollend", () => this.#isScaled && this.#settle(this.top));
   }
 
   get #isScaled() {
@@ -49,6 +48,11 @@ export class Scrolling {
     const shown = `${Math.min(height, tallest)}px`;
     if (this.#element.style.height !== shown) this.#element.style.height = shown;
     if (wasScaled || this.#isScaled) this.top = top;
+  }
+
+  /** Puts the scroll bar where it belongs, when the scrolling has ended. What the content shows stays, once it is drawn again. */
+  settle() {
+    if (this.#isScaled) this.#settle(this.top);
   }
 
   /** To be called first when the scroller was scrolled. */
