@@ -497,7 +497,7 @@ export declare class Subscription {
   move(window: TableWindow): void;
   /**
    * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
-   * Moves the window if they come near its edge.
+   * Moves the window if they come near its edge. Does nothing while a moved window has not come: call it again after each update.
    */
   show(first: number, last: number): void;
   /** Gives the connection up, as a page does that is not seen. */

@@ -830,11 +830,12 @@ export class Subscription {
   /**
    * Says which rows are visible: the indexes of the first and the last one, in the window's section or in the whole table.
    * Moves the window if they come near its edge. The new window stays with the row in the middle, and has `overscan` rows more
-   * than the visible ones before and after them.
+   * than the visible ones before and after them. Does nothing while a moved window has not come: to be called again after updates.
    */
   show(first, last) {
     const shown = this.snapshot?.window;
-    if (!shown) return;
+    // A client that scrolls would otherwise give each window up before it comes.
+    if (!shown || this.#shown !== this.#window) return;
     const rows = this.snapshot.sections.flatMap(({ id, rows }) => rows.map((row) => ({ section: id, id: row.id })));
     const section = this.#window.section;
     const total = section === undefined ? this.snapshot.totalRowCount : this.snapshot.sections[0]?.rowCount ?? 0;

@@ -15,6 +15,6 @@ def send(method, path, body):
     urllib.request.urlopen(request).close()
 
 
-send("POST", "/v1/sessions", {"table": "feed", "id": "stories"})
+send("POST", "/v1/sessions", {"table": "stories", "id": "stories"})
 send("PATCH", "/v1/sessions/stories/models", {"stories": stories})
 print(f"stories: {count} stories")

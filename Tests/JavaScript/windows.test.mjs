@@ -60,6 +60,13 @@ test("A window that moves is led from the shown rows to the new ones, and only t
   listener.subscription.show(13, 15);
   assert.equal(listener.subscription.window, shown, "the visible rows are far from the edge");
   assert.notEqual(shown, followed);
+  // While a moved window has not come, `show` does not give it up for another one.
+  listener.subscription.show(60, 62);
+  const next = listener.subscription.window;
+  assert.notEqual(next, shown);
+  listener.subscription.show(90, 92);
+  assert.equal(listener.subscription.window, next);
+  await listener.until(() => listener.subscription.snapshot.window.offset > 1);
   await assertIsTheWindow(session, listener, 1);
   listener.subscription.close();
 });
