@@ -72,7 +72,7 @@ def number(title):
 def follow_on(rows):
     """Whether the rows are neighbours in the table, and drawn one below the other."""
     numbers = [number(title) for title, _ in rows]
-    return numbers == list(range(numbers[0], numbers[0] + len(numbers))) and all(a[1] < b[1] for a, b in zip(rows, rows[1:]))
+    return all(after in (before + 1, COUNT) for before, after in zip(numbers, numbers[1:])) and all(a[1] < b[1] for a, b in zip(rows, rows[1:]))
 
 
 def heap(page):
@@ -115,6 +115,21 @@ def test_rows_are_scrolled_through_in_both_directions_without_a_gap_or_a_jump(pa
             # Rows that were in sight are where the scrolling took them.
             assert {round(top - before[title]) for title, top in after if title in before} <= {-by}, (part, by)
             assert page.locator(".item").count() < 250
+
+
+def test_rows_that_come_late_are_gaps_and_the_page_does_not_say_that_it_is_live(page, long, screenshot):
+    show(page, long)
+    held = []
+    page.route("**/updates?*", held.append)
+    scroll(page, 0.5)
+    expect(page.locator(".item.gap").first).to_be_in_viewport()
+    expect(page.locator(".status")).to_have_text("Connecting…")
+    assert page.evaluate(IN_SIGHT) is None
+    screenshot(page, "gap")
+    page.unroute("**/updates?*")
+    held.pop().continue_()
+    assert follow_on(in_sight(page))
+    expect(page.locator(".status")).to_have_text("Live")
 
 
 def test_what_others_change_above_and_in_sight_moves_no_row(page, longest):

@@ -9,6 +9,8 @@ const states = { connecting: "Connecting…", live: "Live", waiting: "Reconnecti
 
 /** Milliseconds. */
 const calm = 150;
+/** Milliseconds: rows that come later are waited for. */
+const patience = 300;
 /** A table of more rows is followed through a window: where somebody looks, with as many rows more on both sides. */
 const most = 500;
 const overscan = 100;
@@ -20,6 +22,7 @@ export class Screen {
   #subscription;
   /** Whether the subscription was led to other rows, and has not shown them yet. */
   #isMoving = false;
+  #late;
   #drawing;
   /** The moment that the table shows. */
   #drawn;
@@ -158,6 +161,7 @@ export class Screen {
     this.#subscription.close();
     cancelAnimationFrame(this.#drawing);
     clearTimeout(this.#reading);
+    clearTimeout(this.#late);
     this.table.close();
   }
 
@@ -270,12 +274,20 @@ export class Screen {
   }
 
   #setStatus(status) {
-    // The window is led from row to row by connections that follow one another.
-    if (status === "connecting" && this.#isMoving) return;
+    clearTimeout(this.#late);
+    // Connections that follow one another lead the window from row to row: only one that takes long is worth telling.
+    if (status === "connecting" && this.#isMoving) {
+      this.#late = setTimeout(() => this.#showStatus(status), patience);
+      return;
+    }
     this.#isMoving = false;
+    this.#showStatus(status);
+    if (status === "live") this.#look();
+  }
+
+  #showStatus(status) {
     this.status.textContent = states[status] ?? status;
     this.status.dataset.status = status;
-    if (status === "live") this.#look();
   }
 
   #end(problem) {
