@@ -465,7 +465,7 @@ export interface SubscribeOptions {
   from?: Snapshot;
   /** Follows a window, in place of the whole table. */
   window?: TableWindow;
-  /** How many rows before and after the visible ones `show` asks for: 50 by default. */
+  /** How many rows before and after the visible ones `show` requests: 50 by default. */
   overscan?: number;
   /** The first snapshot, and each that comes because history did not reach back: to be shown without animation. */
   onSnapshot?: (snapshot: Snapshot, previous: Snapshot | undefined) => void;
@@ -491,13 +491,14 @@ export declare class Subscription {
   /** Kept up to date; undefined before the first. */
   readonly snapshot?: Snapshot;
   readonly revision?: number;
-  /** The window that is followed, with its current anchor. */
+  /** The window that the subscription follows, with its current anchor. */
   readonly window?: TableWindow;
-  /** Follows another window: the next update leads from the shown window to the new one. */
+  /** Follows another window from now on. The next update leads from the shown window to the new one. */
   move(window: TableWindow): void;
   /**
-   * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
-   * Moves the window if they come near its edge. Does nothing while a moved window has not come: call it again after each update.
+   * Says which rows are visible: the indexes of the first and the last one, in the window's section or in the whole table.
+   * Moves the window if they come near its edge: within half of `overscan`. The new window stays with the row in the middle,
+   * and has `overscan` more rows than the visible ones before and after them.
    */
   show(first: number, last: number): void;
   /** Gives the connection up, as a page does that is not seen. */

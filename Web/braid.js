@@ -73,7 +73,7 @@ export function applying(update, snapshot) {
     // The numbers are those of the whole sections and of the whole table.
     result.totalRowCount = update.totalRowCount;
     if (update.window) result.window = update.window;
-    if (update.extents) result.sections = withExtents(last.sections, update.extents);
+    result.sections = withExtents(last.sections, update.extents ?? []);
   } else if (last.totalRowCount !== update.totalRowCount) {
     throw new UpdateFault(`\`totalRowCount\` is ${update.totalRowCount}, but there are ${last.totalRowCount} rows`);
   }
@@ -83,12 +83,17 @@ export function applying(update, snapshot) {
   return result;
 }
 
-/** Returns a window's sections with the changed `offset` and `rowCount` of some of them. */
+/** Returns a window's sections with the changed `offset` and `rowCount` of some of them. Checks that the window is one run of rows. */
 function withExtents(sections, extents) {
-  const result = sections.slice();
+  const result = extents.length > 0 ? sections.slice() : sections;
   for (const { section, offset, rowCount } of extents) {
     if (!isIndex(section, result.length)) throw new UpdateFault(`\`extents\` names section ${section}, but the window has ${result.length}`);
     result[section] = { ...result[section], offset, rowCount };
+  }
+  for (const [index, { offset = 0, rowCount, rows }] of result.entries()) {
+    const end = offset + rows.length;
+    if (offset >= 0 && (index === 0 || offset === 0) && end <= rowCount && (index === result.length - 1 || end === rowCount)) continue;
+    throw new UpdateFault(`the window is not one run of rows: of the ${rowCount} rows of section ${index}, it has ${rows.length} from index ${offset} on`);
   }
   return result;
 }
@@ -764,6 +769,8 @@ export class Subscription {
   /** The window of the open connection. */
   #followed;
   #overscan;
+  /** The first row that the requested window will contain and the one behind its last, until the window is there. */
+  #requested;
 
   /** "connecting", "live" (all that came before was told), "waiting" (to connect again), "paused", "ended", "closed". */
   status = "connecting";
@@ -772,7 +779,7 @@ export class Subscription {
 
   /**
    * `window`: the window to follow, in place of the whole table. `from`: a snapshot that the caller has, of the same window.
-   * `overscan`: how many rows before and after the visible ones `show` asks for.
+   * `overscan`: how many rows before and after the visible ones `show` requests.
    */
   constructor(client, path, { from, window, overscan = 50, silence = 40_000, ...listeners } = {}) {
     this.#client = client;
@@ -820,8 +827,14 @@ export class Subscription {
 
   /** Follows another window from now on. The next update leads from the shown window to the new one. */
   move(window) {
+    // Until the window is there, `show` speaks of rows of the old one.
+    this.#move(window, [-Infinity, Infinity]);
+  }
+
+  #move(window, requested) {
     if (!this.#window) throw new TypeError("Only a subscription with a `window` can move it.");
     this.#window = windowParameters(window);
+    this.#requested = requested;
     if (["paused", "ended", "closed"].includes(this.status)) return;
     this.#controller.abort();
     this.#start();
@@ -829,25 +842,26 @@ export class Subscription {
 
   /**
    * Says which rows are visible: the indexes of the first and the last one, in the window's section or in the whole table.
-   * Moves the window if they come near its edge. The new window stays with the row in the middle, and has `overscan` rows more
-   * than the visible ones before and after them. Does nothing while a moved window has not come: to be called again after updates.
+   * Moves the window if they come near its edge: within half of `overscan`. The new window stays with the row in the middle,
+   * and has `overscan` more rows than the visible ones before and after them.
    */
   show(first, last) {
     const shown = this.snapshot?.window;
-    // A client that scrolls would otherwise give each window up before it comes.
-    if (!shown || this.#shown !== this.#window) return;
+    if (!shown) return;
     const rows = this.snapshot.sections.flatMap(({ id, rows }) => rows.map((row) => ({ section: id, id: row.id })));
     const section = this.#window.section;
     const total = section === undefined ? this.snapshot.totalRowCount : this.snapshot.sections[0]?.rowCount ?? 0;
     const near = Math.ceil(this.#overscan / 2);
-    const end = shown.offset + rows.length;
-    if (Math.max(0, first - near) >= shown.offset && Math.min(total, last + 1 + near) <= end) return;
+    const [start, end] = this.#requested ?? [shown.offset, shown.offset + rows.length];
+    if (Math.max(0, first - near) >= start && Math.min(total, last + 1 + near) <= end) return;
     const middle = Math.floor((first + last) / 2);
     const anchor = rows[middle - shown.offset];
     const before = middle - first + this.#overscan;
     const after = last - middle + this.#overscan;
-    if (anchor?.id !== undefined) this.move({ section, around: anchor.id, aroundSection: anchor.section, before, after });
-    else this.move({ section, offset: Math.max(0, middle - before), limit: before + 1 + after });
+    const window = anchor?.id !== undefined
+      ? { section, around: anchor.id, aroundSection: anchor.section, before, after }
+      : { section, offset: Math.max(0, middle - before), limit: before + 1 + after };
+    this.#move(window, [first - this.#overscan, last + 1 + this.#overscan]);
   }
 
   #start() {
@@ -896,20 +910,22 @@ export class Subscription {
     this.#position = undefined;
   }
 
-  /** Keeps the anchor that the window has after an event. A window without an anchor begins with the first row. */
-  #keepAnchor(window) {
-    const anchor = this.snapshot.window?.anchor;
-    if (window?.around === undefined) return window;
+  /** The window that the snapshot shows: with its current anchor. If no row can be the anchor, it has the first row and those after it. */
+  #withAnchor(window) {
+    const { offset, anchor } = this.snapshot.window;
+    if (window.around === undefined) return window;
     if (anchor) return { ...window, around: anchor.id, aroundSection: anchor.section };
-    return windowParameters({ section: window.section, offset: 0, limit: (window.before ?? 50) + 1 + (window.after ?? 50) });
+    return windowParameters({ section: window.section, offset, limit: 1 + (window.after ?? 50) });
   }
 
   /** Notes that the snapshot shows the window that this connection follows. */
   #noteShown(window) {
     if (!window) return;
-    const kept = this.#keepAnchor(window);
-    if (this.#window === this.#followed) this.#window = this.#followed = kept;
-    this.#shown = kept;
+    const isCurrent = this.#window === window || this.#window === this.#shown;
+    this.#shown = this.#withAnchor(window);
+    if (!isCurrent) return;
+    this.#window = this.#shown;
+    this.#requested = undefined;
   }
 
   /** One connection, to its end. `onEvent`: it works, an event was taken in. */

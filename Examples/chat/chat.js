@@ -29,9 +29,8 @@ function show(snapshot) {
 
 /** Follows the newest messages while the end is in sight, and the messages in sight otherwise. */
 function look() {
-  const { snapshot, status } = subscription;
-  // A window that is on its way comes with the next update.
-  if (!snapshot || status !== "live") return;
+  const { snapshot } = subscription;
+  if (!snapshot) return;
   if (followsEnd && subscription.window.offset !== newest.offset) subscription.move(newest);
   else if (!followsEnd) subscription.show(...rows.visible);
   if (followsEnd) seen = snapshot.totalRowCount;
@@ -44,7 +43,6 @@ const subscription = session.subscribe({
   window: newest,
   onSnapshot: show,
   onUpdate: (_, snapshot) => show(snapshot),
-  onStatus: (status) => status === "live" && look(),
 });
 
 list.addEventListener("scroll", () => {

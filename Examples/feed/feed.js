@@ -25,9 +25,8 @@ function show(snapshot) {
 
 /** Follows the stories in sight, and says how many stories came since the newest one was in sight. */
 function look() {
-  const { snapshot, status } = subscription;
-  // A window that is on its way comes with the next update.
-  if (!snapshot || status !== "live") return;
+  const { snapshot } = subscription;
+  if (!snapshot) return;
   subscription.show(...rows.visible);
   if (rows.isAtStart) seen = snapshot.totalRowCount;
   hint.hidden = snapshot.totalRowCount <= seen;
@@ -39,7 +38,6 @@ const subscription = session.subscribe({
   window: { offset: 0, limit: 100 },
   onSnapshot: show,
   onUpdate: (_, snapshot) => show(snapshot),
-  onStatus: (status) => status === "live" && look(),
 });
 
 list.addEventListener("scroll", look);

@@ -120,12 +120,14 @@ export class Screen {
     const { list, dragging } = this.table;
     const { window, status } = this.#subscription;
     // What is not drawn yet is looked at then; a row that is carried has its places in the window that there is.
-    if (!window || status !== "live" || this.#drawing || !this.timeline.isLive || dragging.isCarrying) return;
+    const isConnected = status === "live" || status === "connecting";
+    if (!window || !isConnected || this.#drawing || !this.timeline.isLive || dragging.isCarrying) return;
     const range = list.visibleRange();
     if (!range) return;
     this.#subscription.show(...range);
-    if (this.#subscription.window === window && window.around === undefined && range[0] > 0) this.#stay(...range);
-    this.#isMoving = this.#subscription.window !== window;
+    const isStill = status === "live" && this.#subscription.window === window;
+    if (isStill && window.around === undefined && range[0] > 0) this.#stay(...range);
+    if (this.#subscription.window !== window) this.#isMoving = true;
   }
 
   /** What is inserted above the rows that are in sight moves them out of a window that has no anchor: the row in the middle becomes it. */
