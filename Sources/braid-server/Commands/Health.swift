@@ -19,7 +19,8 @@ struct Health: ServerCommand {
         }
     ]
     static let options: [CommandOption<Health>] = [
-        // BRAID_PORT=0 is a valid setting of the server. It is wrong here only if `health` has no other address.
+        // BRAID_PORT=0 is a valid setting of the server. For `health`, the port 0 is wrong only if the command has no
+        // other address to ask.
         .integer("port", \.port, in: 0...65_535, help: "The port on this machine."),
         .optionalText("socket", \.socket, help: "The Unix socket that the server listens on."),
     ]
