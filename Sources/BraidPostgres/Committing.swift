@@ -21,8 +21,8 @@ extension SessionCommit {
     ///   - hasTurn: whether this server holds the session's advisory lock.
     ///   - restoringVersion: whether to restore this version of the table description, which was deleted because no
     ///     session used it.
-    /// - Precondition: each row's key occurs at most once in all lists of the change. So no two parts of the statement
-    ///   write the same row.
+    /// - Precondition: each row's key occurs at most once in all lists of the change, so that no two parts of the
+    ///   statement write the same row.
     func statement(
         journalLimit: Int, byteLimit: Int, hasTurn: Bool, restoringVersion: Bool = false
     ) -> PostgresStatement {
