@@ -75,7 +75,8 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters,
             atOnce: { context in
                 let request = try SnapshotRequest(context)
-                // The time to find an anchor depends on the size of the table.
+                // An event loop never answers a request for a window itself, because the time to find the window's
+                // anchor depends on the size of the table.
                 guard request.window == nil, let session = sessions.currentInMemory(context.parameter("id")),
                     !session.isLarge
                 else { return nil }
@@ -112,7 +113,7 @@ private struct SnapshotRequest {
 }
 
 extension Session {
-    /// The session's table and its version, for a log line.
+    /// The name and the version of the session's table description, for a log line.
     var boundTableFacts: [(name: String, value: String)] {
         guard let binding else { return [] }
         return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])
