@@ -65,7 +65,7 @@ def client(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server():
-    # With `--watch`, as a resource exists only then.
+    # With `--watch`, so that the answer of `GET /v1/fixtures` lists watched files.
     server = Server("--deterministic", "--fixtures", ROOT / "Examples", "--watch", token=TOKEN)
     yield server
     server.stop()
