@@ -198,8 +198,8 @@ extension TableChange {
     }
 }
 
-/// Returns the part of a statement that writes rows of a session. `source` is the name of another part, whose column
-/// `number` contains the session's number.
+/// Returns the part (CTE) of an SQL statement that writes rows of a session. `source` is the name of another part of
+/// the statement, whose column `number` contains the session's number.
 func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (

@@ -16,7 +16,7 @@ import Testing
         try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
     }
 
-    /// The number of the other connections to the database.
+    /// Returns the process ids of the other connections to the database that meet a condition.
     private func processes(_ condition: String = "true") throws -> [Int] {
         try connect().query(
             "SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND \(raw: condition)"

@@ -204,7 +204,7 @@ extension CommandInProgress {
         editor.arrangeSections(declared)
     }
 
-    /// Renders the whole snapshot. Anything that was displayed may look different.
+    /// Renders the whole snapshot again, because the new description can change every displayed row and title.
     private mutating func showWhole() throws {
         let old = shown.sections.map(\.id) + before.sections.map(\.id)
         _ = editor.takeStep()

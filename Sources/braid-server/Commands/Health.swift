@@ -63,7 +63,8 @@ struct Health: ServerCommand {
         let rest = url.dropFirst(7).prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard !authority.contains("@") else { return nil }
-        // An IPv6 address in brackets contains colons.
+        // An IPv6 address in brackets contains colons, so its host ends at the closing bracket and not at the first
+        // colon.
         let hostEnd =
             authority.hasPrefix("[")
             ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
