@@ -9,7 +9,8 @@ ARG TRAITS=
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libmd-dev libsqlite3-dev libzstd-dev zlib1g-dev ${TRAITS:+libpq-dev pkg-config} && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-RUN cp "$(Scripts/build-static ${TRAITS:+--traits $TRAITS})" /braid-server && mkdir /data
+# The cache keeps what earlier builds compiled, so that a change compiles only the modules that it concerns.
+RUN --mount=type=cache,target=/source/.build cp "$(Scripts/build-static ${TRAITS:+--traits $TRAITS})" /braid-server && mkdir /data
 
 FROM ${RUN_IMAGE} AS run
 FROM run AS run-PostgreSQL

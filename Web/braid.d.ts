@@ -586,11 +586,12 @@ export declare class Subscription {
   readonly revision?: number;
   /** The window that the subscription follows, with its current anchor. `undefined` for the whole table. */
   readonly window?: TableWindow;
-  /** Follows another window: the next update leads from the shown window to the new one. */
+  /** Follows another window from now on. The next update leads from the shown window to the new one. */
   move(window: TableWindow): void;
   /**
    * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
-   * Moves the window if the visible rows come near the window's edge.
+   * Moves the window if the visible rows come within half of `overscan` of the window's edge. The new window stays with the
+   * row in the middle of the visible rows, and contains `overscan` rows before and after the visible rows.
    */
   show(first: number, last: number): void;
   /** Closes the connection until `resume`, for example while the page is hidden. */

@@ -74,7 +74,7 @@ export function applying(update, snapshot) {
     // A window's `rowCount` and `totalRowCount` also count rows outside of the window, so the server sends them.
     result.totalRowCount = update.totalRowCount;
     if (update.window) result.window = update.window;
-    if (update.extents) result.sections = withExtents(last.sections, update.extents);
+    result.sections = withExtents(last.sections, update.extents ?? []);
   } else if (last.totalRowCount !== update.totalRowCount) {
     throw new UpdateFault(`\`totalRowCount\` is ${update.totalRowCount}, but there are ${last.totalRowCount} rows`);
   }
@@ -84,12 +84,17 @@ export function applying(update, snapshot) {
   return result;
 }
 
-/** Returns a window's sections with the changed `offset` and `rowCount` of some of them. */
+/** Returns a window's sections with the changed `offset` and `rowCount` of some of them. Throws if the window is not one run of rows. */
 function withExtents(sections, extents) {
-  const result = sections.slice();
+  const result = extents.length > 0 ? sections.slice() : sections;
   for (const { section, offset, rowCount } of extents) {
     if (!isIndex(section, result.length)) throw new UpdateFault(`\`extents\` names section ${section}, but the window has ${result.length}`);
     result[section] = { ...result[section], offset, rowCount };
+  }
+  for (const [index, { offset = 0, rowCount, rows }] of result.entries()) {
+    const end = offset + rows.length;
+    if (offset >= 0 && (index === 0 || offset === 0) && end <= rowCount && (index === result.length - 1 || end === rowCount)) continue;
+    throw new UpdateFault(`the window is not one run of rows: of the ${rowCount} rows of section ${index}, it has ${rows.length} from index ${offset} on`);
   }
   return result;
 }
@@ -774,6 +779,8 @@ export class Subscription {
   /** The window of the open connection. */
   #followed;
   #overscan;
+  /** The indexes of the first row of a requested window and of the row after its last one. `undefined` after the window has arrived. */
+  #requested;
 
   /** "connecting", "live" (all earlier changes have arrived), "waiting" (to connect again), "paused", "ended" or "closed". */
   status = "connecting";
@@ -831,8 +838,14 @@ export class Subscription {
 
   /** Follows another window from now on. The next update leads from the shown window to the new one. */
   move(window) {
+    // Until the new window has arrived, `show` must not move it, because its indexes are those of rows in the old window.
+    this.#move(window, [-Infinity, Infinity]);
+  }
+
+  #move(window, requested) {
     if (!this.#window) throw new TypeError("Only a subscription with a `window` can move it.");
     this.#window = windowParameters(window);
+    this.#requested = requested;
     if (["paused", "ended", "closed"].includes(this.status)) return;
     this.#controller.abort();
     this.#start();
@@ -840,8 +853,9 @@ export class Subscription {
 
   /**
    * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
-   * Moves the window if the visible rows come near the window's edge. The anchor of the new window is the row in the middle
-   * of the visible rows. The new window contains the visible rows, and `overscan` rows before and after them.
+   * Moves the window if the visible rows come within half of `overscan` of the window's edge. The anchor of the new window is
+   * the row in the middle of the visible rows. The new window contains the visible rows, and `overscan` rows before and after
+   * them.
    */
   show(first, last) {
     const shown = this.snapshot?.window;
@@ -850,14 +864,16 @@ export class Subscription {
     const section = this.#window.section;
     const total = section === undefined ? this.snapshot.totalRowCount : this.snapshot.sections[0]?.rowCount ?? 0;
     const near = Math.ceil(this.#overscan / 2);
-    const end = shown.offset + rows.length;
-    if (Math.max(0, first - near) >= shown.offset && Math.min(total, last + 1 + near) <= end) return;
+    const [start, end] = this.#requested ?? [shown.offset, shown.offset + rows.length];
+    if (Math.max(0, first - near) >= start && Math.min(total, last + 1 + near) <= end) return;
     const middle = Math.floor((first + last) / 2);
     const anchor = rows[middle - shown.offset];
     const before = middle - first + this.#overscan;
     const after = last - middle + this.#overscan;
-    if (anchor?.id !== undefined) this.move({ section, around: anchor.id, aroundSection: anchor.section, before, after });
-    else this.move({ section, offset: Math.max(0, middle - before), limit: before + 1 + after });
+    const window = anchor?.id !== undefined
+      ? { section, around: anchor.id, aroundSection: anchor.section, before, after }
+      : { section, offset: Math.max(0, middle - before), limit: before + 1 + after };
+    this.#move(window, [first - this.#overscan, last + 1 + this.#overscan]);
   }
 
   #start() {
@@ -910,22 +926,24 @@ export class Subscription {
   }
 
   /**
-   * Returns the window with the anchor that the snapshot names. If the snapshot names no anchor, because no row has an id, the
-   * returned window begins with the first row.
+   * Returns the window that the snapshot shows, with its current anchor. If the snapshot names no anchor, because no row has an
+   * id, the returned window begins with the first row that the snapshot shows.
    */
-  #keepAnchor(window) {
-    const anchor = this.snapshot.window?.anchor;
-    if (window?.around === undefined) return window;
+  #withAnchor(window) {
+    const { offset, anchor } = this.snapshot.window;
+    if (window.around === undefined) return window;
     if (anchor) return { ...window, around: anchor.id, aroundSection: anchor.section };
-    return windowParameters({ section: window.section, offset: 0, limit: (window.before ?? 50) + 1 + (window.after ?? 50) });
+    return windowParameters({ section: window.section, offset, limit: 1 + (window.after ?? 50) });
   }
 
   /** Records that `snapshot` shows the window that the current connection follows. */
   #noteShown(window) {
     if (!window) return;
-    const kept = this.#keepAnchor(window);
-    if (this.#window === this.#followed) this.#window = this.#followed = kept;
-    this.#shown = kept;
+    const isCurrent = this.#window === window || this.#window === this.#shown;
+    this.#shown = this.#withAnchor(window);
+    if (!isCurrent) return;
+    this.#window = this.#shown;
+    this.#requested = undefined;
   }
 
   /** Opens one connection and processes its events until the connection ends. Calls `onEvent` after each event. */

@@ -20,26 +20,21 @@ public struct BraidSession: Sendable {
     /// - Throws: ``Problem`` 404 if the session does not exist. All methods that send a request for the session throw
     ///   this problem.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
-    /// Returns the current snapshot.
-    public func snapshot() async throws -> Snapshot { try await client.value(of: request("GET", "snapshot")) }
 
-    /// Returns the session's current snapshot with all sections, but without rows except for some rows of one section.
+    /// Returns the current snapshot of the whole table, or of a window of it.
     ///
-    /// - Parameters:
-    ///   - section: the section's id.
-    ///   - offset: the index of the first row, among the section's displayed rows.
-    ///   - limit: the largest number of rows.
-    public func snapshot(ofSection section: String, offset: Int = 0, limit: Int) async throws -> Snapshot {
-        try await client.value(
-            of: request(
-                "GET", "snapshot", query: ["section": section, "offset": String(offset), "limit": String(limit)]))
+    /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` if the window's section does not exist or its
+    ///   anchor is not displayed, and 409 `ambiguous-row` if the anchor's section is needed.
+    public func snapshot(window: TableWindow? = nil) async throws -> Snapshot {
+        try await client.value(of: request("GET", "snapshot", query: window?.parameters ?? [:]))
     }
 
     /// The changes of a session since a position in its history.
     public enum News: Sendable, Hashable {
         /// The updates since the position: one for each revision, without a gap, or a single one if the caller asked
-        /// for coalesced updates.
-        case updates([Update])
+        /// for coalesced updates. For a window at most one, and none if nothing of the window changed. `to` is the
+        /// position up to which there is nothing else, for the next call.
+        case updates([Update], to: Position)
         /// The current snapshot, if the server's history does not reach back to the position.
         case snapshot(Snapshot)
     }
@@ -51,19 +46,28 @@ public struct BraidSession: Sendable {
     ///   - wait: how long the server waits for a change if there is none yet: at most a minute, rounded down to
     ///     seconds.
     ///   - coalesced: whether the updates are folded into a single one.
-    public func updates(since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false) async throws
-        -> News
-    {
+    ///   - window: the window whose changes the caller wants. `nil` for the whole table. After a change of its anchor,
+    ///     use the anchor that the snapshot's ``Snapshot/window`` names.
+    ///   - old: the window that the caller has at the position, if it is another one. One update then leads from the
+    ///     old window to the new one.
+    public func updates(
+        since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false, window: TableWindow? = nil,
+        from old: TableWindow? = nil
+    ) async throws -> News {
         struct List: Decodable {
+            var to: Int?
             var updates: [Update]?
             var snapshot: Snapshot?
         }
-        let query = [
-            "since": position.description, "wait": wait > .zero ? String(wait.components.seconds) : nil,
-            "coalesce": coalesced ? "true" : nil,
-        ]
+        var query = window?.parameters ?? [:]
+        query["since"] = position.description
+        if wait > .zero { query["wait"] = String(wait.components.seconds) }
+        if coalesced { query["coalesce"] = "true" }
+        if let old { query["from"] = old.query }
         let list: List = try await client.value(of: request("GET", "updates", query: query, wait: wait))
-        return list.snapshot.map { .snapshot($0) } ?? .updates(list.updates ?? [])
+        if let snapshot = list.snapshot { return .snapshot(snapshot) }
+        return .updates(
+            list.updates ?? [], to: Position(epoch: position.epoch, revision: list.to ?? position.revision))
     }
 
     /// Returns the table description to which the session is bound.

@@ -54,12 +54,11 @@ struct Request: Sendable {
 
 extension BraidClient {
     func urlRequest(_ request: Request) throws -> URLRequest {
-        let query = request.query.compactMap { name, value in value.map { "\(Self.escaped(name))=\(Self.escaped($0))" }
-        }.sorted()
+        let query = Self.query(request.query)
         let base = url.absoluteString.hasSuffix("/") ? String(url.absoluteString.dropLast()) : url.absoluteString
         let target =
             base + request.path.map { "/" + Self.escaped($0) }.joined()
-            + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+            + (query.isEmpty ? "" : "?" + query)
         guard let url = URL(string: target) else { throw URLError(.badURL) }
         var result = URLRequest(url: url)
         result.httpMethod = request.method
@@ -80,6 +79,12 @@ extension BraidClient {
         #endif
         for (name, value) in request.headers { result.setValue(value, forHTTPHeaderField: name) }
         return result
+    }
+
+    /// Returns the parameters as a query, sorted by their names. Parameters without a value are left out.
+    static func query(_ parameters: [String: String?]) -> String {
+        parameters.compactMap { name, value in value.map { "\(escaped(name))=\(escaped($0))" } }.sorted()
+            .joined(separator: "&")
     }
 
     /// Returns the percent-encoded text, in which only the unreserved characters of RFC 3986 are not escaped.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The displayed table at one revision. See docs/http-api/sessions-and-snapshots.md.
+/// The displayed table at one revision, or a window of it. See docs/http-api/sessions-and-snapshots.md.
 public struct Snapshot: Codable, Sendable, Hashable {
     /// The session's id. `nil` for a snapshot without a session.
     public var session: String?
@@ -11,9 +11,11 @@ public struct Snapshot: Codable, Sendable, Hashable {
     public var epoch: String?
     /// The session's revision that the snapshot shows.
     public var revision: Int
-    /// The number of displayed rows in all sections.
+    /// The number of displayed rows in all sections of the table, also outside of a window.
     public var totalRowCount: Int
-    /// The displayed sections, in order.
+    /// The window's place in the table. `nil` for a snapshot of the whole table.
+    public var window: TableWindow.Place?
+    /// The displayed sections, in order. In a window: the sections that the window touches.
     public var sections: [Section]
     /// The session's state, an object.
     public var state: JSON
@@ -21,7 +23,7 @@ public struct Snapshot: Codable, Sendable, Hashable {
     /// declares no such value.
     public var empty: JSON?
 
-    /// Creates a snapshot. ``totalRowCount`` is the number of rows of the sections.
+    /// Creates a snapshot of a whole table. ``totalRowCount`` is the number of rows of the sections.
     public init(
         session: String? = nil, table: String? = nil, epoch: String? = nil, revision: Int = 0, sections: [Section] = [],
         state: JSON = [:], empty: JSON? = nil
@@ -49,14 +51,15 @@ extension Snapshot {
         public var header: SectionTitle?
         /// The section's footer. `nil` if the section has none.
         public var footer: SectionTitle?
-        /// The number of the section's displayed rows. If the snapshot is only a window of the table, ``rows`` can
-        /// contain fewer rows.
+        /// The number of the section's displayed rows, also outside of a window.
         public var rowCount: Int
+        /// The index, in the section, of the first row that a window contains. `nil` in a snapshot of the whole table.
+        public var offset: Int?
         /// The sections that this section's rows may move to. `nil` if the rows may not move.
         public var movesTo: MovesTo?
         /// Whether the section's rows have ids.
         public var isDiffable: Bool
-        /// The section's displayed rows, in order.
+        /// The section's displayed rows, in order. In a window: those that the window contains.
         public var rows: [Row]
 
         /// Creates a section. ``rowCount`` is the number of rows.
@@ -74,7 +77,7 @@ extension Snapshot {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case id, header, footer, rowCount, movesTo, isDiffable = "diffable", rows
+            case id, header, footer, rowCount, offset, movesTo, isDiffable = "diffable", rows
         }
 
         public init(from decoder: any Decoder) throws {
@@ -86,6 +89,7 @@ extension Snapshot {
             isDiffable = try members.decodeIfPresent(Bool.self, forKey: .isDiffable) ?? true
             rows = try members.decode([Row].self, forKey: .rows)
             rowCount = try members.decodeIfPresent(Int.self, forKey: .rowCount) ?? rows.count
+            offset = try members.decodeIfPresent(Int.self, forKey: .offset)
         }
 
         public func encode(to encoder: any Encoder) throws {
@@ -94,6 +98,7 @@ extension Snapshot {
             try members.encode(header, forKey: .header)
             try members.encode(footer, forKey: .footer)
             try members.encode(rowCount, forKey: .rowCount)
+            try members.encodeIfPresent(offset, forKey: .offset)
             try members.encodeIfPresent(movesTo, forKey: .movesTo)
             if !isDiffable { try members.encode(false, forKey: .isDiffable) }
             try members.encode(rows, forKey: .rows)

@@ -10,7 +10,8 @@ public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Update {
-    /// One stage of an update, with the sections before and after it, for a view to animate.
+    /// One stage of an update, with the sections before and after it, for a view to animate. In a window, the sections
+    /// have new rows, but still the old `rowCount` and `offset`, which ``Update/applied(to:)`` changes.
     public struct Step: Sendable {
         /// The stage's operations.
         public var stage: Stage
@@ -35,13 +36,42 @@ extension Update {
         var result = snapshot
         result.sections = try steps(from: snapshot).last?.after ?? snapshot.sections
         result.revision = to
-        result.totalRowCount = result.sections.reduce(0) { $0 + $1.rows.count }
+        result.totalRowCount = totalRowCount
         result.state = state ?? snapshot.state
         if let empty { result.empty = empty.isNull ? nil : empty }
-        guard result.totalRowCount == totalRowCount else {
-            throw UpdateFault(detail: "`totalRowCount` is \(totalRowCount), but there are \(result.totalRowCount) rows")
+        if let place = snapshot.window {
+            result.window = window ?? place
+            try setExtents(of: &result.sections)
+        } else {
+            let count = result.sections.reduce(0) { $0 + $1.rows.count }
+            guard count == totalRowCount else {
+                throw UpdateFault(detail: "`totalRowCount` is \(totalRowCount), but there are \(count) rows")
+            }
         }
         return result
+    }
+
+    /// Sets the changed extents of a window's sections, and checks that the window is one run of rows.
+    private func setExtents(of sections: inout [Snapshot.Section]) throws(UpdateFault) {
+        for extent in extents ?? [] {
+            guard sections.indices.contains(extent.section) else {
+                throw UpdateFault(
+                    detail: "`extents` names section \(extent.section), but the window has \(sections.count)")
+            }
+            sections[extent.section].offset = extent.offset
+            sections[extent.section].rowCount = extent.rowCount
+        }
+        for (index, section) in sections.enumerated() {
+            let start = section.offset ?? 0, end = start + section.rows.count
+            guard start >= 0, index == 0 || start == 0, end <= section.rowCount,
+                index == sections.count - 1 || end == section.rowCount
+            else {
+                throw UpdateFault(
+                    detail:
+                        "the window is not one run of rows: of the \(section.rowCount) rows of section \(index), it has \(section.rows.count) from index \(start) on"
+                )
+            }
+        }
     }
 
     /// Returns the update's stages, each with the sections before and after it.
@@ -53,7 +83,7 @@ extension Update {
         var sections = snapshot.sections
         for (number, stage) in stages.enumerated() {
             do {
-                let after = try StageApplication(stage, sections).sections()
+                let after = try StageApplication(stage, sections, isWindow: snapshot.window != nil).sections()
                 steps.append(Step(stage: stage, before: sections, after: after))
                 sections = after
             } catch {
@@ -68,6 +98,8 @@ extension Update {
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]
+    /// Whether the sections are those of a window, which can have more rows than the window contains.
+    private let isWindow: Bool
     /// What the stage does to sections, by their index before the stage.
     private var fates: [Int: Fate] = [:]
     /// For each section after the stage: whether it stayed, was moved or was inserted, and where it was before.
@@ -76,8 +108,9 @@ private struct StageApplication {
     private enum Fate { case deleted, moved, reloaded, updated }
     private enum Origin { case stayed(Int), moved(Int), inserted(Snapshot.Section) }
 
-    init(_ stage: Update.Stage, _ sections: [Snapshot.Section]) throws(UpdateFault) {
+    init(_ stage: Update.Stage, _ sections: [Snapshot.Section], isWindow: Bool) throws(UpdateFault) {
         self.stage = stage
+        self.isWindow = isWindow
         before = sections
         if stage.isEmpty { throw UpdateFault(detail: "it has no operations") }
         let reloads = stage.reloadSections.count + stage.reloadRows.count,
@@ -150,7 +183,7 @@ private struct StageApplication {
                 if staying[old] != nil || arriving[index] != nil {
                     section.rows = try Self.filled(
                         index, staying[old]?.compactMap { $0 } ?? section.rows, arriving[index] ?? [:])
-                    section.rowCount = section.rows.count
+                    if !isWindow { section.rowCount = section.rows.count }
                 }
                 after.append(section)
             }

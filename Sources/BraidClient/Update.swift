@@ -1,6 +1,6 @@
 import Foundation
 
-/// The change between two revisions, as stages of table view operations. See docs/http-api/following.md.
+/// The change between two revisions of a table or of a window, as stages of table view operations. See docs/http-api/following.md.
 public struct Update: Codable, Sendable, Hashable {
     /// The session's revision that the update starts from.
     public var from: Int
@@ -8,22 +8,42 @@ public struct Update: Codable, Sendable, Hashable {
     public var to: Int
     /// The update's stages, applied one after the other. Empty if no row or section changed.
     public var stages: [Stage]
-    /// The number of displayed rows after the update.
+    /// The number of displayed rows after the update, in all sections of the table.
     public var totalRowCount: Int
     /// The session's state after the update. `nil` if the state did not change.
     public var state: JSON?
     /// The value that the client now shows instead of rows because the table is empty. `JSON.null` if it shows none any
     /// more. `nil` if this did not change.
     public var empty: JSON?
+    /// The sections that stay in a window and whose extents changed. `nil` if no extent changed, and in updates of the
+    /// whole table.
+    public var extents: [Extent]?
+    /// The window's place after the update. `nil` if the place did not change, and in updates of the whole table.
+    public var window: TableWindow.Place?
+
+    /// The new extent of a section in a window.
+    public struct Extent: Codable, Sendable, Hashable {
+        /// The section's index in the window after the update.
+        public var section: Int
+        /// The section's ``Snapshot/Section/offset`` after the update.
+        public var offset: Int
+        /// The section's ``Snapshot/Section/rowCount`` after the update.
+        public var rowCount: Int
+    }
 
     /// Creates an update.
-    public init(from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSON? = nil, empty: JSON? = nil) {
+    public init(
+        from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSON? = nil, empty: JSON? = nil,
+        extents: [Extent]? = nil, window: TableWindow.Place? = nil
+    ) {
         self.from = from
         self.to = to
         self.stages = stages
         self.totalRowCount = totalRowCount
         self.state = state
         self.empty = empty
+        self.extents = extents
+        self.window = window
     }
 
     public init(from decoder: any Decoder) throws {
@@ -34,12 +54,16 @@ public struct Update: Codable, Sendable, Hashable {
         totalRowCount = try members.decode(Int.self, forKey: .totalRowCount)
         state = try members.decodeIfPresent(JSON.self, forKey: .state)
         empty = members.contains(.empty) ? try members.decode(JSON.self, forKey: .empty) : nil
+        extents = try members.decodeIfPresent([Extent].self, forKey: .extents)
+        window = try members.decodeIfPresent(TableWindow.Place.self, forKey: .window)
     }
 }
 
 extension Update {
     /// The operations of one `performBatchUpdates` call of a table view. Indexes count from 0 among the displayed
     /// sections and rows.
+    ///
+    /// In an update of a window, indexes count from 0 among the window's sections and rows.
     ///
     /// Deletes, reloads, updates and the `from` of moves refer to the table before the stage. Inserts and the `to` of
     /// moves refer to the table after the stage.

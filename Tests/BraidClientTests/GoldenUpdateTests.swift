@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidClient
 
-/// The client applies updates as the engine does: Tests/Golden/updates.json.
+/// The client applies updates as the engine does: Tests/Golden/updates.json and, for windows, Tests/Golden/windows.json.
 @Suite struct GoldenUpdateTests {
     private struct Golden: Decodable {
         var cases: [Case]
@@ -22,18 +22,19 @@ import Testing
         }
     }
 
-    private let data: Data
-    private let cases: [Golden.Case]
-
-    init() throws {
-        data = try Data(
-            contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../Golden/updates.json").standardized
+    private func data(_ name: String) throws -> Data {
+        try Data(
+            contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../Golden/\(name).json").standardized
         )
-        cases = try JSONDecoder().decode(Golden.self, from: data).cases
     }
 
-    @Test("Each golden update leads to the snapshot beside it, stage by stage")
-    func updatesLeadThere() throws {
+    private func cases(_ name: String) throws -> [Golden.Case] {
+        try JSONDecoder().decode(Golden.self, from: data(name)).cases
+    }
+
+    @Test("Each golden update leads to the snapshot beside it, stage by stage", arguments: ["updates", "windows"])
+    func updatesLeadThere(name: String) throws {
+        let cases = try cases(name)
         #expect(cases.count > 60)
         for golden in cases {
             #expect(try golden.update.applied(to: golden.before) == golden.after, "\(golden.name)")
@@ -44,10 +45,12 @@ import Testing
         }
     }
 
-    @Test("Each faulty update is refused for the reason that the engine has")
-    func faultsAreFound() throws {
+    @Test(
+        "Each faulty update is refused for the reason that the engine has",
+        arguments: [("updates", 200), ("windows", 6)])
+    func faultsAreFound(name: String, least: Int) throws {
         var count = 0
-        for golden in cases {
+        for golden in try cases(name) {
             for wrong in golden.faults {
                 do throws(UpdateFault) {
                     _ = try wrong.update.applied(to: golden.before)
@@ -62,13 +65,15 @@ import Testing
                 count += 1
             }
         }
-        #expect(count > 200)
+        #expect(count > least)
     }
 
-    @Test("What is read is written again: nothing of a snapshot or an update gets lost")
-    func valuesAreWrittenAsTheyWereRead() throws {
-        let original = try #require(try JSONDecoder().decode(JSON.self, from: data)["cases"])
-        for (index, golden) in cases.enumerated() {
+    @Test(
+        "What is read is written again: nothing of a snapshot or an update gets lost",
+        arguments: ["updates", "windows"])
+    func valuesAreWrittenAsTheyWereRead(name: String) throws {
+        let original = try #require(try JSONDecoder().decode(JSON.self, from: data(name))["cases"])
+        for (index, golden) in try cases(name).enumerated() {
             #expect(try JSON(encoding: golden.before) == original[index]?["before"], "\(golden.name)")
             #expect(try JSON(encoding: golden.update) == original[index]?["update"], "\(golden.name)")
             #expect(try JSON(encoding: golden.after) == original[index]?["after"], "\(golden.name)")

@@ -53,11 +53,15 @@ import Testing
         #expect(
             try await String(decoding: party.journalFile(), as: UTF8.self).split(separator: "\n").count == shown
                 .revision + 1)
-        guard case .updates(let updates) = try await party.updates(since: 0) else { throw Unexpected() }
-        #expect(updates.count == shown.revision)
+        guard case .updates(let updates, let last) = try await party.updates(since: 0) else { throw Unexpected() }
+        #expect(updates.count == shown.revision && last.revision == shown.revision)
         #expect(try await party.updates(since: Position(epoch: "another", revision: 0)) == .snapshot(shown))
-        #expect(try await party.updates(since: shown.position, waiting: .seconds(1)) == .updates([]))
-        #expect(try await ids(party.snapshot(ofSection: "attending", offset: 1, limit: 1), "attending") == ["Omar"])
+        #expect(
+            try await party.updates(since: shown.position, waiting: .seconds(1)) == .updates([], to: shown.position))
+        #expect(
+            try await ids(party.snapshot(window: .rows(offset: 1, limit: 1, ofSection: "attending")), "attending") == [
+                "Omar"
+            ])
     }
 
     private struct Unexpected: Error {}

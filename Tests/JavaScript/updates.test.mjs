@@ -1,10 +1,12 @@
-// braid.js applies updates as the engine does: Tests/Golden/updates.json.
+// braid.js applies updates as the engine does: Tests/Golden/updates.json and, for windows, Tests/Golden/windows.json.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { applying, stages, UpdateFault } from "./braid.mjs";
 
-const { cases } = JSON.parse(readFileSync(new URL("../Golden/updates.json", import.meta.url), "utf8"));
+const read = (name) => JSON.parse(readFileSync(new URL(`../Golden/${name}.json`, import.meta.url), "utf8")).cases;
+const cases = read("updates");
+const windows = read("windows");
 
 function frozen(value) {
   if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
@@ -12,21 +14,21 @@ function frozen(value) {
 }
 
 test("Each golden update leads to the snapshot beside it, and changes nothing of the one before", () => {
-  assert.ok(cases.length > 60);
-  for (const { name, before, update, after } of cases) {
+  assert.ok(cases.length > 60 && windows.length > 60);
+  for (const { name, before, update, after } of [...cases, ...windows]) {
     assert.deepEqual(applying(frozen(update), frozen(before)), after, name);
   }
 });
 
 test("Each faulty update is refused for the reason that the engine has", () => {
   let count = 0;
-  for (const { name, before, faults } of cases) {
+  for (const { name, before, faults } of [...cases, ...windows]) {
     for (const { update, fault } of faults) {
       assert.throws(() => applying(frozen(update), frozen(before)), (error) => error instanceof UpdateFault && error.message === fault, `${name}: ${fault}`);
       count++;
     }
   }
-  assert.ok(count > 200);
+  assert.ok(count > 206);
 });
 
 test("What an update does not touch is the same object before and after", () => {

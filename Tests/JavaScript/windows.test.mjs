@@ -47,6 +47,9 @@ test("A window that moves is led from the shown rows to the new ones, and only t
   const listener = new Listener(t, session, { window: { offset: 0, limit: 20 } });
   await listener.status("live");
   listener.subscription.move({ offset: 5, limit: 20 });
+  // The rows on the screen are those of the old window until the new one is there.
+  listener.subscription.show(0, 3);
+  assert.equal(listener.subscription.window.offset, 5);
   await listener.until(() => listener.subscription.snapshot.window.offset === 5);
   const [update] = listener.of("update")[0];
   assert.deepEqual(update.stages.map((stage) => [stage.deleteRows.length, stage.insertRows.length]), [[5, 5]]);
@@ -55,12 +58,33 @@ test("A window that moves is led from the shown rows to the new ones, and only t
   const followed = listener.subscription.window;
   listener.subscription.show(12, 14);
   assert.equal(listener.subscription.window.around, "a13");
+  const requested = listener.subscription.window;
+  listener.subscription.show(13, 15);
+  assert.equal(listener.subscription.window, requested, "the requested window contains these rows");
   await listener.until(() => listener.subscription.snapshot.window.anchor?.id === "a13");
   const shown = listener.subscription.window;
   listener.subscription.show(13, 15);
   assert.equal(listener.subscription.window, shown, "the visible rows are far from the edge");
   assert.notEqual(shown, followed);
   await assertIsTheWindow(session, listener, 1);
+  listener.subscription.close();
+});
+
+test("A window whose rows all go follows the rows that come next", async (t) => {
+  const server = await Server.start(t);
+  const session = await open(server, 1);
+  const listener = new Listener(t, session, { window: { around: "b0", before: 1, after: 2 } });
+  await listener.status("live");
+  for (const name of ["a", "b", "c"]) await session.deleteRow(name, `${name}0`);
+  await assertIsTheWindow(session, listener, 1);
+  assert.deepEqual(listener.subscription.snapshot.window, { offset: 0 });
+  for (let number = 0; number < 6; number++) await session.insertRow("a", number, { id: String(number) });
+  await assertIsTheWindow(session, listener, 2);
+  assert.equal(listener.subscription.window.around, "0");
+  listener.subscription.move({ offset: 1, limit: 3 });
+  await listener.until(() => listener.subscription.snapshot.window.offset === 1);
+  assert.deepEqual(rows(listener.subscription.snapshot), ["1", "2", "3"]);
+  assert.equal(listener.of("snapshot").length, 1, "no second snapshot");
   listener.subscription.close();
 });
 

@@ -93,10 +93,11 @@ import Testing
     }
 
     /// Returns the snapshot with headers in the contract's form.
-    private static func wire(_ snapshot: Snapshot) -> Snapshot {
+    static func wire(_ snapshot: Snapshot) -> Snapshot {
         var snapshot = snapshot
         for index in snapshot.sections.indices {
-            guard let title = snapshot.sections[index].header.stringValue else { continue }
+            let header = snapshot.sections[index].header
+            guard let title = header.stringValue ?? header.numberValue?.lexeme else { continue }
             snapshot.sections[index].header = JSONText(.object(JSONObject([("title", .string(title))])))
         }
         return snapshot

@@ -290,7 +290,7 @@ import Testing
 
 extension SeededGenerator {
     /// Returns a random window of a table.
-    fileprivate mutating func window(of table: Snapshot) -> WindowedSnapshot {
+    mutating func window(of table: Snapshot) -> WindowedSnapshot {
         let source = WindowSource(table)
         let section =
             below(3) == 0 ? table.sections.isEmpty ? nil : table.sections[below(table.sections.count)].id : nil

@@ -54,6 +54,50 @@ import Testing
     }
     // end
 
+    // snippet: windows
+    @MainActor final class Feed {
+        private let subscription: WindowSubscription
+
+        init(_ session: BraidSession) {
+            subscription = session.subscribe(window: .rows(offset: 0, limit: 100), overscan: 50)
+        }
+
+        func follow(show: (SessionEvent) -> Void) async throws {
+            for try await event in subscription { show(event) }
+        }
+
+        /// The list calls this method when it scrolls, with the first and the last visible row of the shown snapshot.
+        func didScroll(from first: RowPath, through last: RowPath, of shown: Snapshot) {
+            subscription.show(shown.displayIndex(of: first)...shown.displayIndex(of: last))
+        }
+
+        func showEnd() { subscription.move(to: .rows(offset: -100, limit: 100)) }
+        func showMessage(_ id: String) { subscription.move(to: .around(id, before: 50, after: 50)) }
+    }
+    // end
+
+    @Test("The document's feed shows the rows of a long table in the table view while it scrolls")
+    func windows() async throws {
+        let server = try ServerProcess(), client = try SwiftClientTests.client(server)
+        let (session, _) = try await client.openSession(["rows": .array((0..<1_000).map { ["id": .integer($0)] })])
+        let feed = Feed(session), table = Table()
+        var seen: [[Int]] = []
+        try await feed.follow { event in
+            table.show(event)
+            let rows = table.shown.sections.first?.rows ?? []
+            #expect(table.tableView.texts == [rows.map(Self.text)])
+            guard case .live = event else { return }
+            seen.append([table.shown.window?.offset ?? -1, rows.count])
+            switch seen.count {
+            case 1: feed.didScroll(from: RowPath(section: 0, row: 80), through: RowPath(section: 0, row: 90), of: table.shown)
+            case 2: feed.showEnd()
+            case 3: feed.showMessage("500")
+            default: Task { try await session.end() }
+            }
+        }
+        #expect(seen == [[0, 100], [30, 111], [900, 100], [450, 101]])
+    }
+
     @Test("The document's functions do what they say, on the real server")
     func functions() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
@@ -154,8 +198,10 @@ import Testing
     }
 
     private func cases() throws -> [Golden.Case] {
-        let data = try Data(contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json").standardized)
-        return try JSONDecoder().decode(Golden.self, from: data).cases
+        try ["updates", "windows"].flatMap { name in
+            let data = try Data(contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/\(name).json").standardized)
+            return try JSONDecoder().decode(Golden.self, from: data).cases
+        }
     }
 
     @Test("The table view's recipe shows every golden update, and never gives the view numbers by which it would crash")

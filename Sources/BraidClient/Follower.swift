@@ -1,0 +1,171 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Reads a session's event stream, and reconnects after each lost connection.
+actor Follower {
+    /// Receives an event, and the window that the snapshot shows after it.
+    typealias Listener = @Sendable (SessionEvent, TableWindow?) -> Void
+
+    private let session: BraidSession
+    private var snapshot: Snapshot?
+    /// The window that the snapshot shows, with its current anchor. `nil` for the whole table.
+    private var shown: TableWindow?
+    /// The window that the next connection follows. `nil` for the whole table.
+    private var window: TableWindow?
+    /// The position in the session's history after the last processed event. A new connection continues from this
+    /// position.
+    private var position: String?
+    private var retryTime = Duration.seconds(1)
+    private var hasEnded = false
+    private var failures = 0
+
+    init(session: BraidSession, snapshot: Snapshot?, of window: TableWindow? = nil) {
+        self.session = session
+        self.snapshot = snapshot
+        shown = window
+        position = snapshot?.position.description
+    }
+
+    /// Follows the session until it ends. Runs must not overlap: each starts where the one before it was cancelled.
+    ///
+    /// - Parameters:
+    ///   - window: the window to follow. `nil` for the whole table.
+    ///   - tell: receives each event.
+    func run(following window: TableWindow? = nil, _ tell: Listener) async throws {
+        self.window = window
+        failures = 0
+        let client = session.client
+        while true {
+            var failure: any Error = ConnectionFailure(detail: "The server ended the stream")
+            do {
+                try await follow(tell)
+                if hasEnded { return }
+            } catch {
+                if let problem = error as? Problem, isFinal(problem) { throw problem }
+                failure = error
+            }
+            try Task.checkCancellation()
+            // If an update could not be decoded or applied, the next connection starts with a new snapshot.
+            if failure is UpdateFault || failure is DecodingError { position = nil }
+            if (failure as? Problem)?.kind == Self.lostAnchor { leaveAnchor() }
+            failures += 1
+            tell(.interrupted(failure), shown)
+            let first = min(retryTime, client.retrying.longest)
+            try await Task.sleep(
+                for: client.retrying.delay(tries: failures, after: (failure as? Problem)?.retryAfter, first: first))
+        }
+    }
+
+    private static let lostAnchor = "row-not-found"
+
+    /// Returns whether the server would refuse another attempt as well.
+    private func isFinal(_ problem: Problem) -> Bool {
+        if problem.kind == Self.lostAnchor, case .around? = window?.run { return false }
+        return problem.status < 500 && problem.status != 408 && problem.status != 429
+    }
+
+    /// Continues by position where the window was: its anchor is gone, and the server no longer knows which row was near
+    /// the anchor.
+    private func leaveAnchor() {
+        window = window?.withoutAnchor(offset: snapshot?.window?.offset ?? 0)
+        position = nil
+    }
+
+    /// Reads the events of one connection until the connection ends. The server sends keep-alives, so a connection that
+    /// stays silent is lost, and the client's timeout ends it.
+    private func follow(_ tell: Listener) async throws {
+        let followed = window
+        var request = Request(
+            "GET", ["v1", "sessions", session.id, "updates"], query: followed?.parameters ?? [:],
+            headers: ["Accept": "text/event-stream"])
+        if let followed, let position {
+            // `Last-Event-ID` is for streams that continue with the same window.
+            request.query["since"] = position
+            if let shown, shown.query != followed.query { request.query["from"] = shown.query }
+        } else {
+            request.headers["Last-Event-ID"] = position
+        }
+        let (head, parts) = try await session.client.open(session.client.urlRequest(request))
+        // The answer can come from the network's log-in page instead of the server.
+        guard head.statusCode != 200 || head.mimeType?.lowercased() == "text/event-stream" else {
+            throw ConnectionFailure(detail: "The answer is no stream of events")
+        }
+        var parser = EventParser(), refusal = Data()
+        do {
+            for try await case .bytes(let bytes) in parts {
+                guard head.statusCode == 200 else {
+                    refusal += bytes
+                    continue
+                }
+                for event in parser.events(in: bytes) {
+                    failures = 0
+                    try Task.checkCancellation()
+                    try take(event, of: followed, tell)
+                    if hasEnded { return }
+                }
+                retryTime = parser.retryTime ?? retryTime
+            }
+        } catch  where !(error is UpdateFault || error is DecodingError) {
+            throw ConnectionFailure(underlying: error, detail: "The connection was lost")
+        }
+        try Task.checkCancellation()
+        guard head.statusCode == 200 else {
+            throw Problem(
+                status: head.statusCode, body: refusal, retryAfter: head.value(forHTTPHeaderField: "Retry-After"))
+        }
+    }
+
+    /// Processes an event of a connection that follows a window. `nil` for the whole table.
+    private func take(_ event: ServerEvent, of followed: TableWindow?, _ tell: Listener) throws {
+        func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(event.data))
+        }
+        /// Notes that the snapshot shows the window, whose anchor can have changed.
+        func noteWindow() {
+            shown = followed?.at(snapshot?.window)
+            window = shown
+        }
+        switch event.type {
+        case "snapshot":
+            let new = try decoded(Snapshot.self)
+            snapshot = new
+            position = event.id
+            noteWindow()
+            tell(.snapshot(new), shown)
+        case "update":
+            let update = try decoded(Update.self)
+            // After a reconnection the server can repeat updates. Skip updates that the snapshot contains already. An
+            // update from one window to another one can start and end at the snapshot's revision.
+            guard let before = snapshot,
+                update.to > before.revision || before.window != nil && update.from == before.revision
+            else { return }
+            // In the event stream, a revision without visible changes has no update. The update can therefore start at
+            // a later revision than the snapshot's.
+            var base = before
+            base.revision = max(before.revision, update.from)
+            let after = try update.applied(to: base)
+            snapshot = after
+            position = event.id
+            noteWindow()
+            tell(.update(update, before: base, after: after), shown)
+        case "cellEvent":
+            if let id = event.id { position = id }
+            tell(.cellEvent(try decoded(CellEvent.self)), shown)
+        case "tap":
+            if let id = event.id { position = id }
+            tell(.tap(try decoded(Tap.self)), shown)
+        case "emitted":
+            if let id = event.id { position = id }
+            tell(.emitted(try decoded(EmittedEvent.self)), shown)
+        case "caught-up":
+            position = event.id
+            noteWindow()
+            tell(.live, shown)
+        case "ended": hasEnded = true
+        default: break
+        }
+    }
+}
