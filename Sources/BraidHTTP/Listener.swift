@@ -51,7 +51,8 @@ struct Listener: Sendable {
             self.address = address
             var facts = stat()
             if stat(path, &facts) == 0 { file = (facts.st_dev, facts.st_ino) }
-            // Until `listen`, no process can connect, whatever the permissions are that the umask has left.
+            // The socket file first has the permissions that the umask leaves. This is safe, because no process can
+            // connect before the call of `listen`.
             guard chmod(path, socketMode) == 0 else {
                 let code = errno
                 close()

@@ -55,14 +55,14 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The most bytes in the stream's queue. The kernel's socket buffer can hold as many again.
+    /// The most bytes in the stream's queue. The kernel's socket buffer can hold the same number of bytes in addition.
     public let limit: Int
     /// Whether the body has no end, like a stream of events.
     ///
     /// - The server ends an endless body when the server stops and when the client closes its side.
     /// - A body with an end, such as a download, may finish when the server stops and when the client closes its side.
-    ///   After the stop of the server, such a body may finish within the grace. A client that has closed its side may
-    ///   still read. To a client that has disconnected, writing fails.
+    ///   After the server has begun to stop, such a body may finish within the server's grace period. A client that has
+    ///   closed its side of the connection may still read. A write to a client that has disconnected fails.
     public let isEndless: Bool
     /// The number of bytes of the whole body, which the reader learns before the first byte. `nil` if it is unknown.
     public let length: Int?
@@ -86,7 +86,7 @@ public final class ByteStream: Sendable {
 
     /// Runs `action` once when the stream is attached to an event loop. The action starts the stream's producer.
     ///
-    /// The action runs on the loop's thread, so it must not block.
+    /// The action runs on the event loop's thread, so it must not block.
     public func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
@@ -130,8 +130,8 @@ public final class ByteStream: Sendable {
     /// Registers `action`, which runs once when the reader disconnects or the server ends the stream. If the reader has
     /// already disconnected, or the server has ended the stream, runs `action` at once.
     ///
-    /// The action usually runs on a loop's thread, so it must not block. If the producer ends the stream, the action
-    /// does not run.
+    /// The action usually runs on an event loop's thread, so it must not block. If the producer ends the stream, the
+    /// action does not run.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }

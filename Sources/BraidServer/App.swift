@@ -13,7 +13,7 @@ package final class App: HTTPHandler {
 
     package let sessions: Sessions
     package let store: any SessionStore
-    /// The lines of the log. `nil` logs nothing.
+    /// The server's log. `nil` if the server logs nothing.
     package let logLines: LogLines?
     package let watchedFiles = WatchedFiles()
     package let phase = ServerPhase()
@@ -272,7 +272,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Replies with a response that is made. A body that must be compressed is compressed on a worker pool.
+    /// Replies with a complete response. If the body must be compressed, compresses the body on a worker pool.
     private func reply(_ response: HTTPResponse, _ exchange: HandledRequest) -> HTTPReply {
         guard let coding = response.coding(for: exchange.head), response.needsCompression(in: coding) else {
             return .ready(finish(response, exchange))
@@ -388,7 +388,7 @@ package final class App: HTTPHandler {
         let start: Int
         /// The route of the request. `nil` if no route matches.
         var route: Route?
-        /// The sender of the request. `nil` if the sender is not known or not needed.
+        /// The sender of the request. `nil` if the server has not identified the sender, or does not need to.
         var requester: Requester?
         var account = Quota.Account()
         /// The lease of one of the `--max-requests` places, while the server answers this request.
@@ -520,7 +520,7 @@ package final class App: HTTPHandler {
         .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
 
-    /// Logs a problem that is a reached limit.
+    /// Writes a line to the log if the problem is that the request has reached a limit.
     private func note(_ problem: ProblemError, _ request: @autoclosure () -> LoggedRequest) {
         guard let limit = problem.limit else { return }
         log.reached(limit, isShare: problem.problem == .quotaExceeded, by: request())

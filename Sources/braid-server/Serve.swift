@@ -24,8 +24,8 @@ struct Serve: ServerCommand {
 
     var options = ServeOptions()
 
-    /// Returns whether the command line or the environment sets `--log-format json`, even if another value there is
-    /// wrong. Errors before the start of the log then have this format too.
+    /// Returns whether the command line or the environment sets `--log-format json`, even if another option or variable
+    /// is wrong. Then errors that occur before the log exists are also JSON.
     static func isLogJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
         let name = "--log-format", options = Array(arguments.prefix { $0 != "--" })
         let given = options.indices.compactMap { index in
@@ -169,7 +169,8 @@ struct Serve: ServerCommand {
         log.write(.notice, "stopping")
         app.testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))
-        // To close a store that waits for its database could take as long as an attempt to connect.
+        // The store is not closed while it waits for its database, because closing it could take as long as an attempt
+        // to connect.
         if hasStarted { await store.close() }
         log.write(.notice, "stopped")
     }
@@ -183,8 +184,8 @@ struct Serve: ServerCommand {
         log.write(.notice, "serving \(Secrets.redacted(database.name))")
     }
 
-    /// Opens the log file again, and reads the token file again. The fault of a file is logged. A faulty file changes
-    /// nothing.
+    /// Opens the log file again, and reads the token file again. If one of the files cannot be used, logs the reason
+    /// and continues with the old log file or the old tokens.
     private func reload(_ controllers: ControllerTokens, _ log: LogLines) {
         func attempt(_ work: () throws -> Void) {
             do {

@@ -10,7 +10,7 @@ from server import Server
 
 @pytest.fixture(scope="session")
 def url():
-    """A server that is asked what it knows."""
+    """The URL of a server, from which tests read its routes, options, metrics and schemas."""
     with Server() as server:
         yield server.url
 

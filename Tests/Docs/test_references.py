@@ -103,7 +103,7 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "s": 1, "bytes":
 
 
 def value_told(text):
-    """`32 KiB`, `1,000,000`, `10 s`, `full`: what --help says as a plain value."""
+    """Returns a documented value, such as `32 KiB`, `1,000,000`, `10 s` or `full`, in the form that --help prints."""
     first = text.strip("` ").split(", ")[0]
     number = re.match(r"([\d,]+)(?: (\w+))?(?: a second)?$", first)
     return str(int(number[1].replace(",", "")) * UNITS[number[2] or ""]) if number else first

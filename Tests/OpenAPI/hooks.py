@@ -1,4 +1,4 @@
-"""What schemathesis cannot know of this API."""
+"""Tells schemathesis what it cannot read from docs/openapi.json."""
 import json
 
 import schemathesis

@@ -41,7 +41,7 @@ def snake(name):
 
 
 def examples(operation):
-    """Each example with its schema: of the request's body and of the answers."""
+    """Yields each example of the request's body and of the answers, with its schema."""
     for part in [operation.get("requestBody", {}), *operation["responses"].values()]:
         for media_type, content in resolved(part).get("content", {}).items():
             if "example" in content:

@@ -37,7 +37,7 @@ def release(repository, binary, *parts, **options):
 
 
 def refusal(repository, *arguments, **variables):
-    """What the script says instead of making a release."""
+    """Returns the message with which the script refuses to make a release."""
     result = repository.run("Scripts/release", *arguments, check=False, **variables)
     assert result.returncode != 0
     return result.stderr

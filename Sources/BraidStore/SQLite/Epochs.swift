@@ -1,4 +1,4 @@
-// New epochs for all sessions of a database at once. This changes only one row of the database.
+// Begins new epochs for all sessions of a database at once, by writing only one row of the database.
 
 extension SQLiteConnection {
     /// Begins new epochs for all sessions if they are due. With `synchronous = normal`, a power loss can lose commits.

@@ -108,7 +108,7 @@ struct ServeOptions {
         }
     }
 
-    /// Returns the options with limits that fit each other and the process's limit of open files
+    /// Returns the options with limits that are consistent with each other and with the process's limit of open files
     /// (`LimitOptions.fit(openFiles:otherFiles:)`).
     func fitted(openFiles: Int, otherFiles: Int) throws(Failure) -> ServeOptions {
         var fitted = self
@@ -116,7 +116,8 @@ struct ServeOptions {
         return fitted
     }
 
-    /// For a name with `file:`, SQLite would open another file than the store locks.
+    /// SQLite would read a name that begins with `file:` as a URI, and would open another file than the one that the
+    /// store locks.
     private static func checkDatabase(_ name: String) throws(WrongValue) {
         guard name.hasPrefix("file:") else { return }
         throw WrongValue("must be a path, not a URI; a file of that name is ./\(name)")
@@ -142,7 +143,7 @@ struct ServeOptions {
 }
 
 extension LogLines {
-    /// Logs a change of the store's state.
+    /// Logs a change of the store's state, such as a full disk.
     @Sendable
     fileprivate func write(_ change: StoreChange) {
         switch change {
