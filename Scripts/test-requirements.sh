@@ -14,7 +14,7 @@ if [ -n "$missing" ]; then
   # shellcheck disable=SC2086
   $sudo apt-get install -y -qq --no-install-recommends $missing >&2
 fi
-# What tests of single parts need: where it cannot be had, they are left out.
+# The programs that only some of the tests need. If a program cannot be installed, its tests are skipped.
 for program in node:nodejs npm:npm tsc:node-typescript chromium:chromium buildah:buildah systemd-analyze:systemd strace:strace \
   javac:openjdk-17-jdk-headless /usr/share/java/junit-platform-console.jar:junit5; do
   { command -v "${program%:*}" >/dev/null || [ -e "${program%:*}" ]; } && continue

@@ -98,7 +98,7 @@ def is_part(part, whole):
 
 
 def documents():
-    """Those whose blocks are checked."""
+    """Returns the documents whose fenced blocks are checked."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     paths += [path for folder in ["Examples", "Clients"] for path in sorted((ROOT / folder).glob("*/README.md"))]
     return [Document(path) for path in paths]
