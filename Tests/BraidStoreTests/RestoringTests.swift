@@ -44,8 +44,15 @@ import Testing
             let key = Int.random(in: 0..<4, using: &random)
             try? await store.keep(
                 KeptAnswer(session: number, requester: "", key: "k\(key)", at: 1_000, request: 1, answer: "{}"))
-        case 5, 6: _ = try? await store.createSession(.make(id, rows: [(1, .make(1, id: "r"))]))
-        default: if let facts { try? await store.commit(.make(facts.number, to: facts.revision + 1)) }
+        case 5: _ = try? await store.createSession(.make(id, rows: [(1, .make(1, id: "r"))]))
+        case 6: _ = try? await store.createSession(.make(id, rows: [(1, .make(1, id: "r"))]).sharing("1"))
+        default:
+            guard let facts else { return }
+            let isRemoved = Bool.random(using: &random)
+            try? await store.commit(
+                .make(facts.number, to: facts.revision + 1) {
+                    if isRemoved { $0.removedRows = [1] } else { $0.placedRows = [(1, 1, facts.revision)] }
+                })
         }
     }
 
