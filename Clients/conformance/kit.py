@@ -411,25 +411,31 @@ class Play:
         if copy is not None and status == 200:
             if self.window is not None and "window" not in copy:
                 self.note("the client's copy is not a window")
+            answers = [server]
             if "window" in copy:
-                query = "&".join(f"{name}={value}" for name, value in self.current_window(copy).items())
-                status, server = self.server.request("GET", f"{self.path}/snapshot?{query}")
-                if status != 200:
-                    return self.note(f"the client's window has an anchor that is gone: {json.dumps(copy['window'])}")
-            if found := difference(shown(server), shown(copy)):
-                self.note(f"the client's copy is not the session's table: {found}")
+                answers = []
+                for window in self.current_windows(copy):
+                    query = "&".join(f"{name}={value}" for name, value in window.items())
+                    status, answer = self.server.request("GET", f"{self.path}/snapshot?{query}")
+                    if status != 200:
+                        return self.note(f"the client's window has an anchor that is gone: {json.dumps(copy['window'])}")
+                    answers.append(answer)
+            differences = [difference(shown(answer), shown(copy)) for answer in answers]
+            if all(differences):
+                self.note(f"the client's copy is not the session's table: {differences[0]}")
         if "snapshots" in expect and self.driver.snapshots != expect["snapshots"]:
             self.note(f"the client took {self.driver.snapshots} snapshots in, not {expect['snapshots']}")
 
-    def current_window(self, copy):
-        """The window that the client follows now: with the anchor that its copy names, or by position without an anchor."""
+    def current_windows(self, copy):
+        """The windows that the client may follow now: with the anchor that its copy names, or by position without an anchor."""
         window, anchor = self.window, copy["window"].get("anchor")
         if "around" not in window:
-            return window
+            return [window]
         if anchor:
-            return window | {"around": anchor["id"], "aroundSection": anchor["section"]}
-        limit = window["before"] + 1 + window["after"]
-        return {"offset": copy["window"]["offset"], "limit": limit} | {name: window[name] for name in ("section",) if name in window}
+            return [window | {"around": anchor["id"], "aroundSection": anchor["section"]}]
+        place = {"offset": copy["window"]["offset"]} | {name: window[name] for name in ("section",) if name in window}
+        # The anchor is unknown to the server (rule W4), or the window was empty when the client connected (rule W2).
+        return [place | {"limit": limit} for limit in (window["before"] + 1 + window["after"], 1 + window["after"])]
 
     def check_requests(self):
         for expected in self.scenario.expect.get("requests", []):

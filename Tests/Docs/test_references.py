@@ -122,7 +122,7 @@ def test_every_option_is_documented_with_its_default():
 
 def test_no_document_tells_of_an_option_that_is_none():
     known = {name for command in ["serve", "check", "diff", "render", "replay", "backup", "health"] for name in options(command)} | {"help", "version"}
-    others = {"braid-binary", "braid-image", "braid-url", "clean", "compressed", "dbname", "delay", "file", "filter", "format", "if-exists", "json", "product", "retry-all-errors", "traits", "ulimit"}  # of other programs
+    others = {"braid-binary", "braid-image", "braid-url", "clean", "compressed", "dbname", "delay", "file", "filter", "format", "if-exists", "json", "list", "patience", "product", "retry-all-errors", "scenario", "server", "traits", "ulimit", "url"}  # of other programs
     for document in documents():
         for number, line in document.prose:
             for code in re.findall(r"`([^`]+)`", line):
