@@ -56,6 +56,9 @@ let package = Package(
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
+        // The Swift client, for the conformance kit.
+        .executableTarget(
+            name: "braid-client-driver", dependencies: ["BraidClient"], path: "Clients/conformance/drivers/swift"),
         .target(
             name: "TestSupport",
             dependencies: [
@@ -93,7 +96,7 @@ let package = Package(
 // other package.
 let portable: Set = [
     "BraidClient", "BraidClientTests", "BraidEngine", "BraidEngineTests", "CZlib", "CZstd", "TestSupport",
-    "attendees-example",
+    "attendees-example", "braid-client-driver",
 ]
 package.dependencies = []
 package.products.removeAll { !portable.contains($0.name) }

@@ -1,13 +1,13 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// DIFFERENCEKIT names a checkout of github.com/ra1028/DifferenceKit; without it the diffs are measured without their
-// peer.
+// The environment variable DIFFERENCEKIT contains the path of a checkout of github.com/ra1028/DifferenceKit. Without it,
+// the diffs are measured without a comparison.
 let differenceKit = Context.environment["DIFFERENCEKIT"]
 
 let package = Package(
     name: "Benchmarks",
-    // By its path: always the server of the same commit.
+    // The dependency is a path, so the benchmarks always use the server of the same commit.
     dependencies: [.package(name: "braid-server", path: "..")]
         + (differenceKit.map { [.package(name: "DifferenceKit", path: $0)] } ?? []),
     targets: [

@@ -1,9 +1,9 @@
-# Sourced by ./test: what the tests need beside what the server needs.
+# Installs what the tests need in addition to the server's packages. ./test sources this file.
 missing=
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || missing="$missing python3-prometheus-client"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest' 2>/dev/null || missing="$missing python3-pytest"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
-# What the documents' commands need.
+# The programs that the commands in the documents need.
 command -v curl >/dev/null || missing="$missing curl"
 command -v sqlite3 >/dev/null || missing="$missing sqlite3"
 command -v openssl >/dev/null || missing="$missing openssl"
@@ -14,15 +14,16 @@ if [ -n "$missing" ]; then
   # shellcheck disable=SC2086
   $sudo apt-get install -y -qq --no-install-recommends $missing >&2
 fi
-# What tests of single parts need: where it cannot be had, they are left out.
-for program in node:nodejs npm:npm tsc:node-typescript chromium:chromium buildah:buildah systemd-analyze:systemd strace:strace; do
-  command -v "${program%:*}" >/dev/null && continue
+# The programs that only some of the tests need. If a program cannot be installed, its tests are skipped.
+for program in node:nodejs npm:npm tsc:node-typescript chromium:chromium buildah:buildah systemd-analyze:systemd strace:strace \
+  javac:openjdk-17-jdk-headless /usr/share/java/junit-platform-console.jar:junit5; do
+  { command -v "${program%:*}" >/dev/null || [ -e "${program%:*}" ]; } && continue
   echo "installing ${program#*:} ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   $sudo apt-get update -qq >&2 && $sudo apt-get install -y -qq --no-install-recommends "${program#*:}" >&2 \
     || echo "${program#*:} could not be installed: the tests that need it are left out" >&2
 done
-# PostgreSQL, where it can be had: elsewhere the tests of what is kept in it are left out.
+# PostgreSQL. If it cannot be installed, the tests of the store on PostgreSQL are skipped.
 has_postgres() {
   { command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 && pkg-config --exists libpq 2>/dev/null
 }
@@ -31,26 +32,26 @@ if ! has_postgres; then
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends postgresql libpq-dev pkg-config; } >&2 || true
 fi
-# A container engine, where it can be had: elsewhere the documents' container is not started.
+# A container engine. If it cannot be installed, the tests do not start the containers of the documents.
 if ! command -v podman >/dev/null || ! command -v runc >/dev/null; then
   echo "installing podman runc ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends podman runc containernetworking-plugins iptables golang-github-containernetworking-plugin-dnsname; } >&2 || true
 fi
-# What Debian does not have, of PyPI, for this directory alone.
+# Python packages from PyPI that Debian does not have, in a virtual environment of this directory.
 if ! cmp -s Tests/requirements.txt .build/python/requirements.txt; then
   echo "installing Tests/requirements.txt in .build/python ..." >&2
   /usr/bin/python3 -m venv .build/python >&2 && .build/python/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt >&2 \
     && cp Tests/requirements.txt .build/python/requirements.txt
 fi
-# The proxies that the documents have recipes for: unpacked, as installed they would start to serve.
+# The proxies for which the documents contain recipes. They are only unpacked, because an installed proxy would start.
 if [ ! -e .build/proxies/usr/sbin/nginx ] || [ ! -e .build/proxies/usr/bin/caddy ]; then
   echo "unpacking nginx and caddy in .build/proxies ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   mkdir -p .build/proxies
   (cd .build/proxies && { apt-get download -qq nginx caddy 2>/dev/null || { $sudo apt-get update -qq && apt-get download -qq nginx caddy; }; } && for package in nginx_*.deb caddy_*.deb; do dpkg -x "$package" .; done && rm -f ./*.deb) >&2
 fi
-# promtool, for the alert rules: unpacked too.
+# promtool, which checks the alert rules. Its package is only unpacked, because an installed Prometheus would start.
 if [ ! -e .build/prometheus/usr/bin/promtool ]; then
   echo "unpacking prometheus in .build/prometheus ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo

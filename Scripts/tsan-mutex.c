@@ -1,12 +1,13 @@
-// The thread sanitizer sees the atomics of Swift's Mutex where they are compiled into our code, which is when nobody else
-// wants the lock. When somebody does, the lock changes hands inside libswiftSynchronization, which is not instrumented,
-// and everything that it guards looks like a race. Preloaded, these two tell the sanitizer what happened.
+// Tells the thread sanitizer about Swift's Mutex. While only one thread wants a lock, its atomics are in our own code, which
+// the sanitizer sees. If several threads want a lock, one thread passes it to another inside libswiftSynchronization. This
+// library is not instrumented, so every access to the guarded data looks like a race. The two functions below are
+// preloaded, and report these locks and unlocks to the sanitizer.
 // Source: the Swift toolchain, stdlib/public/Synchronization/Mutex/LinuxImpl.swift.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
 
-// Not there in programs that are not instrumented.
+// These two functions do not exist in programs that are not instrumented.
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 

@@ -1,17 +1,18 @@
-/** Braid Server's client. docs/http-api/ says what the requests, snapshots and updates are; docs/clients.md how to use this. */
+/** The JavaScript client of Braid Server. docs/clients.md shows how to use it, docs/http-api/ describes the requests. */
 
-// Values. Numbers are JavaScript's: integers beyond 2^53, and digits that a double does not hold, come out rounded.
+// Values. JSON numbers become JavaScript numbers: integers beyond 2^53, and digits that a double cannot hold, are rounded.
 
 export type JSONValue = null | boolean | number | string | JSONValue[] | { [name: string]: JSONValue };
-/** `[section, row]`, counted from 0. */
+/** `[section, row]`: the indexes of a displayed section and of a displayed row in this section, from 0. */
 export type IndexPath = [section: number, row: number];
-/** A section by its id or displayed index, and a row of it; or a row by its id. */
+/** Names a row: by its row number in a section (the section's id or displayed index), or by the row's id. */
 export type RowReference =
   | { section: string | number; row: number }
   | readonly [section: string | number, row: number]
   | { id: string | number; section?: string | number };
-/** Where a new row goes; a number is an index from 0. */
+/** The place of a new row among the stored rows of its section. A number is an index from 0. */
 export type RowPlacement = "start" | "end" | { before: string | number } | { after: string | number } | number;
+/** A height in the unit of the client. */
 export type Dimension = number | "automatic";
 
 export interface Row {
@@ -33,115 +34,132 @@ export interface Section {
   id: string;
   header: SectionTitle | null;
   footer: SectionTitle | null;
-  /** The number of the section's rows, in a window and outside of it. */
+  /** The number of all displayed rows of the section, including rows outside of a window. */
   rowCount: number;
-  /** Only in a window: the index, in the section, of the first row that the window contains. */
+  /** Only in the snapshot of a window: the index, in the section, of the first element of `rows`. */
   offset?: number;
+  /** Where rows of this section may move: to any section, or to the sections with these ids. */
   movesTo?: "anySection" | string[];
+  /** `false` if some rows of the section have no id. */
   diffable?: false;
   rows: Row[];
 }
 
-/** A run of a table's rows: by its place (`offset`, `limit`), or around a row (`around`, `before`, `after`). */
+/** A window: a run of a table's rows, by its place (`offset`, `limit`) or around a row (`around`, `before`, `after`). */
 export interface TableWindow {
-  /** The section whose rows the window shows. Without it, the window goes across all sections. */
+  /** The id of the section whose rows the window shows. Without `section`, the window shows rows of all sections. */
   section?: string;
-  /** The index of the first row. A negative offset counts from the end. */
+  /** The index of the window's first row. A negative offset counts from the end. */
   offset?: number;
+  /** The maximum number of rows in the window: 100 by default. */
   limit?: number;
-  /** The id of the row that the window stays with, and the id of the row's section. */
+  /** The id of the window's anchor: the row that the window stays with when rows are inserted or deleted. */
   around?: string;
+  /** The id of the anchor's section. */
   aroundSection?: string;
+  /** The maximum number of rows before the anchor: 50 by default. */
   before?: number;
+  /** The maximum number of rows after the anchor: 50 by default. */
   after?: number;
 }
 
-/** Where a window is: how many rows come before its first row, and the row that it stays with. */
+/** The place of a window: the number of rows before the window's first row, and the window's anchor. */
 export interface WindowPlace {
   offset: number;
   anchor?: { section: string; id: string };
 }
 
+/** The displayed table of a session at one revision, or a window of it. */
 export interface Snapshot {
   session?: string;
   table?: string;
   epoch?: string;
   revision: number;
-  /** The number of rows of the whole table. */
+  /** The number of displayed rows of the whole table. */
   totalRowCount: number;
-  /** Only of a window. */
+  /** The window's place. Only in the snapshot of a window. */
   window?: WindowPlace;
   sections: Section[];
   state: { [name: string]: JSONValue };
+  /** What to show in place of rows. Absent if the table has rows. */
   empty?: JSONValue;
 }
 
 /**
- * Operations for one `performBatchUpdates`. Deletes, reloads, updates and the `from` of moves count in the table before the
- * stage; inserts and the `to` of moves after it.
+ * A stage: operations that a list view applies together, as in one `performBatchUpdates` of UITableView. The indexes of
+ * deletes, reloads, updates and the `from` of moves count in the table before the stage. The indexes of inserts and the
+ * `to` of moves count in the table after the stage.
  */
 export interface Stage {
   deleteSections?: number[];
   insertSections?: { at: number; section: Section }[];
   moveSections?: { from: number; to: number }[];
   reloadSections?: { at: number; section: Section }[];
-  /** Null: it went away. */
+  /** The changed members of sections. The value null means that the section no longer has the member. */
   updateSections?: { at: number; header?: SectionTitle | null; footer?: SectionTitle | null; movesTo?: "anySection" | string[] | null }[];
   deleteRows?: IndexPath[];
   insertRows?: { at: IndexPath; row: Row }[];
-  /** `row`: its content changed too, and needs no visual reload. */
+  /** `row` is the moved row's new content, if the content also changed and needs no visual reload. */
   moveRows?: { from: IndexPath; to: IndexPath; row?: Row }[];
   reloadRows?: { at: IndexPath; row: Row }[];
   updateRows?: { at: IndexPath; row: Row }[];
 }
 
+/** The change from the snapshot of revision `from` to the snapshot of revision `to`. */
 export interface Update {
   from: number;
   to: number;
   stages: Stage[];
+  /** The number of displayed rows of the whole table after the update. */
   totalRowCount: number;
-  /** When it changed. */
+  /** The new state. Absent if the state did not change. */
   state?: { [name: string]: JSONValue };
-  /** When it changed; null: it went away. */
+  /** The snapshot's new `empty`. Absent if `empty` did not change; null if the snapshot no longer has `empty`. */
   empty?: JSONValue;
-  /** Of a window: the new numbers of sections that stay in the window. `section` is an index after the update. */
+  /**
+   * Only in updates of a window: the new `offset` and `rowCount` of sections that stay in the window. `section` is the
+   * section's index in the window after the update.
+   */
   extents?: { section: number; offset: number; rowCount: number }[];
-  /** Of a window: its new place, if that changed. */
+  /** Only in updates of a window: the window's new place, if the place changed. */
   window?: WindowPlace;
 }
 
-/** A place in a session's history: a revision, `"<epoch>.<revision>"`, or a snapshot. */
+/** A position in a session's history: a revision, `"<epoch>.<revision>"`, or a snapshot, which means the snapshot's position. */
 export type Position = number | string | Snapshot;
+/** Returns the text of a position for a request: `"<epoch>.<revision>"`, or only the revision if the epoch is unknown. */
 export declare function position(at: Position): string;
 
 // Updates.
 
-/** An update that does not fit the snapshot, or breaks a rule. */
+/** The error for an update that cannot be applied to a snapshot, or that breaks a rule for updates. */
 export declare class UpdateFault extends Error {
   constructor(detail: string, stage?: number);
   readonly detail: string;
-  /** From 0; undefined when the fault is none of a stage's. */
+  /** The index of the faulty stage, from 0. `undefined` if the fault is not in a stage. */
   readonly stage?: number;
 }
 
-/** The snapshot after the update; the one before stays as it is. Throws `UpdateFault`. */
+/** Returns the snapshot after the update, and does not change `snapshot`. Throws `UpdateFault`. */
 export declare function applying(update: Update, snapshot: Snapshot): Snapshot;
 
+/** One stage of an update, with the snapshots before and after the stage. */
 export interface Step {
-  /** From 0. */
+  /** The index of the stage, from 0. */
   number: number;
   stage: Stage;
+  /** The snapshot before the stage. */
   previous: Snapshot;
-  /** With the sections after the stage; its revision, state and empty state are those before the update. */
+  /** The snapshot with the sections after the stage. Its `revision`, `state` and `empty` are still those before the update. */
   snapshot: Snapshot;
 }
 
-/** The update's stages one after the other, for a view to animate. Throws `UpdateFault`. */
+/** Yields the stages of an update in order, so that a view can animate each stage. Throws `UpdateFault`. */
 export declare function stages(update: Update, snapshot: Snapshot): Generator<Step, void, undefined>;
 
 // Failures.
 
-/** The kind of a fault. A newer server can have more of them. */
+/** The kind of a fault. A newer server may send codes that are not in this list. */
 export type FaultCode =
   | "missing-member"
   | "unknown-member"
@@ -157,85 +175,102 @@ export type FaultCode =
 
 /** One fault of a request's body. */
 export interface Fault {
-  /** A JSON Pointer into the body. */
+  /** A JSON Pointer to the faulty place in the request's body. */
   readonly pointer: string;
   readonly code: FaultCode;
-  /** For a developer: what is wrong there. */
+  /** A text for developers: what is wrong at the pointer's place. */
   readonly detail: string;
 }
 
-/** The server refused. */
+/** The error for an answer with which the server, or a proxy, refused a request. */
 export declare class Problem extends Error {
   constructor(status: number, document?: { [name: string]: unknown }, retryAfter?: number);
   readonly status: number;
+  /** All members, also those that only some problems have. */
+  readonly document: { [name: string]: any };
   /** `/problems/row-gone`; "about:blank" where a proxy answered. */
   readonly type: string;
-  /** `row-gone` */
+  /** The last part of `type`, such as `row-gone`. */
   readonly kind: string;
   readonly title?: string;
   readonly detail?: string;
   readonly instance?: string;
   readonly requestId?: string;
+  /** The number of the refused line of an `observe` body, from 1. */
   readonly line?: number;
+  /** The faults of the request's body. */
   readonly errors: Fault[];
-  /** Of the first of `errors`. */
+  /** The pointer of the first element of `errors`. */
   readonly pointer?: string;
-  /** Milliseconds. */
+  /** After how many milliseconds the server wants the request to be repeated, if the answer says so. */
   readonly retryAfter?: number;
   /** How often the request was sent. */
   readonly tries: number;
 }
 
-/** No whole answer came. A command that failed so may have been carried out: sent again with the same key, it is not done twice. */
+/**
+ * The error for a request without a complete answer, for example after a lost connection. The server may have applied a
+ * command that failed with this error. If the command is sent again with the same idempotency key, it is not applied twice.
+ */
 export declare class ConnectionError extends Error {
   constructor(message: string, cause?: unknown);
+  /** How often the request was sent. */
   readonly tries: number;
 }
 
 // The client.
 
+/** A request that `send` can send. */
 export interface Request {
   method: string;
-  /** With its query. */
+  /** The path and the query. */
   path: string;
   headers: { [name: string]: string };
-  /** Sent as JSON. */
+  /** The JSON value that the client sends as the body. */
   body?: JSONValue;
-  /** False: sent twice, it might be done twice; so it is not sent again where it may have been done. */
+  /**
+   * Whether the client may send the request again after a failure without knowing whether the server applied the request:
+   * true by default.
+   */
   isRepeatable?: boolean;
 }
 
 export interface SendOptions {
   signal?: AbortSignal;
-  /** How often the request is sent again. */
+  /** How often the client sends the request again at most. */
   retries?: number;
 }
 
 /**
- * A token, or its provider: called with nothing before the first request, and with the refused token when the server answers
- * 401. A provider that throws counts as a failed connection.
+ * An access token, or a function that provides tokens. The client calls the function without an argument before its first
+ * request. If the server refuses a token (401), the client calls the function with the refused token. An error of the
+ * function counts as a failed connection.
  */
 export type Token = string | ((refused?: string) => string | undefined | Promise<string | undefined>);
 
 export interface ClientOptions {
-  /** The server's; in a page, the page's own by default. */
+  /** The URL of the server. In a web page, the default is the origin of the page. */
   url?: string | URL;
-  /** The controller's, or one for a session. */
+  /** The controller's token, or a token for one session. */
   token?: Token;
-  /** Milliseconds for a whole answer: 60,000 by default. */
+  /** How many milliseconds the client waits for a complete answer: 60,000 by default. */
   timeout?: number;
-  /** How often a request is sent again: 6 times by default, over about a quarter of a minute. */
+  /** How often the client sends a failed request again at most: 6 times by default, within about 15 seconds on average. */
   retries?: number;
+  /** Replaces `fetch`, for tests. */
   fetch?: typeof fetch;
-  /** From 0 to 1. */
+  /** Replaces `Math.random`, for tests: returns a number from 0 to 1. */
   random?: () => number;
+  /** Replaces the client's timer, for tests. */
   wait?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
+/** A session without its rows. */
 export interface SessionSummary {
   id: string;
+  /** The name of the session's table description. Absent if the session was opened without a table description. */
   table?: string;
-  /** Of a registered description. */
+  /** The version of the table description. Absent if the description is not a registered version. */
   tableVersion?: number;
   epoch: string;
   revision: number;
@@ -244,11 +279,13 @@ export interface SessionSummary {
   totalRowCount: number;
 }
 
+/** The files of table descriptions that the server watches. */
 export interface WatchedFiles {
+  /** Increases with each change of the other members. */
   revision: number;
   /** Whether the server watches files. */
   watching: boolean;
-  /** `faults`: `file:line:column: pointer: message`. `behind`: sessions that keep an earlier version. */
+  /** A fault has the form `file:line:column: pointer: message`. `behind` lists the sessions that keep an earlier version. */
   files: { file: string; table?: string; version?: number; faults: string[]; behind: { session: string; detail: string }[] }[];
 }
 
@@ -267,7 +304,7 @@ export interface Opening {
   sections?: object[];
   from?: { session: string; revision?: number };
   cellsForModelTypes?: { [modelType: string]: string };
-  /** Without `table`: any value but null, shown as the snapshot's `empty` while there are no rows. */
+  /** Only without `table`: the snapshot's `empty` while the table has no rows. Any value except null. */
   empty?: JSONValue;
 }
 
@@ -277,125 +314,162 @@ export declare class BraidClient {
   token?: Token;
   readonly tables: {
     list(options?: SendOptions): Promise<{ table: string; version: number; updated: string }[]>;
-    /** The latest version, or an older one. */
+    /** Returns the latest version of a table description, or the version in `options`. */
     get(name: string, options?: SendOptions & { version?: number }): Promise<object>;
     versions(name: string, options?: SendOptions): Promise<{ version: number; updated: string }[]>;
-    /** `ifMatch`: replaces this version only. `ifNoneMatch`: "*" creates the table, and replaces none. Else 412. */
+    /**
+     * Registers a table description. `ifMatch` replaces only the version with this ETag. `ifNoneMatch: "*"` only creates a
+     * table. If the condition is not met, the method throws a `Problem` with the status 412.
+     */
     put(
       name: string,
       description: object,
       options?: SendOptions & { ifMatch?: string; ifNoneMatch?: "*" },
     ): Promise<{ table: string; version: number }>;
     delete(name: string, options?: SendOptions): Promise<void>;
-    /** Throws a `Problem` whose `errors` name every fault. `warnings`: what is allowed, but surely not meant. */
+    /**
+     * Checks a table description without registering it. If the description has faults, the method throws a `Problem` whose
+     * `errors` lists the faults. `warnings` lists what is allowed but probably a mistake.
+     */
     validate(description: object, options?: SendOptions): Promise<{ table: string; valid: true; warnings?: Fault[] }>;
   };
   readonly sessions: {
-    /** A page; `next` is the `after` of the one behind it. */
+    /** Returns one page of the list of sessions. `next` is the value of `after` for the next page. */
     list(options?: { table?: string; limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionSummary[]; next?: string }>;
-    /** `key`: null for none; then it is not sent again where it may have been done. */
+    /**
+     * Opens a session. `key` is the idempotency key of the request; by default the client makes one. If `key` is null, the
+     * client does not repeat a request that the server may have carried out.
+     */
     open(opening: Opening, options?: { key?: string | null; signal?: AbortSignal }): Promise<Session>;
+    /** Ends a session. */
     delete(id: string, options?: SendOptions): Promise<void>;
   };
+  /** Returns an object for the session with this id, without a request. */
   session(id: string): Session;
+  /** Returns what a JSON-e template renders with the names and values of `context`. */
   render(template: JSONValue, context?: { [name: string]: JSONValue }, options?: SendOptions): Promise<JSONValue | undefined>;
+  /** Returns the minimal update that leads from one snapshot to another. */
   diff(from: Snapshot, to: Snapshot, options?: SendOptions): Promise<Update>;
-  /** The description files that the server watches (`--watch`). With `since`, a `revision`, and `wait` in seconds: waits for a change. */
+  /**
+   * Returns the files of table descriptions that the server watches (`--watch`). With `since`, the `revision` of an earlier
+   * answer, the server waits up to `wait` seconds for a newer revision.
+   */
   fixtures(options?: SendOptions & { since?: number; wait?: number }): Promise<WatchedFiles>;
-  /** Throws at once where the server cannot serve. */
+  /** Returns the server's readiness (`/readyz`). Throws at once, without a retry, if the server is not ready. */
   health(options?: SendOptions): Promise<{ status: string }>;
-  /** A command for a shell. The token stands in it as the variable BRAID_TOKEN. */
+  /** Returns a shell command that sends the request with curl. The command contains the variable BRAID_TOKEN instead of the token. */
   curl(request: Request): string;
   /**
-   * The answer's JSON; text where the request's `Accept` asks for that. Commands of one session are sent in the order of the calls,
-   * each after those before it are answered or have failed.
+   * Sends a request and returns the JSON of the answer, or the answer's text if the request's `Accept` asks for text. The
+   * client sends the commands of one session in the order of the calls. The client sends a command only after the earlier
+   * commands of the session were answered or have failed.
    */
   send(request: Request, options?: SendOptions): Promise<any>;
 }
 
 export interface CommandOptions {
-  /** As of which revision index paths are meant: for edits, moves, events, taps and the data source. */
+  /** The position that the command's index paths refer to. Only for edits, moves, events, taps and the data source. */
   base?: Position;
-  /** Only if the session is still there; else 412. */
+  /** The server applies the command only if the session is still at this position. Otherwise the answer is 412. */
   ifMatch?: string | Snapshot;
-  /** Checks and computes everything, and changes nothing. */
+  /** The server checks and computes the command, but changes nothing. */
   dryRun?: boolean;
-  /** The Idempotency-Key: one is made for each request; null for none: then the command is not sent again where it may have been done. */
+  /**
+   * The request's idempotency key. By default the client makes a key for each request. If `key` is null, the client does not
+   * repeat a command that the server may have applied.
+   */
   key?: string | null;
   signal?: AbortSignal;
 }
 
 export interface StrictOptions extends CommandOptions {
-  /** Refuses a data source call that would be ignored, with 404. */
+  /** The server refuses a call of the data source with 404 instead of ignoring the call. */
   strict?: boolean;
 }
 
 export interface DataSourceOptions extends StrictOptions {
-  /** False: stored, and published with the next command. */
+  /** If false, the server stores the change, and publishes it with the next command. */
   notify?: boolean;
 }
 
+/** The server's answer to a command. */
 export interface Answer {
+  /** The session's revision after the command. */
   revision: number;
   outcome: "applied" | "unchanged" | "ignored";
-  /** Why it was ignored. */
+  /** Why the command was ignored. */
   reason?: string;
-  /** Where the row was by then, if there was a `base`. */
+  /** The index path that the row has now. Only for a command with `base`. */
   at?: IndexPath;
-  /** Of the data source: what its delegate would have been told. */
+  /** Only for calls of the data source: what the delegate of an iOS DataSourceController would have received. */
   notification?: { dataSource: true } | { section: number } | { rows: IndexPath[] } | null;
   update: Update;
 }
 
 type Titles = { [section: string]: string | object | null };
 
-/** The commands: each with what it resolves to. */
+/** A method for each command of a session. `Session` sends the command; `session.request` only makes the request. */
 interface Commands<Result> {
   edit(body: { delete: RowReference } | { insert: RowReference; model?: JSONValue }, options?: CommandOptions): Result;
-  /** `to`: a place with an index counts after the row was taken out; a row by its id is the one that will follow. */
+  /**
+   * Moves a row. A row number in `to` counts after the row was taken out of its old place. If `to` contains an id, the row
+   * moves before the row with this id.
+   */
   move(body: { from: RowReference; to: RowReference }, options?: CommandOptions): Result;
-  /** `event`: its name, with its parameters. */
+  /** Reports an event of a cell. `event` has one member: the event's name with the event's parameters. */
   event(at: RowReference, event: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   tap(at: RowReference, options?: CommandOptions): Result;
   displayedRows(rows: RowReference[], options?: CommandOptions): Result;
-  /** `set…` replaces the whole: of sections that are not named, nothing is kept. `patch…` changes the named sections alone. */
+  /** Replaces the models of all sections. Sections that `models` does not name become empty. */
   setModels(models: { [section: string]: JSONValue[] }, options?: CommandOptions): Result;
+  /** Replaces the models of the named sections only. */
   patchModels(models: { [section: string]: JSONValue[] | null }, options?: CommandOptions): Result;
+  /** Sets the headers of all sections. Sections that `headers` does not name show the header from the description. */
   setHeaders(headers: Titles, options?: CommandOptions): Result;
+  /** Sets the headers of the named sections only. */
   patchHeaders(headers: Titles, options?: CommandOptions): Result;
+  /** Sets the footers of all sections. Sections that `footers` does not name show the footer from the description. */
   setFooters(footers: Titles, options?: CommandOptions): Result;
+  /** Sets the footers of the named sections only. */
   patchFooters(footers: Titles, options?: CommandOptions): Result;
   setDisplayedSections(ids: string[], options?: CommandOptions): Result;
+  /** Replaces the whole state. */
   setState(state: { [name: string]: JSONValue }, options?: CommandOptions): Result;
-  /** A merge patch (RFC 7396). */
+  /** Merges a patch into the state (RFC 7396). */
   patchState(patch: { [name: string]: JSONValue }, options?: CommandOptions): Result;
-  /** All or nothing. */
+  /** Applies all of the commands as one revision, or none of them. */
   transaction(commands: object[], options?: StrictOptions): Result;
+  /** Restores what the session was opened with. */
   reset(options?: CommandOptions): Result;
-  /** Binds the session to another version of its table description. `discard`: sections that may lose what does not fit. */
+  /**
+   * Binds the session to another version of its table description. `discard` lists the ids of sections that may lose models
+   * or titles that do not fit the new version.
+   */
   setTable(table: { version: number; discard?: string[] } | { table: object; discard?: string[] }, options?: CommandOptions): Result;
   addRow(at: RowReference, model: JSONValue, options?: DataSourceOptions): Result;
   updateRow(at: IndexPath, model: JSONValue, options?: DataSourceOptions): Result;
   updateRowsOfSection(section: number, models: JSONValue[], options?: DataSourceOptions): Result;
   updateRows(rows: { at: RowReference; model: JSONValue }[], options?: DataSourceOptions): Result;
   removeRow(at: IndexPath, options?: DataSourceOptions): Result;
-  /** `at`: null, at the end. */
+  /** Adds a section before the section with the index `at`. If `at` is null, the server appends the section. */
   addSection(section: object, at: number | null, options?: DataSourceOptions): Result;
   updateSectionData(section: number, data: { header?: string | object | null; footer?: string | object | null }, options?: DataSourceOptions): Result;
   updateSection(section: number, content: object, options?: DataSourceOptions): Result;
   updateAllSections(sections: object[], options?: DataSourceOptions): Result;
   removeSection(section: number, options?: DataSourceOptions): Result;
   removeAllSections(options?: DataSourceOptions): Result;
-  /** `section`, here and in the three methods below: the section's id. `at`: among the section's stored rows. */
+  /** Inserts a row into the section with the id `section`. `at` is a place among the section's stored rows. */
   insertRow(section: string, at: RowPlacement, model: JSONValue, options?: DataSourceOptions): Result;
-  /** Replaces the row with this id, or appends it to the section. The model contains the id. */
+  /** Replaces the row with this id in the section with the id `section`, or appends the row. The model must contain the id. */
   putRow(section: string, id: string | number, model: JSONValue, options?: DataSourceOptions): Result;
-  /** A merge patch (RFC 7396). */
+  /** Merges a patch (RFC 7396) into the model of the row with this id. `section` is the section's id. */
   patchRow(section: string, id: string | number, patch: JSONValue, options?: DataSourceOptions): Result;
+  /** Deletes the row with this id. `section` is the section's id. */
   deleteRow(section: string, id: string | number, options?: DataSourceOptions): Result;
   registerCell(modelType: string, cell: string, options?: CommandOptions): Result;
 }
 
+/** A token for one session, without its secret. */
 export interface SessionToken {
   tokenId: string;
   role: "participant" | "viewer";
@@ -404,21 +478,22 @@ export interface SessionToken {
 }
 
 export interface Session extends Commands<Promise<Answer>> {}
-/** Commands resolve to their answers; refused, they throw a `Problem`, and changed nothing. */
+/** A session on the server. A command's method returns the command's answer. A refused command changes nothing, and throws a `Problem`. */
 export declare class Session {
   constructor(client: BraidClient, id: string, opened?: Snapshot);
   readonly id: string;
-  /** The snapshot that the session was opened with, if it was opened here. */
+  /** The answer to opening the session. `undefined` if this object was made by `client.session`. */
   readonly opened?: Snapshot;
-  /** Makes commands' requests without sending them: for `client.send` and `client.curl`. */
+  /** Makes the requests of commands without sending them, for `client.send` and `client.curl`. */
   readonly request: Commands<Request>;
   readonly tokens: {
     create(token: { role: "participant" | "viewer"; expiresIn: number }, options?: SendOptions): Promise<SessionToken & { token: string }>;
     list(options?: { limit?: number; after?: string; signal?: AbortSignal }): Promise<{ tokens: SessionToken[]; next?: string }>;
     delete(tokenId: string, options?: SendOptions): Promise<void>;
   };
+  /** Returns the session's revision, times and number of rows, without its rows. */
   facts(options?: SendOptions): Promise<SessionSummary>;
-  /** The table description to which the session is bound. */
+  /** Returns the table description to which the session is bound. */
   table(options?: { signal?: AbortSignal }): Promise<object>;
   /** The whole table, or a window of it. `at`: an earlier position, as far back as the journal reaches. */
   snapshot(options?: { window?: TableWindow; at?: Position; signal?: AbortSignal }): Promise<Snapshot>;
@@ -427,26 +502,28 @@ export declare class Session {
     since: Position,
     options?: { wait?: number; coalesce?: boolean; window?: TableWindow; from?: TableWindow; signal?: AbortSignal },
   ): Promise<{ reset?: undefined; from: number; to: number; updates: Update[] } | { reset: true; snapshot: Snapshot }>;
+  /** Returns one page of the session's commands and updates. `next` is the value of `after` for the next page. */
   journal(options?: { after?: number; limit?: number; signal?: AbortSignal }): Promise<{
     records: { revision: number; at: string; command: JSONValue; update: Update }[];
     next?: number;
   }>;
-  /** Lines of JSON, for `braid-server replay`. */
+  /** Returns the whole journal as lines of JSON, for `braid-server replay`. */
   journalFile(options?: SendOptions): Promise<string>;
-  /** The stored model of a data source's row. */
+  /** Returns the stored model of the row at an index path. */
   model(at: IndexPath, options?: SendOptions): Promise<JSONValue>;
-  /** The stored model of the row with an id, in the section with an id. */
+  /** Returns the stored model of the row with an id. `section` is the section's id. */
   row(section: string, id: string | number, options?: SendOptions): Promise<JSONValue>;
+  /** Returns the stored header and footer of the section with an index. */
   sectionData(section: number, options?: SendOptions): Promise<{ header: JSONValue; footer: JSONValue }>;
   /** Ends the session. */
   delete(options?: SendOptions): Promise<void>;
-  /** Follows the session until it ends, or `close()`. */
+  /** Follows the session's changes until the session ends or `close()` is called. */
   subscribe(options?: SubscribeOptions): Subscription;
 }
 
 export type SubscriptionStatus = "connecting" | "live" | "waiting" | "paused" | "ended" | "closed";
 
-/** A tap on a row. `id`, `cell` and `model` are the row's before its handler ran. */
+/** A tap on a row. The members describe the row before the description's handler ran. */
 export interface Tap {
   at: IndexPath;
   id?: string;
@@ -454,60 +531,73 @@ export interface Tap {
   model?: JSONValue;
 }
 
+/** An event of a row's cell, such as typing. `event` has one member: the event's name with the event's parameters. */
 export interface CellEvent extends Tap {
   event: { [name: string]: JSONValue };
 }
 
-/** What a handler of the table description emitted. */
+/** An event that a handler of the table description emitted. */
 export interface EmittedEvent {
   name: string;
   payload?: JSONValue;
 }
 
 export interface SubscribeOptions {
-  /** Goes on from a snapshot that is there already; without one, a snapshot is the first that is told. */
+  /** A snapshot that the caller already has. The subscription continues from it. Without `from`, the server sends a snapshot first. */
   from?: Snapshot;
-  /** Follows a window, in place of the whole table. */
+  /** The window to follow, in place of the whole table. */
   window?: TableWindow;
-  /** How many rows before and after the visible ones `show` requests: 50 by default. */
+  /** How many rows before and after the visible rows `show` requests: 50 by default. */
   overscan?: number;
-  /** The first snapshot, and each that comes because history did not reach back: to be shown without animation. */
+  /**
+   * Called with the first snapshot, and with each snapshot that replaces updates which the server cannot send. Show the
+   * snapshot without animation.
+   */
   onSnapshot?: (snapshot: Snapshot, previous: Snapshot | undefined) => void;
-  /** `snapshot` is `previous` with the update applied. */
+  /** Called with each update. `snapshot` is `previous` with the update applied. */
   onUpdate?: (update: Update, snapshot: Snapshot, previous: Snapshot) => void;
-  /** For controllers. Comes before the update that it led to; told again if the connection was lost between the two. */
+  /**
+   * Called with each cell event, if the client has a controller's token. The call comes before the update that the event
+   * caused. If the connection was lost between the event and its update, the event comes again.
+   */
   onCellEvent?: (event: CellEvent) => void;
-  /** For controllers, like `onCellEvent`. */
+  /** Called with each tap, if the client has a controller's token. The order and repetitions are as for `onCellEvent`. */
   onTap?: (tap: Tap) => void;
-  /** For controllers, like `onCellEvent`. */
+  /** Called with each emitted event, if the client has a controller's token. The order and repetitions are as for `onCellEvent`. */
   onEmitted?: (event: EmittedEvent) => void;
-  /** `failure`: why it waits, or ended. */
+  /** Called with each change of the subscription's status. `failure` says why the subscription waits or has ended. */
   onStatus?: (status: SubscriptionStatus, failure?: Error) => void;
-  /** The session was ended; or, with a problem, nothing more is to be had: it is gone, or the token is not valid. */
+  /**
+   * Called when the subscription ends. Without a `problem`, the session has ended. A `problem` is a refusal that another
+   * request would get again, for example because the token is not valid.
+   */
   onEnd?: (problem?: Problem) => void;
-  /** Milliseconds without a sign of the server's after which the connection is taken for dead: 40,000 by default. */
+  /** After how many milliseconds without data from the server the client connects again: 40,000 by default. */
   silence?: number;
 }
 
+/** A connection to the server that follows a session's changes. Made by `session.subscribe`. */
 export declare class Subscription {
   private constructor();
   readonly status: SubscriptionStatus;
-  /** Kept up to date; undefined before the first. */
+  /** The session's snapshot, kept up to date. `undefined` until the first snapshot has arrived. */
   readonly snapshot?: Snapshot;
+  /** The revision of `snapshot`. */
   readonly revision?: number;
-  /** The window that the subscription follows, with its current anchor. */
+  /** The window that the subscription follows, with its current anchor. `undefined` for the whole table. */
   readonly window?: TableWindow;
   /** Follows another window from now on. The next update leads from the shown window to the new one. */
   move(window: TableWindow): void;
   /**
-   * Says which rows are visible: the indexes of the first and the last one, in the window's section or in the whole table.
-   * Moves the window if they come near its edge: within half of `overscan`. The new window stays with the row in the middle,
-   * and has `overscan` more rows than the visible ones before and after them.
+   * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
+   * Moves the window if the visible rows come within half of `overscan` of the window's edge. The new window stays with the
+   * row in the middle of the visible rows, and contains `overscan` rows before and after the visible rows.
    */
   show(first: number, last: number): void;
-  /** Gives the connection up, as a page does that is not seen. */
+  /** Closes the connection until `resume`, for example while the page is hidden. */
   pause(): void;
-  /** Follows the session again after a pause, from where it was. */
+  /** Connects again after `pause`, and continues after the last received event. */
   resume(): void;
+  /** Ends the subscription. */
   close(): void;
 }

@@ -1,24 +1,26 @@
 // @ts-self-types="./braid.d.ts"
 /**
- * Braid Server's client: an ES module without dependencies, for browsers and for Node 18 and later.
- * docs/http-api/ says what the requests, snapshots and updates are; docs/clients.md how to use this.
+ * The JavaScript client of Braid Server: an ES module without dependencies, for browsers and for Node 18 and later.
+ * docs/clients.md shows how to use the client. docs/http-api/ describes the requests, snapshots and updates.
  *
- * Numbers are JavaScript's: integers beyond 2^53, and digits that a double does not hold, come out rounded.
+ * JSON numbers become JavaScript numbers: integers beyond 2^53, and digits that a double cannot hold, are rounded.
  */
 
 // MARK: Failures
 
-/** The server refused: a problem document (RFC 9457), or what a proxy on the way said in its place. */
+/** The error for a refused request, with the server's problem document (RFC 9457), or with a proxy's answer. */
 export class Problem extends Error {
   constructor(status, document = {}, retryAfter = undefined) {
-    // A proxy's JSON may have anything under these names.
+    // A proxy's JSON may contain values of other types under these names.
     const member = (name, type) => (typeof document?.[name] === type ? document[name] : undefined);
     const [title, detail] = [member("title", "string"), member("detail", "string")];
     super(detail ?? title ?? `The server answered ${status}.`);
     this.name = "Problem";
     this.status = status;
+    /** All members, also those that only some problems have. */
+    this.document = typeof document === "object" && document !== null && !Array.isArray(document) ? document : {};
     this.type = member("type", "string") ?? "about:blank";
-    /** The last part of `type`: "row-gone". */
+    /** The last part of `type`, such as "row-gone". */
     this.kind = this.type.split("/").pop();
     this.title = title;
     this.detail = detail;
@@ -26,17 +28,17 @@ export class Problem extends Error {
     this.requestId = member("requestId", "string");
     this.line = member("line", "number");
     const errors = document?.errors;
-    /** The faults of the body: `{pointer, code, detail}`. */
+    /** The faults of the request's body, each with `pointer`, `code` and `detail`. */
     this.errors = Array.isArray(errors) ? errors.filter((error) => ["pointer", "code", "detail"].every((name) => typeof error?.[name] === "string")) : [];
     this.pointer = this.errors[0]?.pointer;
-    /** Milliseconds, where the server said when to try again. */
+    /** After how many milliseconds the server wants the request to be repeated. `undefined` if the answer does not say. */
     this.retryAfter = retryAfter;
     /** How often the request was sent. */
     this.tries = 1;
   }
 }
 
-/** No whole answer came: the connection failed, or there was silence for too long. `cause` says more. */
+/** The error for a request without a complete answer: the connection failed, or the answer took too long. `cause` is the reason. */
 export class ConnectionError extends Error {
   constructor(message, cause) {
     super(message, { cause });
@@ -45,9 +47,9 @@ export class ConnectionError extends Error {
   }
 }
 
-/** An update that does not fit the snapshot, or breaks the rules by which table views stay alive. */
+/** The error for an update that cannot be applied to a snapshot, or that breaks a rule without which a table view would crash. */
 export class UpdateFault extends Error {
-  /** `stage`: from 0; undefined when the fault is none of a stage's. */
+  /** `stage` is the index of the faulty stage, from 0. `undefined` if the fault is not in a stage. */
   constructor(detail, stage) {
     super(stage === undefined ? detail : `stage ${stage}: ${detail}`);
     this.name = "UpdateFault";
@@ -59,8 +61,9 @@ export class UpdateFault extends Error {
 // MARK: Updates
 
 /**
- * The snapshot after the update. The one before stays as it is; both share what did not change. O(rows of changed sections).
- * Throws `UpdateFault` where a table view would crash, and where a rule of docs/http-api/following.md ("The update") is broken.
+ * Returns the snapshot after the update. `snapshot` does not change, and shares its unchanged sections and rows with the
+ * result. The time is proportional to the number of rows in changed sections. Throws `UpdateFault` if the update breaks a
+ * rule of docs/http-api/following.md ("The update"), because a table view could crash on such an update.
  */
 export function applying(update, snapshot) {
   if (snapshot.revision !== update.from) {
@@ -70,7 +73,7 @@ export function applying(update, snapshot) {
   for (const step of stages(update, snapshot)) last = step.snapshot;
   const result = { ...last, revision: update.to };
   if (snapshot.window) {
-    // The numbers are those of the whole sections and of the whole table.
+    // A window's `rowCount` and `totalRowCount` also count rows outside of the window, so the server sends them.
     result.totalRowCount = update.totalRowCount;
     if (update.window) result.window = update.window;
     result.sections = withExtents(last.sections, update.extents ?? []);
@@ -83,7 +86,7 @@ export function applying(update, snapshot) {
   return result;
 }
 
-/** Returns a window's sections with the changed `offset` and `rowCount` of some of them. Checks that the window is one run of rows. */
+/** Returns a window's sections with the changed `offset` and `rowCount` of some of them. Throws if the window is not one run of rows. */
 function withExtents(sections, extents) {
   const result = extents.length > 0 ? sections.slice() : sections;
   for (const { section, offset, rowCount } of extents) {
@@ -99,8 +102,9 @@ function withExtents(sections, extents) {
 }
 
 /**
- * The update's stages, one after the other, each with the snapshot before and after it: for a view to animate. Between
- * stages a snapshot has the new sections with the old revision, state and empty state, which `applying` brings.
+ * Yields the stages of an update in order, each with the snapshot before and after it, so that a view can animate each
+ * stage. These snapshots have the sections after the stage, but still the old `revision`, `state` and `empty`. `applying`
+ * sets these three members at the end.
  */
 export function* stages(update, snapshot) {
   let previous = snapshot;
@@ -117,11 +121,11 @@ const OPERATIONS = new Set([
   "deleteSections", "insertSections", "moveSections", "reloadSections", "updateSections",
   "deleteRows", "insertRows", "moveRows", "reloadRows", "updateRows",
 ]);
-/** In the place of a row that was taken out. */
+/** Marks the place of a row that a stage deletes or moves away. */
 const TAKEN = Symbol("taken");
 const isIndex = (index, count) => Number.isInteger(index) && index >= 0 && index < count;
 
-/** The sections after a stage: each rule is checked, and what is not touched is the same object. */
+/** Returns the sections after a stage. Checks the rules for stages. A section that the stage does not change remains the same object. */
 function afterStage(stage, before, number, isWindow) {
   const fault = (detail) => new UpdateFault(detail, number);
   const list = (name) => stage[name] ?? [];
@@ -134,7 +138,7 @@ function afterStage(stage, before, number, isWindow) {
     throw fault("reloads and moves share it");
   }
 
-  // What happens to each section, and for each one after the stage where it came from.
+  // `fates` says what the stage does with each section before it. `origins` says where each section after it comes from.
   const fates = new Map();
   const settle = (section, fate) => {
     if (!isIndex(section, before.length)) {
@@ -166,7 +170,7 @@ function afterStage(stage, before, number, isWindow) {
     origins[index] = { stayed: next++ };
   }
 
-  // Rows where they were: those that go are taken out, those that stay have their new content.
+  // The rows of changed sections at their old places: deleted and moved rows are marked, changed rows have the new content.
   const staying = new Map();
   const losing = new Set();
   const sources = new Set();
@@ -192,7 +196,7 @@ function afterStage(stage, before, number, isWindow) {
   for (const { at, row } of list("reloadRows")) take(at, "reloaded", row, row);
   for (const { at, row } of list("updateRows")) take(at, "updated", row, row);
 
-  // Rows that come.
+  // The inserted and moved rows, by their section and index after the stage.
   const arriving = new Map();
   const arrive = (row, [section, index]) => {
     const path = `[${section},${index}]`;
@@ -236,7 +240,7 @@ function afterStage(stage, before, number, isWindow) {
   });
 }
 
-/** A section's rows: arrivals at their places, those that stayed around them in order. */
+/** Returns a section's rows after a stage: arrivals at their indexes, and the rows that stayed around them, in their old order. */
 function filled(section, stayed, arrivals, fault) {
   if (!arrivals) return stayed;
   const count = stayed.length + arrivals.size;
@@ -253,13 +257,13 @@ function filled(section, stayed, arrivals, fault) {
 
 // MARK: Requests
 
-/** A snapshot's place in its session's history, as `base`, `ifMatch` and `since` take it: "<epoch>.<revision>". */
+/** Returns the text of a position, as `base`, `ifMatch` and `since` accept it: "<epoch>.<revision>" for a snapshot. */
 export function position(at) {
   if (typeof at !== "object") return String(at);
   return at.epoch === undefined ? String(at.revision) : `${at.epoch}.${at.revision}`;
 }
 
-/** A path, its variable parts escaped. */
+/** A template tag that makes a path and percent-encodes the inserted values. */
 const path = (texts, ...values) => String.raw({ raw: texts }, ...values.map((value) => encodeURIComponent(value)));
 
 function withQuery(path, parameters) {
@@ -271,27 +275,28 @@ function withQuery(path, parameters) {
   return text ? `${path}?${text}` : path;
 }
 
-/** The parameters of a window in a query. */
+/** Returns the query parameters of a window. */
 function windowParameters({ section, offset, limit, around, aroundSection, before, after } = {}) {
   return { section, offset, limit, around, aroundSection, before, after };
 }
 
-/** A window as the value of the query parameter `from`. */
+/** Returns a window as the value of the query parameter `from`. */
 const encodedWindow = (window) => withQuery("", windowParameters(window)).slice(1);
 
 function request(method, path, body, headers = {}) {
   return { method, path, headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers }, body };
 }
 
-/** A name that no other request has: for secrets it would not do, where a page is not on TLS and has no `crypto`. */
+/** Returns a new idempotency key. The key is no secret: without `crypto`, the function uses `Math.random`. */
 function newKey() {
   const words = globalThis.crypto?.getRandomValues?.(new Uint32Array(4)) ?? Array.from({ length: 4 }, () => Math.floor(Math.random() * 2 ** 32));
   return Array.from(words, (word) => word.toString(16).padStart(8, "0")).join("");
 }
 
 /**
- * What changes a session: the method, the resource below the session, and the body. Each is a method of `Session`, which
- * sends it, and of `session.request`, which only makes it; both take options behind these arguments.
+ * The commands: each function returns the HTTP method, the path below the session's path, and the body. `Session` has a
+ * method for each command that sends the request. `session.request` has a method for each command that only makes the
+ * request. The methods of both accept options after the arguments of the command.
  */
 const COMMANDS = {
   edit: (body) => ["POST", "edits", body],
@@ -310,9 +315,9 @@ const COMMANDS = {
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
-  /** `table`: `{version}`, a version of the registered description, or `{table}`, a description; with `discard`, ids of sections. */
+  /** `table` is `{version}` for a registered version, or `{table}` for a whole description. `discard` lists ids of sections. */
   setTable: (table) => ["PUT", "table", table],
-  // DataSourceController's calls.
+  // The calls of the data source, by index.
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
   updateRowsOfSection: (section, models) => ["PUT", path`sections/${section}/rows`, { rows: models }],
@@ -324,7 +329,7 @@ const COMMANDS = {
   updateAllSections: (sections) => ["PUT", "sections", { sections }],
   removeSection: (section) => ["DELETE", path`sections/${section}`],
   removeAllSections: () => ["DELETE", "sections"],
-  // Rows by the ids of their sections and their own.
+  // The calls of the data source by the ids of sections and rows.
   insertRow: (section, at, model) => ["POST", path`sections/${section}/rows`, { at, model }],
   putRow: (section, id, model) => ["PUT", path`sections/${section}/rows/${id}`, model],
   patchRow: (section, id, patch) => ["PATCH", path`sections/${section}/rows/${id}`, patch],
@@ -359,9 +364,9 @@ function commandRequest(session, [method, resource, body], options = {}) {
 
 // MARK: The client
 
-/** 408: it did not arrive whole. */
+/** The statuses after which the client sends a request again. 408 means that the server did not receive the whole request. */
 const RETRIED = new Set([408, 429, 502, 503, 504]);
-/** Milliseconds: before the first retry, and at most. */
+/** The longest random delay before the first retry, and before any retry, in milliseconds. */
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
 
@@ -371,15 +376,15 @@ export class BraidClient {
   #wait;
   #timeout;
   #retries;
-  /** For each session with commands that have no answer yet: a promise that is kept when all of them are answered or have failed. */
+  /** For each session with unanswered commands: a promise that resolves when all of them were answered or have failed. */
   #queues = new Map();
-  /** The token provider's latest answer, as a promise. */
+  /** A promise of the latest token from the token provider. */
   #provided;
 
   /**
-   * `token`: a text, or a provider. The client calls the provider with nothing before the first request, and with the refused
-   * token when the server answers 401.
-   * `timeout`: milliseconds for a whole answer. `retries`: how often a request is sent again.
+   * `token` is a text or a token provider: a function that returns a token. The client calls the provider without an argument
+   * before the first request. If the server refuses a token (401), the client calls the provider with this token.
+   * `timeout` is the time for a complete answer in milliseconds. `retries` is how often a request is sent again at most.
    * `fetch`, `random` and `wait(milliseconds, signal)` are for tests.
    */
   constructor({ url = globalThis.location?.origin, token, timeout = 60_000, retries = 6, fetch, random = Math.random, wait = sleep } = {}) {
@@ -395,7 +400,7 @@ export class BraidClient {
     const send = (request, options) => this.send(request, options);
     this.tables = {
       list: async (options) => (await send(request("GET", "/v1/tables"), options)).tables,
-      /** The latest version, or an older one. */
+      /** Returns the latest version of a table description, or the version in `options`. */
       get: (name, { version, ...options } = {}) =>
         send(request("GET", version === undefined ? path`/v1/tables/${name}` : path`/v1/tables/${name}/versions/${version}`), options),
       versions: async (name, options) => (await send(request("GET", path`/v1/tables/${name}/versions`), options)).versions,
@@ -425,22 +430,22 @@ export class BraidClient {
     return (await this.send(request("POST", "/v1/render", { template, context }), options)).result;
   }
 
-  /** The update that leads from one snapshot to another. */
+  /** Returns the minimal update that leads from one snapshot to another. */
   diff(from, to, options) {
     return this.send(request("POST", "/v1/diff", { from, to }), options);
   }
 
-  /** The description files that the server watches. With `since`, the answer's `revision`, and `wait` in seconds: waits for a change. */
+  /** Returns the files that the server watches. With `since`, an earlier `revision`, the server waits up to `wait` seconds for a change. */
   fixtures({ since, wait, ...options } = {}) {
     return this.send({ ...request("GET", withQuery("/v1/fixtures", { since, wait })), patience: (wait ?? 0) * 1000 }, options);
   }
 
-  /** Whether the server can serve: resolves to `{status}`, or throws at once. */
+  /** Returns the server's readiness as `{status}`. Throws at once, without a retry, if the server is not ready. */
   health(options) {
     return this.send(request("GET", "/readyz"), { ...options, retries: 0 });
   }
 
-  /** A command for a shell that sends the request. The token is not told: it stands there as the variable BRAID_TOKEN. */
+  /** Returns a shell command that sends the request with curl. The command contains the variable BRAID_TOKEN, not the token. */
   curl({ method, path, headers, body }) {
     const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
     const parts = ["curl", quoted(this.url + path)];
@@ -452,15 +457,16 @@ export class BraidClient {
   }
 
   /**
-   * Sends a request and gives the answer's JSON; text where the request's `Accept` asks for that; undefined where there is nothing.
-   * Sent again, with the same key, when the connection failed or the server had no time: what was done already is not done twice. A command without
-   * a key is not sent again where it may have been done.
+   * Sends a request and returns the answer's JSON, the answer's text if the request's `Accept` asks for text, or `undefined`
+   * if the answer has no body. The client sends the request again, with the same idempotency key, if the connection failed or
+   * the server was overloaded. The key prevents that the server applies a command twice. The client does not repeat a command
+   * without a key if the server may have applied the command.
    *
-   * Commands of one session are sent in the order of the calls, each after those before it are answered or have failed. An aborted
-   * command that still waits is never sent.
+   * The client sends the commands of one session in the order of the calls. It sends a command only after the earlier
+   * commands of the session were answered or have failed. A command that is aborted while it waits is never sent.
    */
   async send(request, options = {}) {
-    // As it is now, whatever becomes of the objects while the command waits.
+    // The caller may change the body's objects while the command waits, so the body becomes text now.
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const session = sessionOfCommand(request);
     if (session === undefined) return this.#deliver(request, body, options);
@@ -469,7 +475,7 @@ export class BraidClient {
       if (before) await unlessAborted(before, options.signal);
       return this.#deliver(request, body, options);
     })();
-    // An aborted command does not let those after it pass those before it.
+    // The queue also waits for `before`: a command behind an aborted one must not overtake the commands before it.
     const last = Promise.allSettled([before, work]).then(() => {
       if (this.#queues.get(session) === last) this.#queues.delete(session);
     });
@@ -491,18 +497,19 @@ export class BraidClient {
     }
   }
 
-  /** Full jitter, after the time that the server named. Milliseconds; `tries` counts from 1. */
+  /** Returns the delay before the next try in milliseconds: `retryAfter` and a random delay (full jitter). `tries` counts from 1. */
   delay(tries, retryAfter = 0, first = FIRST_DELAY) {
     return retryAfter + this.#random() * Math.min(LONGEST_DELAY, first * 2 ** (tries - 1));
   }
 
+  /** Waits for a time. Throws the signal's reason if the signal is aborted before. */
   wait(milliseconds, signal) {
     return this.#wait(milliseconds, signal);
   }
 
   /**
-   * The server's response, whatever its status. Throws `ConnectionError` where there is none. A request whose token is refused is
-   * sent once more if the provider has another token.
+   * Returns the server's response with any status. Throws `ConnectionError` if no response came. If the server refuses the
+   * token and the token provider returns another token, the client sends the request once more.
    */
   async fetch(request, body, signal) {
     const provided = this.#provide();
@@ -513,7 +520,10 @@ export class BraidClient {
     return other === token ? response : this.#fetchWith(other, request, body, signal);
   }
 
-  /** A promise of the token. If the latest one was `refused`, the provider is asked for another: once, however many requests were refused with it. */
+  /**
+   * Returns a promise of the token. If `refused` is the promise of the latest token, the method calls the token provider.
+   * Several requests that were refused with the same token call the provider only once.
+   */
   #provide(refused, token) {
     if (typeof this.token !== "function") return this.token;
     if (this.#provided === refused) {
@@ -538,7 +548,7 @@ export class BraidClient {
 
   async #exchange(request, body, signal) {
     const link = linked(signal);
-    // A long poll waits by itself.
+    // The server may hold a long poll for the time `patience`.
     const timeout = this.#timeout + (request.patience ?? 0);
     const timer = after(timeout, () => link.abort(new Error("too long")));
     try {
@@ -561,12 +571,12 @@ export class BraidClient {
   }
 }
 
-/** The path of the session that a request changes or ends; undefined for all other requests. */
+/** Returns the path of the session that a request changes or ends. `undefined` for all other requests. */
 function sessionOfCommand({ method, path }) {
   return method === "GET" ? undefined : /^\/v1\/sessions\/[^/?]+(?=$|\?|\/(?!tokens))/.exec(path)?.[0];
 }
 
-/** What is gone when it is asked to go again went the first time. */
+/** Sends a DELETE. If a repeated DELETE is answered with 404, an earlier try has deleted the resource, so that is no error. */
 async function remove(client, path, options) {
   try {
     await client.send(request("DELETE", path), options);
@@ -576,10 +586,10 @@ async function remove(client, path, options) {
 }
 
 function isRetried(error, request) {
-  // Sent twice, what cannot be told apart from its first time would be done twice.
+  // The server would apply a request without an idempotency key twice if the client repeated it.
   const isRepeatable = request.isRepeatable ?? true;
   if (error instanceof ConnectionError) return isRepeatable;
-  // Who asked knows better what to do for so long.
+  // The wait would be long, so the caller decides whether to wait.
   if (error.retryAfter > LONGEST_DELAY) return false;
   if (error.kind === "idempotency-key-in-use") return true;
   return RETRIED.has(error.status) && (isRepeatable || (error.status !== 502 && error.status !== 504));
@@ -590,7 +600,7 @@ function answer({ headers }, response, text) {
   if (response.status === 204) return undefined;
   const type = response.headers.get("content-type")?.split(";")[0].trim() ?? "";
   if (!/[/+]json$/i.test(type)) {
-    // Text is for who asked for it. Other text is a page, where the network wants a log-in first.
+    // Text that the request did not ask for can be a network's log-in page.
     const asked = headers?.Accept ?? "JSON";
     if (asked.includes("*") || (type !== "" && asked.includes(type))) return text;
     throw new ConnectionError(`The answer is no ${asked}.`);
@@ -607,15 +617,15 @@ function problem(response, text) {
   try {
     document = JSON.parse(text);
   } catch {
-    document = { title: response.statusText || undefined };
+    document = response.statusText ? { title: response.statusText } : {};
   }
   const time = response.headers.get("retry-after");
-  // Seconds, or a date.
+  // `Retry-After` contains seconds or a date.
   const milliseconds = time === null ? NaN : /^\d+$/.test(time) ? Number(time) * 1000 : Date.parse(time) - Date.now();
   return new Problem(response.status, document, Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds));
 }
 
-/** A timer. One of more than 24 days would fire at once. */
+/** Starts a timer. The time is limited, because a JavaScript timer of more than 24 days fires at once. */
 const after = (milliseconds, action) => setTimeout(action, Math.min(milliseconds, 2 ** 31 - 1));
 
 function sleep(milliseconds, signal) {
@@ -633,7 +643,7 @@ function sleep(milliseconds, signal) {
   });
 }
 
-/** The promise's value; throws the signal's reason if that is aborted before. */
+/** Returns the promise's value. Throws the signal's reason if the signal is aborted before the promise settles. */
 function unlessAborted(promise, signal) {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
@@ -644,7 +654,7 @@ function unlessAborted(promise, signal) {
   });
 }
 
-/** A controller's signal that is aborted with another one. */
+/** Returns a new abort signal that is also aborted when `signal` is aborted. `release` disconnects it from `signal`. */
 function linked(signal) {
   const controller = new AbortController();
   const abort = () => controller.abort(signal.reason);
@@ -661,13 +671,13 @@ export class Session {
   constructor(client, id, opened) {
     this.#client = client;
     this.id = id;
-    /** The snapshot that the session was opened with, if it was opened here. */
+    /** The answer to opening the session. `undefined` if this object was made by `client.session`. */
     this.opened = opened;
-    /** Makes commands' requests without sending them. */
+    /** Makes the requests of commands without sending them. */
     this.request = new SessionRequests(id);
     const send = (request, options) => client.send(request, options);
     this.tokens = {
-      // Told once, and not kept by any key: sent again, it would be another token.
+      // The server does not store the answer with the token, so a repeated request would create another token.
       create: (token, options) => send({ ...request("POST", `${this.#path}/tokens`, token), isRepeatable: false }, options),
       list: ({ limit, after, signal } = {}) => send(request("GET", withQuery(`${this.#path}/tokens`, { limit, after })), { signal }),
       delete: (tokenId, options) => remove(client, this.#path + path`/tokens/${tokenId}`, options),
@@ -686,7 +696,7 @@ export class Session {
     return this.#get("", {}, options);
   }
 
-  /** The table description to which the session is bound. */
+  /** Returns the table description to which the session is bound. */
   table(options) {
     return this.#get("/table", {}, options);
   }
@@ -700,8 +710,9 @@ export class Session {
   }
 
   /**
-   * What happened after a position: `{from, to, updates}`, or `{reset: true, snapshot}`. `wait`: seconds to wait for something.
-   * With `window`, the updates are those of a window. `from` is the window that the caller has at `since`, if it is another one.
+   * Returns the updates after the position `since`: `{from, to, updates}`, or `{reset: true, snapshot}`. If there are none,
+   * the server waits up to `wait` seconds. With `window`, the updates are those of a window. `from` is the window that the
+   * caller has at `since`, if `window` is another one.
    */
   updates(since, { wait, coalesce, window, from, ...options } = {}) {
     const path = withQuery(`${this.#path}/updates`, {
@@ -714,17 +725,17 @@ export class Session {
     return this.#get("/journal", { after, limit }, options);
   }
 
-  /** The whole journal as lines of JSON, for `braid-server replay`. */
+  /** Returns the whole journal as lines of JSON, for `braid-server replay`. */
   journalFile(options) {
     return this.#get("/journal", {}, options, { Accept: "application/x-ndjson" });
   }
 
-  /** The stored model of a data source's row. */
+  /** Returns the stored model of the row at an index path. */
   async model([section, row], options) {
     return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;
   }
 
-  /** The stored model of the row with an id, in the section with an id. */
+  /** Returns the stored model of the row with an id. `section` is the section's id. */
   row(section, id, options) {
     return this.#get(path`/sections/${section}/rows/${id}`, {}, options);
   }
@@ -737,7 +748,7 @@ export class Session {
     return this.#client.sessions.delete(this.id, options);
   }
 
-  /** Follows the session from now on, or from a snapshot that is there already. */
+  /** Follows the session's changes from now on, or from the snapshot `from` that the caller already has. */
   subscribe(options) {
     return new Subscription(this.#client, this.#path, options);
   }
@@ -753,36 +764,38 @@ export class Session {
 
 // MARK: Following
 
-/** A session's snapshot, kept up to date. Made by `session.subscribe`. */
+/** Keeps a session's snapshot up to date with a stream of events from the server. Made by `session.subscribe`. */
 export class Subscription {
   #client;
   #path;
   #listeners;
   #silence;
-  /** Aborted when the connection is given up. */
+  /** Its signal is aborted when the subscription closes its connection. */
   #controller;
-  /** Of the last event that was taken in: where a new connection goes on. */
+  /** The position after the last event that the subscription processed. The next connection continues after it. */
   #position;
-  /** Milliseconds before a first try to connect again, as the server wishes. */
+  /** The server's `retry:`: the longest random delay before the first try to connect again, in milliseconds. */
   #retryTime = 1000;
   #hasEnded = false;
-  /** The window to follow, and the window that `snapshot` shows. `undefined` for the whole table. */
+  /** The window to follow. `undefined` for the whole table. */
   #window;
+  /** The window that `snapshot` shows. `undefined` for the whole table. */
   #shown;
   /** The window of the open connection. */
   #followed;
   #overscan;
-  /** The first row that the requested window will contain and the one behind its last, until the window is there. */
+  /** The indexes of the first row of a requested window and of the row after its last one. `undefined` after the window has arrived. */
   #requested;
 
-  /** "connecting", "live" (all that came before was told), "waiting" (to connect again), "paused", "ended", "closed". */
+  /** "connecting", "live" (all earlier changes have arrived), "waiting" (to connect again), "paused", "ended" or "closed". */
   status = "connecting";
-  /** The session's, as far as it was told; undefined before the first. */
+  /** The session's snapshot after the last received event. `undefined` until the first snapshot has arrived. */
   snapshot;
 
   /**
-   * `window`: the window to follow, in place of the whole table. `from`: a snapshot that the caller has, of the same window.
-   * `overscan`: how many rows before and after the visible ones `show` requests.
+   * `window` is the window to follow, in place of the whole table. `from` is a snapshot of the same window that the caller
+   * already has. `overscan` is how many rows before and after the visible rows `show` requests. `silence` is how many
+   * milliseconds without data from the server mean a dead connection.
    */
   constructor(client, path, { from, window, overscan = 50, silence = 40_000, ...listeners } = {}) {
     this.#client = client;
@@ -809,14 +822,14 @@ export class Subscription {
     this.#controller.abort();
   }
 
-  /** Gives the connection up, as a page does that is not seen. */
+  /** Closes the connection until `resume`, for example while the page is hidden. */
   pause() {
     if (["paused", "ended", "closed"].includes(this.status)) return;
     this.#controller.abort();
     this.#turn("paused");
   }
 
-  /** Follows the session again after a pause, from where it was. */
+  /** Connects again after `pause`, and continues after the last received event. */
   resume() {
     if (this.status !== "paused") return;
     this.status = "connecting";
@@ -830,7 +843,7 @@ export class Subscription {
 
   /** Follows another window from now on. The next update leads from the shown window to the new one. */
   move(window) {
-    // Until the window is there, `show` speaks of rows of the old one.
+    // Until the new window has arrived, `show` must not move it, because its indexes are those of rows in the old window.
     this.#move(window, [-Infinity, Infinity]);
   }
 
@@ -844,9 +857,10 @@ export class Subscription {
   }
 
   /**
-   * Says which rows are visible: the indexes of the first and the last one, in the window's section or in the whole table.
-   * Moves the window if they come near its edge: within half of `overscan`. The new window stays with the row in the middle,
-   * and has `overscan` more rows than the visible ones before and after them.
+   * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
+   * Moves the window if the visible rows come within half of `overscan` of the window's edge. The anchor of the new window is
+   * the row in the middle of the visible rows. The new window contains the visible rows, and `overscan` rows before and after
+   * them.
    */
   show(first, last) {
     const shown = this.snapshot?.window;
@@ -869,7 +883,7 @@ export class Subscription {
 
   #start() {
     const controller = this.#controller = new AbortController();
-    // Not before the caller has what it listens with.
+    // The microtask runs after `subscribe` has returned, so the caller has the subscription before the first event.
     queueMicrotask(() => this.#run(controller.signal));
   }
 
@@ -893,7 +907,7 @@ export class Subscription {
         this.#turn("ended", failure);
         return this.#tell("onEnd", failure);
       }
-      // What does not fit together any more starts anew.
+      // After an update that does not fit, the next connection starts with a new snapshot.
       if (failure instanceof UpdateFault) this.#position = undefined;
       failures += 1;
       const delay = this.#client.delay(failures, failure?.retryAfter, this.#retryTime);
@@ -906,14 +920,20 @@ export class Subscription {
     }
   }
 
-  /** Goes on by position where the window was: its anchor is gone, and the server does not know which row is the nearest. */
+  /**
+   * Replaces a window whose anchor does not exist any more by a window at the same offset. The server does not know which row
+   * would be the nearest to the deleted anchor.
+   */
   #leaveAnchor() {
     const { section, before = 50, after = 50 } = this.#window;
     this.#window = windowParameters({ section, offset: this.snapshot?.window?.offset ?? 0, limit: before + 1 + after });
     this.#position = undefined;
   }
 
-  /** The window that the snapshot shows: with its current anchor. If no row can be the anchor, it has the first row and those after it. */
+  /**
+   * Returns the window that the snapshot shows, with its current anchor. If the snapshot names no anchor, because no row has an
+   * id, the returned window begins with the first row that the snapshot shows.
+   */
   #withAnchor(window) {
     const { offset, anchor } = this.snapshot.window;
     if (window.around === undefined) return window;
@@ -921,7 +941,7 @@ export class Subscription {
     return windowParameters({ section: window.section, offset, limit: 1 + (window.after ?? 50) });
   }
 
-  /** Notes that the snapshot shows the window that this connection follows. */
+  /** Records that `snapshot` shows the window that the current connection follows. */
   #noteShown(window) {
     if (!window) return;
     const isCurrent = this.#window === window || this.#window === this.#shown;
@@ -931,12 +951,12 @@ export class Subscription {
     this.#requested = undefined;
   }
 
-  /** One connection, to its end. `onEvent`: it works, an event was taken in. */
+  /** Opens one connection and processes its events until the connection ends. Calls `onEvent` after each event. */
   async #follow(signal, onEvent) {
     const link = linked(signal);
     let heard = Date.now();
     let watchdog;
-    // Comments come when there is nothing to tell: silence is a dead connection.
+    // The server sends a comment every 15 seconds, so a connection without any data is dead.
     const watch = () => {
       const left = this.#silence - (Date.now() - heard);
       if (left <= 0) link.abort(new Error("silence"));
@@ -948,7 +968,7 @@ export class Subscription {
       const parameters = windowParameters(this.#window);
       this.#followed = this.#window;
       if (this.#window && this.#position !== undefined) {
-        // `Last-Event-ID` is for streams that go on with the same window.
+        // Uses `since` instead of `Last-Event-ID`, which only fits a stream of the same window.
         parameters.since = this.#position;
         if (this.#shown && this.#shown !== this.#window) parameters.from = encodedWindow(this.#shown);
       } else if (this.#position !== undefined) {
@@ -957,7 +977,7 @@ export class Subscription {
       const path = withQuery(`${this.#path}/updates`, parameters);
       const response = await this.#client.fetch(request("GET", path, undefined, headers), undefined, link.signal);
       if (!response.ok) throw problem(response, await response.text());
-      // A page, where the network wants a log-in first.
+      // Another media type can be a network's log-in page.
       if (!/^text\/event-stream\s*(;|$)/i.test(response.headers.get("content-type") ?? "")) {
         throw new ConnectionError("The answer is no stream of events.");
       }
@@ -982,7 +1002,7 @@ export class Subscription {
     } finally {
       clearTimeout(watchdog);
       link.release();
-      // Whatever is left of the answer.
+      // Cancels the rest of the answer.
       link.abort();
     }
   }
@@ -1005,9 +1025,9 @@ export class Subscription {
         return this.#tell("onSnapshot", this.snapshot, previous);
       case "update": {
         const update = JSON.parse(data);
-        // What was told before the connection was lost, and is told again.
+        // Skips an update that has already arrived on an earlier connection.
         if (update.to <= previous.revision && !(previous.window && update.from === previous.revision)) return;
-        // Revisions between that showed nothing have no update.
+        // Revisions that changed nothing visible have no update, so `from` can be later than the snapshot's revision.
         const before = { ...previous, revision: Math.max(previous.revision, update.from) };
         this.snapshot = applying(update, before);
         this.#position = id;
@@ -1040,7 +1060,7 @@ export class Subscription {
     this.#tell("onStatus", status, failure);
   }
 
-  /** A listener's faults are its own: they are thrown where no one's work is interrupted. */
+  /** Calls a listener. An error of the listener is thrown in a microtask, so that it does not interrupt the subscription. */
   #tell(name, ...values) {
     try {
       this.#listeners[name]?.(...values);
@@ -1052,14 +1072,14 @@ export class Subscription {
   }
 }
 
-/** Refusals that another try would meet as well: the session is gone, the token is not valid. */
+/** Whether another try would get the same refusal, for example because the session has ended or the token is not valid. */
 function isFinal(failure) {
   return failure instanceof Problem && failure.status < 500 && failure.status !== 408 && failure.status !== 429;
 }
 
-/** Events of a stream, from pieces of its text (WHATWG HTML, 9.2.6). Looks at each character once, however long a line is. */
+/** Parses a stream of server-sent events from pieces of its text (WHATWG HTML, 9.2.6). Reads each character of a line only once. */
 class EventParser {
-  /** Milliseconds, when the server has said them. */
+  /** The server's `retry:` in milliseconds. `undefined` if the server has not sent it. */
   retryTime;
   #pieces = [];
   #endedWithCR = false;
@@ -1082,7 +1102,7 @@ class EventParser {
     if (start < text.length) this.#pieces.push(text.slice(start));
   }
 
-  /** The event that an empty line ends. */
+  /** Processes one line. An empty line completes an event: then the method returns the event, if it has data. */
   #endLine(line) {
     if (line === "") {
       const event = this.#data.length > 0 ? { type: this.#type || "message", data: this.#data.join("\n"), id: this.#id } : undefined;

@@ -40,19 +40,21 @@ def braid_server():
     """A server of this test run's own: nothing on disk, a free port, ids and times that are the same in every run."""
     binary = os.environ.get("BRAID_SERVER_BINARY") or shutil.which("braid-server")
     assert binary, "put braid-server on the PATH, or name it by BRAID_SERVER_BINARY"
-    command = [binary, "serve", "--port", "0", "--database", ":memory:", "--deterministic", "--fixtures", str(TABLES), "--log-level", "warning"]
+    command = [binary, "serve", "--test-mode", "--deterministic", "--database", ":memory:", "--port", "0", "--exit-with-stdin"]
+    command += ["--fixtures", str(TABLES), "--log-level", "warning"]
     # Settings of this machine must not change the tests.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    # The server ends with its standard input, even if this test run is killed.
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     line = process.stdout.readline()  # it comes once connections are accepted
     assert line.startswith("listening on "), "the server did not start: it says why on stderr"
     yield Server(line.removeprefix("listening on ").strip())
-    process.terminate()
+    process.stdin.close()
     assert process.wait(timeout=15) == 0
 
 
 @pytest.fixture
 def braid(braid_server):
-    """The server, with the party as it was at first."""
-    assert braid_server.request("POST", "/v1/sessions/party/reset")[0] == 200
+    """The server as after its start: with the fixtures, and without faults and recorded requests."""
+    assert braid_server.request("POST", "/v1/test/reset")[0] == 204
     return braid_server

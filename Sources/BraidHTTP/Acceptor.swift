@@ -5,9 +5,9 @@ import Synchronization
 
 /// Statistics of a server's connections.
 public struct HTTPConnections: Sendable {
-    /// The number of open connections, without reserved ones.
+    /// The number of open connections, without reserved connections.
     public var open: Int
-    /// The most connections that the server allows to be open at once, without reserved ones.
+    /// The most connections that may be open at once, without reserved connections.
     public var maximum: Int
     /// The number of client connections that the server has accepted since its start.
     public var accepted: Int
@@ -58,7 +58,8 @@ final class ServerLoad: Sendable {
             stalledStreams: stalledStreams.load(ordering: .relaxed))
     }
 
-    /// Counts a new connection. Returns whether it is a reserved one, because the others are all in use.
+    /// Counts a new connection. Returns whether the new connection is a reserved one, because all ordinary connections
+    /// are in use.
     func opened() -> Bool {
         accepted.add(1, ordering: .relaxed)
         if takePlace() { return false }
@@ -66,7 +67,7 @@ final class ServerLoad: Sendable {
         return true
     }
 
-    /// Turns a reserved connection into an ordinary one. Returns `false` if the ordinary ones are all in use.
+    /// Turns a reserved connection into an ordinary connection. Returns `false` if all ordinary connections are in use.
     func promote() -> Bool {
         guard takePlace() else { return false }
         leave(reserved)
@@ -110,7 +111,8 @@ final class ServerLoad: Sendable {
 
 /// Accepts connections and distributes them over the loops in turn, which is fair even with few connections.
 ///
-/// If `maxConnections` connections are open, the next connections are reserved ones, which accept only probes.
+/// If `maxConnections` connections are open, the next connections are reserved ones, on which the server answers only
+/// probes.
 ///
 /// The acceptor runs on the first loop's thread. The acceptor pauses when the reserved connections are all in use, or if
 /// no file descriptor is left. During the pause, new clients wait in the kernel's backlog. The acceptor continues when
@@ -123,6 +125,8 @@ final class Acceptor {
     private let load: ServerLoad
     private let onLimit: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
+    /// The number of reasons to refuse connections. 0 means that the acceptor accepts them.
+    private var suspensions = 0
 
     init(
         _ listener: Listener, dealingTo loops: [EventLoop], load: ServerLoad,
@@ -173,5 +177,23 @@ final class Acceptor {
         load.waitForRoom()
     }
 
-    func close() { listener.close() }
+    /// Whether the listening socket refuses connections.
+    var isSuspended: Bool { suspensions > 0 }
+
+    /// Refuses connections, until `resume` is called as many times as this method.
+    func suspend() {
+        if !isSuspended { listener.suspend() }
+        suspensions += 1
+        isPaused = true
+    }
+
+    func resume() {
+        suspensions -= 1
+        if !isSuspended { listener.resume() }
+    }
+
+    func close() {
+        if isSuspended { listener.resume() }
+        listener.close()
+    }
 }

@@ -20,6 +20,10 @@ final class EventLoop: @unchecked Sendable {
         /// again.
         case resume(connection: UInt64)
         case acceptAgain
+        /// Refuse new connections, or accept them again.
+        case accept(Bool, done: @Sendable () -> Void)
+        /// Close all connections of the loop.
+        case disconnect(done: @Sendable () -> Void)
         case stop(deadline: Int, onExit: @Sendable () -> Void)
     }
 
@@ -119,6 +123,7 @@ final class EventLoop: @unchecked Sendable {
             load.closed(isReserved: isReserved)
         case .answer(_, let response): response.abandon()
         case .stop(_, let onExit): onExit()
+        case .accept(_, let done), .disconnect(let done): done()
         case .disposition, .resume, .acceptAgain: break
         }
     }
@@ -203,6 +208,12 @@ extension EventLoop {
         case .disposition(let id, let disposition): connection(id)?.decided(disposition)
         case .resume(let id): takeTurnAgain(id)
         case .acceptAgain: acceptAgain()
+        case .accept(let isOn, let done):
+            accept(isOn)
+            done()
+        case .disconnect(let done):
+            for case let connection? in connections { connection.close() }
+            done()
         case .stop(let deadline, let onExit): stop(deadline, onExit)
         }
     }
@@ -300,9 +311,19 @@ extension EventLoop {
     }
 
     private func acceptAgain() {
-        guard acceptor?.isPaused == true else { return }
-        acceptor?.isPaused = false
+        guard let acceptor, acceptor.isPaused, !acceptor.isSuspended else { return }
+        acceptor.isPaused = false
         watchListener(true)
+    }
+
+    private func accept(_ isOn: Bool) {
+        if isOn {
+            acceptor?.resume()
+            acceptAgain()
+        } else {
+            if acceptor?.isPaused == false { watchListener(false) }
+            acceptor?.suspend()
+        }
     }
 }
 

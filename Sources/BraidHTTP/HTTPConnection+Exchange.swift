@@ -157,6 +157,7 @@ extension HTTPConnection {
 
     /// Encodes the answer to the current request and decides whether the connection stays open for the next request.
     private func answer(_ given: HTTPResponse) {
+        if given.isWithheld { return withhold(given) }
         guard let response = affordable(given) else { return }
         head = nil
         body = []
@@ -201,14 +202,21 @@ extension HTTPConnection {
             answerLease = try loop.load.outgoing.lease(bytes, to: response.account)
             return response
         } catch {
-            response.abandon()
             guard let method = head?.method, ["GET", "HEAD"].contains(method) else {
-                flush()
-                close()
+                withhold(response)
                 return nil
             }
+            response.abandon()
             return loop.handler.response(to: .noRoomForAnswer(error), head: head, peer: peer)
         }
+    }
+
+    /// Closes the connection without a byte of the answer to the current request. The answers to earlier requests are
+    /// sent.
+    private func withhold(_ response: HTTPResponse) {
+        response.abandon()
+        flush()
+        close()
     }
 
     /// Writes an answer's encoded pieces. Small bodies are copied after their head, so that several answers leave in
@@ -226,15 +234,12 @@ extension HTTPConnection {
         since = loop.now
     }
 
-    /// Writes the queued bytes of a stream as one chunk (RFC 9112, 7.1). Returns `false` if the queue is empty.
+    /// Writes the queued bytes of a stream, as one chunk if the stream's length is unknown (RFC 9112, 7.1). Returns
+    /// `false` if the queue is empty.
     func relay(_ stream: ByteStream) -> Bool {
         let taken = stream.take()
-        if taken.isBroken {
-            close()
-            return false
-        }
-        guard taken.bytes > 0 || taken.isLast else { return false }
-        let isChunked = exchange.minor > 0
+        guard taken.bytes > 0 || taken.isLast || taken.isBroken else { return false }
+        let isChunked = exchange.minor > 0 && stream.length == nil
         if taken.bytes > 0 {
             pieceLeases += taken.leases
             if isChunked {
@@ -244,8 +249,8 @@ extension HTTPConnection {
             write(taken.pieces, taken.bytes)
             if isChunked { loop.output.append("\r\n") }
         }
-        if taken.isLast {
-            if isChunked { loop.output.append("0\r\n\r\n") }
+        if taken.isLast || taken.isBroken {
+            if taken.isBroken { exchange.keepsAlive = false } else if isChunked { loop.output.append("0\r\n\r\n") }
             stream.close()
             exchangeEnded()
         }

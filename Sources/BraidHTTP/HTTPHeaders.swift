@@ -32,6 +32,16 @@ public struct HTTPHeaders: Sendable {
         fields.filter { isNamed($0, name) }.map { text($0.value) }
     }
 
+    /// The names, in lower case, and the values of all header lines, in order.
+    public var texts: [(name: String, value: String)] {
+        fields.map { (text($0.name).lowercased(), text($0.value)) }
+    }
+
+    /// Returns the fields without the lines of the given field names.
+    public func without(_ names: String...) -> HTTPHeaders {
+        HTTPHeaders(bytes: bytes, fields: fields.filter { field in !names.contains { isNamed(field, $0) } })
+    }
+
     private func text(_ range: Range<Int32>) -> String {
         String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self)
     }

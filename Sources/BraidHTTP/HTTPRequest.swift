@@ -53,7 +53,7 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
     /// A sentence for the client that says what is wrong with the request and what would be right.
     public var detail: String
-    /// Whether the server's memory for bodies and answers is in use, or the account's share of it.
+    /// Whether the server's memory for bodies and answers is used up, or the account's share of this memory.
     public var isMemoryLimit: Bool
 
     public init(status: Int, detail: String, isMemoryLimit: Bool = false) {

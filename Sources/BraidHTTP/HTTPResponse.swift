@@ -7,6 +7,8 @@ public struct HTTPResponse: Sendable {
     public var body: HTTPBody
     /// The account (session and token) whose share of the quota a large body's memory counts against.
     public var account: Quota.Account
+    /// Whether the server closes the connection without sending a byte of this answer.
+    public var isWithheld = false
 
     public init(
         status: Int, headers: [(String, String)] = [], body: HTTPBody = .none,
@@ -25,7 +27,8 @@ public enum HTTPBody: Sendable {
     case bytes([UInt8])
     /// Bytes that several answers share.
     case shared(SharedBytes)
-    /// A body of unknown length: the server sends the stream's bytes as they are produced.
+    /// A body whose bytes the server sends as they are produced. The body's length is unknown, unless the stream has a
+    /// `length`.
     case stream(ByteStream)
 
     /// The body's bytes. `nil` for a stream.
@@ -40,6 +43,11 @@ public enum HTTPBody: Sendable {
 
     /// The body's size in bytes. `nil` for a stream.
     public var count: Int? { bytes?.count }
+
+    /// The number of bytes that the server announces in `Content-Length`. `nil` if it is unknown.
+    var length: Int? {
+        if case .stream(let stream) = self { stream.length } else { count }
+    }
 }
 
 /// What the application returns for a request: a response that is ready, or a task that produces the response.
@@ -101,9 +109,9 @@ extension HTTPResponse {
         // An answer whose status allows no body gets no `Content-Length`. The answer to a HEAD gets the length of the
         // GET's body.
         if mayHaveBody {
-            if let count = body.count {
+            if let length = body.length {
                 out.append("Content-Length: ")
-                out.append(decimal: count)
+                out.append(decimal: length)
                 out.append("\r\n")
             } else if exchange.minor > 0 {
                 out.append("Transfer-Encoding: chunked\r\n")

@@ -144,16 +144,36 @@ public final class HTTPServer: Sendable {
         guard
             let loops = running.withLock({ running in
                 defer { running = nil }
-                return running?.loops
+                return running?.loops[...]
             })
         else { return }
         let deadline = EventLoop.clock() + grace.milliseconds
+        await Self.post(to: loops) { .stop(deadline: deadline, onExit: $0) }
+    }
+
+    /// Closes all connections and refuses new ones for a time, as clients see it when the server restarts. Returns when
+    /// all connections are closed. The server then still refuses new connections.
+    public func refuseConnections(for time: Duration) async {
+        guard let loops = running.withLock({ $0?.loops }) else { return }
+        // The first loop accepts connections. It must refuse them before a client notices that its connection is closed.
+        await Self.post(to: loops.prefix(1)) { .accept(false, done: $0) }
+        await Self.post(to: loops[...]) { .disconnect(done: $0) }
+        // Not a task of the caller's: the caller's connection is closed, so its task may be cancelled.
+        Task {
+            try? await Task.sleep(for: time)
+            await Self.post(to: loops.prefix(1)) { .accept(true, done: $0) }
+        }
+    }
+
+    /// Sends a message to loops, and waits until each of them calls the function that the message has received.
+    private static func post(
+        to loops: ArraySlice<EventLoop>,
+        _ mail: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> EventLoop.Mail
+    ) async {
         await withTaskGroup(of: Void.self) { group in
             for loop in loops {
                 group.addTask {
-                    await withCheckedContinuation { continuation in
-                        loop.post(.stop(deadline: deadline) { continuation.resume() })
-                    }
+                    await withCheckedContinuation { continuation in loop.post(mail { continuation.resume() }) }
                 }
             }
         }

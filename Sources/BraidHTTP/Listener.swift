@@ -36,11 +36,13 @@ struct Listener: Sendable {
     /// The device and inode of the Unix socket's file, so that `close` removes only the file that this listener
     /// created.
     private var file: (device: dev_t, inode: ino_t)?
+    private let backlog: Int32
 
     /// - Parameter socketMode: the permissions of a Unix socket's file.
     init(
         _ address: HTTPAddress, socketMode: mode_t = 0o600, backlog: Int, userTimeout: Int
     ) throws(HTTPServerError) {
+        self.backlog = Int32(clamping: backlog)
         switch address {
         case .tcp(let host, let port):
             (socket, self.address) = try Self.bindTCP(host, port, userTimeout: userTimeout)
@@ -49,19 +51,39 @@ struct Listener: Sendable {
             self.address = address
             var facts = stat()
             if stat(path, &facts) == 0 { file = (facts.st_dev, facts.st_ino) }
-            // Until `listen`, no process can connect, whatever the permissions are that the umask has left.
+            // The socket file first has the permissions that the umask leaves. This is safe, because no process can
+            // connect before the call of `listen`.
             guard chmod(path, socketMode) == 0 else {
                 let code = errno
                 close()
                 throw HTTPServerError("cannot set the permissions of \(address)", errno: code)
             }
         }
-        guard listen(socket, Int32(clamping: backlog)) == 0 else {
+        guard listen(socket, self.backlog) == 0 else {
             let code = errno
             close()
             throw HTTPServerError("cannot listen on \(address)", errno: code)
         }
     }
+
+    /// Stops listening: the system refuses new connections, and drops those that are not accepted yet. A TCP listener
+    /// keeps its port. The file of a Unix socket gets another name.
+    func suspend() {
+        switch address {
+        case .tcp: _ = shutdown(socket, Int32(SHUT_RD))
+        case .unix(let path): rename(path, Self.suspendedPath(path))
+        }
+    }
+
+    /// Listens again after `suspend`.
+    func resume() {
+        switch address {
+        case .tcp: _ = listen(socket, backlog)
+        case .unix(let path): rename(Self.suspendedPath(path), path)
+        }
+    }
+
+    private static func suspendedPath(_ path: String) -> String { path + ".suspended" }
 
     func close() {
         if case .unix(let path) = address, let file {
@@ -101,7 +123,11 @@ struct Listener: Sendable {
             // the server notices a client that has vanished.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
-                return (socket, .tcp(host: host, port: port == 0 ? takenPort(socket) : port))
+                guard port == 0 else { return (socket, .tcp(host: host, port: port)) }
+                // A suspended listener keeps only a port that it has named. So name the port that the system has chosen,
+                // while this socket still holds it.
+                defer { Glibc.close(socket) }
+                return try bindTCP(host, takenPort(socket), userTimeout: userTimeout)
             }
             code = errno
             Glibc.close(socket)

@@ -3,8 +3,9 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// Coordinates this server with the other servers on the same PostgreSQL database. The coordinator receives their
-/// notifications, holds the session locks that this server has taken, and ends the connections of servers that hang.
+/// Coordinates this server with the other servers on the same PostgreSQL database. The coordinator receives the
+/// notifications of the other servers, holds the session locks that this server has taken, and ends the connections of
+/// servers that hang.
 ///
 /// Notifications and locks use one connection. If the connection is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {
@@ -29,13 +30,13 @@ final class ClusterCoordinator: Sendable {
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
-    /// The interval at which the coordinator tests its connection, ends the connections of hung servers, and reports the
-    /// notice `look`.
+    /// The interval at which the coordinator tests its connection and ends the connections of hung servers. At the same
+    /// interval, the coordinator makes this server look for changes in the database (the notice `look`).
     private static let interval = Duration.seconds(2)
-    /// The longest silence of the database after which this server gives the coordinator's connection up.
+    /// If the database sends nothing for this time, this server closes the coordinator's connection.
     private static let silence = Duration.seconds(6)
-    /// The longest silence of a server whose connection holds locks. After it, the other servers end the connection.
-    /// Must be longer than `interval`.
+    /// The longest time for which a server that holds locks may send nothing to the database. After this time, the
+    /// other servers end its connection. Must be longer than `interval`.
     private static let lease = Duration.seconds(4)
 
     /// Creates this server's coordinator for a database. `wait` is the longest time to wait for a session's lock.
@@ -87,10 +88,11 @@ final class ClusterCoordinator: Sendable {
     /// session's lock or has written to sessions in an open transaction, and the database waits longer than `lease` for
     /// the server to send or to receive.
     ///
-    /// The database then rolls the transaction back and releases the locks. If the server continues later, its
-    /// connection is lost, so it cannot commit what it had begun. PostgreSQL's timeouts are not enough:
-    /// `idle_in_transaction_session_timeout` does not count while the database waits for the rest of a pipeline, and
-    /// `idle_session_timeout` does not end a connection to which the database cannot send a notification.
+    /// After a hung server's connection has ended, the database rolls its transaction back and releases its locks. If
+    /// the hung server continues later, its connection is lost, so it cannot commit what it had begun. PostgreSQL's
+    /// timeouts are not enough: `idle_in_transaction_session_timeout` does not count while the database waits for the
+    /// rest of a pipeline, and `idle_session_timeout` does not end a connection to which the database cannot send a
+    /// notification.
     private static let endingHungConnections: PostgresStatement = """
         SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
         WHERE a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()
@@ -161,7 +163,8 @@ final class ClusterCoordinator: Sendable {
         end.open()
     }
 
-    /// Serves the coordinator's connection until the connection is lost or the thread has to end.
+    /// Runs statements and receives notifications on the coordinator's connection until the connection is lost or the
+    /// coordinator stops.
     private func attend(_ connection: PostgresConnection) throws {
         try connection.listen()
         tell(.hearing)
@@ -181,8 +184,8 @@ final class ClusterCoordinator: Sendable {
         }
     }
 
-    /// Runs the statements that wait, in one round trip. The caller of every statement receives a result, also if the
-    /// connection is lost.
+    /// Runs the coordinator's waiting statements in one round trip. The caller of every statement receives a result or
+    /// an error, even if the connection is lost.
     private func settle(_ jobs: [Job], over connection: PostgresConnection) throws {
         guard !jobs.isEmpty else { return }
         let result = Result { try connection.all(jobs.map(\.statement)) }
@@ -192,8 +195,8 @@ final class ClusterCoordinator: Sendable {
         _ = try result.get()
     }
 
-    /// Sets this server's clock of kept answers and the clock in the database to the later one of the two. The clock in
-    /// the database is written only if it is half a minute late, so that few of these calls write.
+    /// Sets this server's clock of kept answers and the clock in the database to the later time of the two. Writes the
+    /// clock in the database only if it is half a minute late, so that most calls write nothing.
     private func share(_ connection: PostgresConnection) throws {
         do {
             let time = try connection.sharedAnswerTime(), now = answerClock.now()
@@ -216,8 +219,8 @@ final class ClusterCoordinator: Sendable {
     }
 }
 
-// The notices of one server to the others, as PostgreSQL notifications: a payload is the sender's name, followed by one
-// word for each notice.
+// The notices that one server sends to the other servers, as PostgreSQL notifications. The payload of a notification is
+// the sender's name, followed by one word for each notice.
 extension StoreNotice {
     /// The SQL expression for the name of the channel of notifications. The name contains the OID of the table
     /// `braid_server`, because tables in another schema of the same database belong to other servers.

@@ -21,8 +21,8 @@ extension SessionCommit {
     ///   - hasTurn: whether this server holds the session's advisory lock.
     ///   - restoringVersion: whether to restore this version of the table description, which was deleted because no
     ///     session used it.
-    /// - Precondition: each row's key occurs at most once in all lists of the change. So no two parts of the statement
-    ///   write the same row.
+    /// - Precondition: each row's key occurs at most once in all lists of the change, so that no two parts of the
+    ///   statement write the same row.
     func statement(
         journalLimit: Int, byteLimit: Int, hasTurn: Bool, restoringVersion: Bool = false
     ) -> PostgresStatement {
@@ -198,8 +198,8 @@ extension TableChange {
     }
 }
 
-/// Returns the part of a statement that writes rows of a session. `source` is the name of another part, whose column
-/// `number` contains the session's number.
+/// Returns the part (CTE) of an SQL statement that writes rows of a session. `source` is the name of another part of
+/// the statement, whose column `number` contains the session's number.
 func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (

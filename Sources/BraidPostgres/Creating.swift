@@ -58,8 +58,8 @@ extension NewSession {
 }
 
 enum Ending {
-    /// Returns the SQL statements that delete a session. The first one waits for a commit of the session that is in
-    /// progress. So the second one sees everything that this commit wrote.
+    /// Returns the SQL statements that delete a session. The first statement waits for a commit of the session that is
+    /// in progress. The second statement therefore sees everything that this commit wrote.
     static func statements(of id: String, as facts: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
@@ -94,7 +94,7 @@ extension KeptAnswer {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }
 
-    /// An SQL condition on a row of the table `answer`: it has the same requester and session as this answer.
+    /// An SQL condition on a row of the table `answer`: the row has the same requester and session as this answer.
     private func isOwn(_ table: String = "") -> PostgresStatement {
         "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
     }

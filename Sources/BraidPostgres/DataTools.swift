@@ -5,7 +5,8 @@ import BraidStore
 // The work of the commands `verify`, `export` and `import` on PostgreSQL databases.
 
 extension PostgresStore {
-    /// Calls `body` with the data of a database. Servers may use the database meanwhile. Begins no new epochs.
+    /// Calls `body` with the data of a PostgreSQL database. Servers may use the database at the same time. The method
+    /// begins no new epochs.
     ///
     /// - Parameter isAtOneMoment: whether everything is read in one transaction. Then `body` must not call the methods
     ///   that read a whole session, which are transactions themselves.
@@ -21,8 +22,8 @@ extension PostgresStore {
         }
     }
 
-    /// Calls `body` with an empty database that it fills, in one transaction: if `body` throws, the database stays as it
-    /// is. Creates the tables if there are none.
+    /// Calls `body`, which fills an empty PostgreSQL database in one transaction. If `body` throws, the database stays
+    /// as it is. Creates the database's tables if they do not exist.
     package static func filling<Value>(_ url: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         try connected(url) { connection, name in
             _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(Opening.lock))"])
@@ -39,8 +40,8 @@ extension PostgresStore {
         }
     }
 
-    /// Returns whether the database has Braid Server's tables. Throws a `StoreError` if they do not have this server's
-    /// schema.
+    /// Returns whether the database contains Braid Server's tables. Throws a `StoreError` if the tables do not have
+    /// this version's schema.
     private static func hasTables(_ connection: PostgresConnection, name: String) throws -> Bool {
         let schema = try Opening.check(connection, name: name)
         guard let found = try Opening.version(connection, schema: schema, name: name) else { return false }
@@ -51,8 +52,8 @@ extension PostgresStore {
         return true
     }
 
-    /// Calls `body` with a new connection and the database's name. A statement may take a day, because
-    /// the statements of these commands read whole tables.
+    /// Calls `body` with a new connection and the database's name. A statement may take a day, because the statements
+    /// of `verify`, `export` and `import` read or write whole tables.
     private static func connected<Value>(
         _ url: String, _ body: (PostgresConnection, _ name: String) throws -> Value
     ) throws -> Value {
@@ -93,12 +94,12 @@ extension PostgresConnection: StoredData {
     package func texts(_ sql: String) throws -> [String] { try query("\(raw: sql)").map { $0.text(0) } }
 }
 
-/// Inserts the rows of an archive, many with each statement.
+/// Inserts the rows of an archive into a PostgreSQL database, with many rows in each INSERT statement.
 private final class ArchiveInsertion: ArchiveTarget {
     private let connection: PostgresConnection
     private var table: ArchiveTable?
     private var rows: [[ArchiveValue]] = []
-    /// The approximate size of `rows`, in bytes.
+    /// The approximate size of the rows that wait in `rows` for the next INSERT, in bytes.
     private var size = 0
     private static let largestSize = 1 << 20
 
@@ -145,13 +146,14 @@ private final class ArchiveInsertion: ArchiveTarget {
 
     func finish(_ facts: DatabaseFacts) throws {
         try insertRows()
-        // No real place has this name, so the first server that connects begins new epochs.
+        // The stored place `import` differs from the place of every real database, so the first server that connects
+        // begins new epochs.
         _ = try connection.query(
             "UPDATE epoch_suffix SET suffix = \(name: facts.epochSuffix), last_session = \(facts.suffixedSessions), place = 'import', loses_commits = false"
         )
         let last = facts.lastSession
         let sequence = try connection.texts("SELECT pg_get_serial_sequence('session', 'number')").first ?? ""
-        // A ROLLBACK undoes setval only after this statement.
+        // A ROLLBACK does not undo setval, except after an ALTER SEQUENCE … RESTART in the same transaction.
         _ = try connection.query("ALTER SEQUENCE \(raw: sequence) RESTART")
         _ = try connection.query("SELECT setval(\(sequence)::regclass, \(max(last, 1)), \(raw: "\(last > 0)"))")
         _ = try connection.query("UPDATE answer SET at = at + (SELECT answer_time FROM braid_server)")

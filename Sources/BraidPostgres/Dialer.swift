@@ -12,7 +12,7 @@ final class Dialer: Sendable {
     let name: String
     let url: String
     private let options: PostgresStoreOptions
-    /// Whether the database cannot be reached at the moment.
+    /// Reports to the store's owner when the database cannot be reached, and when it can be reached again.
     private let trouble: StoreTrouble
 
     private struct Failure {
@@ -21,17 +21,20 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
-    /// The database's epoch suffix, as the last new connection found it. If a connection finds another suffix,
-    /// `renewal` is called.
+    /// The database's epoch suffix, as the latest new connection has found it. If a new connection finds another
+    /// suffix, `renewal` is called.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Why this server may not use the database any more: a newer server has upgraded it. `nil` as long as it may.
+    /// The reason why this server must not use the database any more: a newer server has upgraded the schema. `nil` if
+    /// this server may use the database.
     var retirement: StoreError? { retired.withLock { $0 } }
     private let retired = Mutex<StoreError?>(nil)
-    /// What preparing the database did to its schema, for the log. `nil` if it did nothing, or has not happened yet.
+    /// A text for the log about the schema of the prepared database, such as an upgrade. `nil` if the database had this
+    /// server's schema version, or if it is not prepared yet.
     var schemaNotice: String? { notice.withLock { $0 } }
     private let notice = Mutex<String?>(nil)
-    /// The clock for the age of kept answers. It shows the time of the database's servers since the first connection.
+    /// The clock for the age of kept answers. After the first connection, this clock shows the time that the servers of
+    /// the database share.
     let answerClock = AnswerClock(from: nil)
     /// Whether this server has checked the database's tables, or created them.
     private let isPrepared = Atomic<Bool>(false)
@@ -44,9 +47,9 @@ final class Dialer: Sendable {
         name = try Self.name(of: url)
     }
 
-    /// Opens a connection to the database. The first connection prepares the database's tables.
+    /// Opens a connection to the database. The first connection checks, creates or upgrades the database's tables.
     ///
-    /// - Parameter timeout: the longest silence of the database that the connection accepts. The default is
+    /// - Parameter timeout: the longest time for which the connection waits for data from the database. The default is
     ///   `options.timeout`.
     func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
@@ -77,7 +80,7 @@ final class Dialer: Sendable {
     /// Makes every later use of the database fail with an error, until the process ends.
     func retire(_ error: StoreError) { retired.withLock { $0 = error } }
 
-    /// Checks, creates or upgrades the database's tables. The first connection is used for this.
+    /// Checks, creates or upgrades the database's tables on the first connection.
     private func prepare(_ connection: PostgresConnection) throws {
         let found = try Opening.prepare(connection, name: name, before: options.upgrading)
         if let notice = SchemaShape.notice(found: found, known: PostgresSchema.version) {
@@ -113,11 +116,12 @@ final class Dialer: Sendable {
             // If a server hangs inside a transaction, the database ends the transaction, so that its locks do not stop
             // other servers.
             ("idle_in_transaction_session_timeout", "\(timeout)"),
-            // If the machine of this server is gone, the database notices it and ends the connection after half a
+            // If the machine of this server disappears from the network, the database ends the connection after half a
             // minute.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
-            // Every statement must find its rows by a key, even if the planner has seen an empty table a moment ago. So
-            // use generic plans, which are made once, without table scans and without compilation (JIT).
+            // Every statement must find its rows by a key, even if PostgreSQL's planner saw an empty table a moment
+            // ago. These settings therefore choose generic plans, which are made once, without table scans and without
+            // compilation (JIT).
             ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }
@@ -125,7 +129,7 @@ final class Dialer: Sendable {
     /// Returns the database's address for messages, `postgres://host:port/database`, with those parts that the URL
     /// contains and without a password.
     static func name(of url: String) throws -> String {
-        // Do not say why the URL is wrong, because libpq's message would quote the URL with its password.
+        // The error does not say why the URL is wrong, because libpq's message would quote the URL with its password.
         guard let options = PQconninfoParse(url, nil) else {
             throw StoreError.unavailable(
                 "its address is not of the form postgres://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with %XX for what has a meaning in it"

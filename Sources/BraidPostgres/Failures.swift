@@ -56,8 +56,9 @@ struct LostConnection: Error {
 }
 
 extension StoreError {
-    /// Converts an error of the database to the `StoreError` that the store's callers get. An operation that fails with
-    /// it has changed nothing, unless the error says otherwise. `name` is the database's address for messages.
+    /// Converts an error of the database to the `StoreError` that the store's callers get. An operation that throws
+    /// such a `StoreError` has changed nothing, unless the error says otherwise. `name` is the database's address for
+    /// messages.
     init(_ error: any Error, of name: String) {
         switch error {
         case let error as StoreError: self = error
@@ -75,8 +76,8 @@ extension StoreError {
         case "25006": self = .readOnly(path: name)
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
-        // These errors can pass. The database is out of memory or connections, is starting or shutting down, has
-        // stopped a slow statement, or has refused the login.
+        // These errors can disappear without a change of the request: the database is out of memory or connections, is
+        // starting or shutting down, has stopped a slow statement, or has refused the login.
         case "53200", "53300", "57014", "57P01", "57P02", "57P03", "57P05": self = .unavailable(detail)
         case let code where ["08", "28"].contains(code.prefix(2)): self = .unavailable(detail)
         default: self = .io(detail)

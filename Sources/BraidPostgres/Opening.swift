@@ -2,7 +2,7 @@
 import BraidStore
 import Glibc
 
-/// Checks whose tables a database contains, and creates or upgrades Braid Server's tables in it.
+/// Checks whether a database's tables belong to Braid Server, and creates or upgrades Braid Server's tables.
 ///
 /// This server's tables are in the first schema of the connection's search path, which is `public` by default.
 enum Opening {
@@ -40,7 +40,8 @@ enum Opening {
         }
     }
 
-    /// Checks that the database can have Braid Server's tables. Returns the name of the schema for them.
+    /// Checks that Braid Server's tables can exist in the database. Returns the name of the PostgreSQL schema that
+    /// contains them.
     static func check(_ connection: PostgresConnection, name: String) throws -> String {
         guard connection.serverVersion >= 120_000 else {
             throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
@@ -79,7 +80,8 @@ enum Opening {
             throw StoreError.wrongApplication(path: name)
         }
         let version = mark.int(1)
-        // A newer version has the column `minimum_version`, unless another program has made the table.
+        // A newer version of Braid Server has the column `minimum_version` in this table. Without the column, another
+        // program has made the table.
         if version > PostgresSchema.version { _ = try connection.sharedAnswerTime() }
         return version
     }

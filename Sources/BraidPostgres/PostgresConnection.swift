@@ -6,8 +6,9 @@ import Glibc
 /// One connection to a PostgreSQL database, used by one thread at a time. A call that receives no data from the
 /// database for `timeout` fails.
 ///
-/// libpq's blocking calls have no deadline. A pipeline must also be read while it is written, or client and database
-/// wait for each other. So the socket is non-blocking, and this class waits for it with `poll`.
+/// libpq's blocking calls have no deadline. The results of a pipeline must be read while the pipeline is written, or
+/// client and database wait for each other. The socket is therefore non-blocking, and this class waits for the socket
+/// with `poll`.
 final class PostgresConnection {
     /// The results of the statements of one pipeline, in order, as far as the database has answered.
     struct Answers {
@@ -26,7 +27,7 @@ final class PostgresConnection {
     /// statements are sent without being prepared.
     private static let maximumPrepared = 500
 
-    /// Connects to the database. Fails if the database is silent for longer than `timeout`. `settings` are the
+    /// Connects to the database. Fails if the database sends nothing for longer than `timeout`. `settings` are the
     /// connection's settings, by name.
     init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
         self.timeout = timeout
@@ -77,7 +78,7 @@ final class PostgresConnection {
     /// Whether the connection is open and has no unexpected input.
     ///
     /// Unexpected input most likely means that the database has ended the connection. If the input means something
-    /// else, opening a new connection needlessly costs little.
+    /// else, the new connection that the caller opens costs little.
     var isAlive: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
@@ -90,8 +91,8 @@ final class PostgresConnection {
 
 // Statements.
 extension PostgresConnection {
-    /// Runs several statements in one pipeline, that is, in one round trip. After a statement that fails, the database
-    /// skips the rest.
+    /// Runs several statements in one pipeline, that is, in one round trip. If a statement fails, the database skips
+    /// the later statements of the pipeline.
     func run(_ statements: [PostgresStatement]) -> Answers {
         var answers = Answers()
         do {
@@ -200,7 +201,7 @@ extension PostgresConnection {
         return found
     }
 
-    /// Rolls back the transaction of this connection, if a failed statement has left one open.
+    /// Rolls back the open transaction of this connection, if a failed statement has left a transaction open.
     func endTransaction() throws {
         if PQtransactionStatus(connection) != PQTRANS_IDLE { _ = try all(["ROLLBACK"]) }
     }

@@ -10,12 +10,13 @@ enum PostgresSchema {
     /// The SQL statements that upgrade the schema by one version each: `steps[0]` upgrades version 1 to 2.
     ///
     /// To change the schema, follow the procedure for the SQLite schema, but with `schema-postgres.sql` and
-    /// `Schemas/postgres-….sql`. Servers of older versions use the database during and after the upgrade. If they
-    /// cannot use the new schema, the step also raises `braid_server.minimum_version`.
+    /// `Schemas/postgres-….sql`. Servers of older versions use the database during and after the upgrade. If servers of
+    /// older versions cannot use the new schema, the step also raises `braid_server.minimum_version`.
     static let steps: [[String]] = [
         [
             "ALTER TABLE braid_server ADD COLUMN minimum_version BIGINT, ADD COLUMN answer_time BIGINT",
-            // Version 1 measures the age of answers by the machines' time, and its servers may still run.
+            // Servers with schema version 1 measure the age of answers by the machine's time, and such servers may
+            // still run during the upgrade. The new clock therefore starts with the database's time.
             """
             UPDATE braid_server SET minimum_version = 2, answer_time = greatest(
                 (SELECT max(at) FROM answer), extract(epoch FROM clock_timestamp()) * 1000)
@@ -24,8 +25,8 @@ enum PostgresSchema {
         ]
     ]
 
-    /// Upgrades the schema of version `version` to the current one, in the transaction that is under way. Calls
-    /// `before` before each statement and before COMMIT, with the number of calls so far.
+    /// Upgrades the schema of version `version` to the current one, in the open transaction. Calls `before` before each
+    /// statement and before COMMIT, with the number of calls so far.
     static func upgrade(
         _ connection: PostgresConnection, from version: Int, before: ((Int) throws -> Void)?
     ) throws {

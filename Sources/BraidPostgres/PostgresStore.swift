@@ -6,7 +6,7 @@ import BraidStore
 ///
 /// One connection of the store performs all of this server's writes, in groups of requests. Reads use other
 /// connections, so they neither wait for a write nor delay one. The store replaces a lost connection when it next needs
-/// one.
+/// a connection.
 public final class PostgresStore: SessionStore {
     /// The database's address for messages, without a password.
     public var name: String { dialer.name }
@@ -18,8 +18,8 @@ public final class PostgresStore: SessionStore {
     private let revisions: Revisions
     let peers: ClusterCoordinator
     public var answerClock: AnswerClock { dialer.answerClock }
-    /// What opening the database did to its schema, for the log. `nil` if it did nothing, or if no connection has been
-    /// opened yet.
+    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database had this
+    /// server's schema version, or if no connection has been opened yet.
     public var schemaNotice: String? { dialer.schemaNotice }
 
     /// Opens a database and creates the store's tables if the database has none. A database with another application's
@@ -80,8 +80,8 @@ extension PostgresStore {
 
     /// Runs statements of a write that may have to wait for a lock of another server.
     ///
-    /// Each attempt waits for the lock only briefly, because all writes of the same group and of later groups wait with
-    /// it. The attempts are repeated for at most a quarter of `options.timeout`.
+    /// Each attempt waits for the lock only briefly, because all writes of the same group and of later groups also
+    /// wait. The attempts are repeated for at most a quarter of `options.timeout`.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {

@@ -17,16 +17,17 @@ public struct PostgresStoreOptions: Sendable {
 
     /// When the server acknowledges a commit to the client: after PostgreSQL's disk flush, or before it.
     public var synchronous: Synchronous
-    /// The number of revisions that each session's journal keeps. The journal may temporarily keep up to a 64th more.
+    /// The number of revisions that each session's journal keeps. A journal may temporarily contain up to a 64th more
+    /// revisions than this number.
     public var journalLimit: Int
     /// The number of bytes of commands and updates that each session's journal keeps. The journal always keeps the last
-    /// revision, even if it is larger.
+    /// revision, even if this revision alone is larger.
     public var journalBytes: Int
-    /// The largest number of connections for reads, in addition to the connection for writes. The store opens a further
-    /// one when all of them are busy.
+    /// The largest number of connections for reads, in addition to the connection for writes. The store opens another
+    /// connection for reads when all of these connections are busy.
     public var readers: Int
-    /// The longest silence of the database after which the store gives a connection up. A statement may take three
-    /// quarters of this time, and its wait for a lock a quarter.
+    /// If the database sends nothing on a connection for this time, the store closes the connection. A statement may
+    /// take three quarters of this time, and its wait for a lock a quarter.
     public var timeout: Duration
     /// Returns a new epoch suffix, as `SQLiteStoreOptions.newEpochSuffix` does. `last` is the current suffix.
     public var newEpochSuffix: @Sendable (_ last: String) -> String

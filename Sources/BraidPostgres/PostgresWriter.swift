@@ -9,10 +9,11 @@ import BraidStore
 final class PostgresWriter: @unchecked Sendable {
     /// One caller's request for a write, whose statements the writer runs in its next transaction.
     struct Request: Sendable {
-        /// The SQL statements of the request. In any state of the database they write everything or nothing, and their
-        /// result rows say which.
+        /// The SQL statements of the request. In any state of the database, these statements write everything or
+        /// nothing. Their result rows say whether they have written.
         let statements: [PostgresStatement]
-        /// Whether the request only tests whether the store can be written. The statistics do not count it.
+        /// Whether the request only tests if the database accepts writes. The statistics of commits do not count such a
+        /// request.
         let isTest: Bool
         /// The notice that the writer sends to other servers after the commit. `nil` if there is no notice, or if the
         /// statements send it themselves.
@@ -22,8 +23,8 @@ final class PostgresWriter: @unchecked Sendable {
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards the writer's properties declared between `condition` and `dialer`. Only the writer's thread uses the
-    /// properties declared after `dialer`.
+    /// Guards the writer's properties that are declared between `condition` and `dialer`. Only the writer's thread uses
+    /// the properties that are declared after `dialer`.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
     private var isStopping = false
@@ -33,7 +34,7 @@ final class PostgresWriter: @unchecked Sendable {
     private let sender: String
     private var connection: PostgresConnection?
     let counters = StoreCounters()
-    /// Whether the reachable database accepts no writes at the moment.
+    /// Reports to the store's owner when a reachable database accepts no writes, and when it accepts writes again.
     private let trouble: StoreTrouble
     private let end = Latch()
 
@@ -122,15 +123,15 @@ extension PostgresWriter {
             trouble.succeeded()
             for (request, rows) in zip(group, rows) { request.succeed(rows) }
         } catch let error as ServerError where error.isOfOneRequest && group.count > 1 {
-            // One request of the group caused the error, but its writes cannot be rolled back alone. So write each
-            // request in a separate transaction.
+            // One request of the group caused the error, but the database rolls back the whole group. The writer
+            // therefore repeats each request in a separate transaction.
             for request in group { write([request]) }
         } catch let error as ServerError where error.isOfTheMoment && attempt < 5 {
             write(group, attempt: attempt + 1)
         } catch let cause {
             let error = StoreError(cause, of: dialer.name)
             switch error {
-            // The dialer reports a database that cannot be reached.
+            // The writer does not report this error, because the dialer reports a database that cannot be reached.
             case .full, .readOnly, .corrupt, .io:
                 if (cause as? ServerError)?.isOfOneRequest != true { trouble.failed(error) }
             default: break
@@ -144,7 +145,7 @@ extension PostgresWriter {
     /// nothing was written, unless the error says that the outcome is unknown.
     private func commit(_ group: [Request]) throws -> [[Rows]] {
         let connection = try connected()
-        // Send the notices after COMMIT. Inside the transaction, they would make the end of this transaction wait for
+        // The notices are sent after COMMIT. If they were sent inside the transaction, its end would have to wait for
         // other servers' transactions that also send notices.
         let answers = connection.run(["BEGIN"] + group.flatMap(\.statements) + ["COMMIT"] + notices(of: group))
         if answers.lost != nil { self.connection = nil }

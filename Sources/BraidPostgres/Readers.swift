@@ -2,8 +2,8 @@
 import BraidRuntime
 import BraidStore
 
-/// A pool of threads that perform the store's reads. Each thread has one connection. The pool starts a thread when all
-/// others are busy.
+/// A pool of threads that perform the store's reads. Each thread has one connection. The pool starts another thread
+/// when all of its threads are busy.
 final class Readers: @unchecked Sendable {
     private struct Job: Sendable {
         /// Performs the read on a connection, and returns a closure that passes the result to the caller.
@@ -109,8 +109,8 @@ final class Readers: @unchecked Sendable {
                 do {
                     return try perform(job, on: kept)
                 } catch is LostConnection {
-                    // The kept connection most likely broke while it was idle. A read changes nothing, so repeat it on
-                    // a new connection.
+                    // The kept connection most likely broke while it was idle. A read changes nothing, so the pool can
+                    // repeat the read on a new connection.
                 }
             }
             return try perform(job, on: dialer.connect())

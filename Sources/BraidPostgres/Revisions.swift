@@ -35,8 +35,8 @@ final class Revisions: Sendable {
     private func read(_ batch: Batch) {
         readers.run(
             perform: { [self] connection in
-                // Close the batch before the query: requests that arrive later may need a commit that this query does
-                // not see.
+                // The batch is closed before its query begins, because requests that arrive later may need a commit
+                // that this query does not see.
                 close(batch)
                 let found = try connection.revisions(of: batch.asked.withLock { Array($0.keys) })
                 return { batch.answer(.success(found)) }

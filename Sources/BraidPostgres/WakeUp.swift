@@ -2,7 +2,8 @@
 import BraidStore
 import Glibc
 
-/// Wakes a thread that waits for a socket: another thread writes to a pipe for which the first one waits as well.
+/// Wakes a thread that waits for a socket. The thread waits for a pipe at the same time, and another thread wakes it by
+/// writing to this pipe.
 final class WakeUp: Sendable {
     private let reading: CInt
     private let writing: CInt

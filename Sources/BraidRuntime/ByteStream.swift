@@ -25,8 +25,8 @@ public final class ByteStream: Sendable {
         public var leases: [Quota.Lease] = []
         /// Whether the body ends with these pieces: the stream will produce no more.
         public var isLast = false
-        /// Whether the producer broke the body off. The loop must then close the connection, so that the client sees
-        /// that the body is incomplete.
+        /// Whether the producer broke the body off after these pieces. The loop must then close the connection, so that
+        /// the client sees that the body is incomplete.
         public var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
@@ -55,20 +55,23 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The most bytes in the stream's queue. The kernel's socket buffer can hold as many again.
+    /// The most bytes in the stream's queue. The kernel's socket buffer can hold the same number of bytes in addition.
     public let limit: Int
     /// Whether the body has no end, like a stream of events.
     ///
     /// - The server ends an endless body when the server stops and when the client closes its side.
     /// - A body with an end, such as a download, may finish when the server stops and when the client closes its side.
-    ///   After the stop of the server, such a body may finish within the grace. A client that has closed its side may
-    ///   still read. To a client that has disconnected, writing fails.
+    ///   After the server has begun to stop, such a body may finish within the server's grace period. A client that has
+    ///   closed its side of the connection may still read. A write to a client that has disconnected fails.
     public let isEndless: Bool
+    /// The number of bytes of the whole body, which the reader learns before the first byte. `nil` if it is unknown.
+    public let length: Int?
 
     /// Creates a stream whose queue holds at most `limit` bytes.
-    public init(limit: Int = 256 * 1024, isEndless: Bool = true) {
+    public init(limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil) {
         self.limit = limit
         self.isEndless = isEndless
+        self.length = length
     }
 
     /// Sets the coding of the stream's bytes. Called before the stream is attached.
@@ -83,7 +86,7 @@ public final class ByteStream: Sendable {
 
     /// Runs `action` once when the stream is attached to an event loop. The action starts the stream's producer.
     ///
-    /// The action runs on the loop's thread, so it must not block.
+    /// The action runs on the event loop's thread, so it must not block.
     public func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
@@ -118,8 +121,8 @@ public final class ByteStream: Sendable {
         end { Self.endBody(&$0) }
     }
 
-    /// Breaks the body off, on behalf of the producer. The loop closes the connection, and the client sees that the
-    /// body is incomplete.
+    /// Breaks the body off, on behalf of the producer. The loop sends the queued bytes and closes the connection, and the
+    /// client sees that the body is incomplete.
     public func fail() {
         end { $0.queue.isBroken = true }
     }
@@ -127,8 +130,8 @@ public final class ByteStream: Sendable {
     /// Registers `action`, which runs once when the reader disconnects or the server ends the stream. If the reader has
     /// already disconnected, or the server has ended the stream, runs `action` at once.
     ///
-    /// The action usually runs on a loop's thread, so it must not block. If the producer ends the stream, the action
-    /// does not run.
+    /// The action usually runs on an event loop's thread, so it must not block. If the producer ends the stream, the
+    /// action does not run.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }

@@ -4,17 +4,17 @@ import Synchronization
 
 /// A compression of a body (a content coding of RFC 9110, 8.4.1).
 public enum ContentCoding: String, Sendable, CaseIterable {
-    /// The server prefers the first coding if the client's weights are equal.
+    /// If two codings have the same weight in `Accept-Encoding`, the server prefers the coding that is declared first.
     case zstd, gzip
 
-    /// Returns compressed bytes as a body of their own.
+    /// Returns the bytes as a complete compressed body.
     public func compress(_ bytes: [UInt8]) -> [UInt8] {
         let piece = BodyPiece(bytes, in: self)
         var frame = BodyFrame(self)
         return frame.opening(piece) + piece.bytes + frame.closing
     }
 
-    // Measured with a snapshot of 331 KB (Benchmarks/NOTES.md, "Compression").
+    // The compression levels were chosen with a snapshot of 331 KB (Benchmarks/NOTES.md, "Compression").
     fileprivate static let zstdLevel: Int32 = 7
     fileprivate static let gzipLevel: Int32 = 6
 }
@@ -58,7 +58,7 @@ public struct BodyPiece: Sendable {
         let size = plain.withUnsafeBytes {
             ZSTD_compress(frame, limit, $0.baseAddress, $0.count, ContentCoding.zstdLevel)
         }
-        // The output has room for every input, so the only possible error is a lack of memory.
+        // The output buffer is large enough for every input, so the only possible error is a lack of memory.
         precondition(ZSTD_isError(size) == 0, "libzstd has no memory")
         return Array(UnsafeRawBufferPointer(start: frame, count: size))
     }
@@ -66,7 +66,7 @@ public struct BodyPiece: Sendable {
     private static func deflateBlocks(_ plain: [UInt8]) -> [UInt8] {
         // A window that is as large as the input is enough. A small window needs little memory.
         let windowBits = min(15, max(9, Int32(Int.bitWidth - (plain.count + 262).leadingZeroBitCount)))
-        // zlib remembers the address of its stream.
+        // zlib stores the address of its `z_stream`, so the stream must not move in memory.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
@@ -109,7 +109,7 @@ struct BodyFrame {
 
     init(_ coding: ContentCoding?) { self.coding = coding }
 
-    /// Notes that a piece is added to the body. Returns the bytes before the piece.
+    /// Records that a piece is added to the body. Returns the bytes that the body needs before this piece.
     mutating func opening(_ piece: BodyPiece) -> [UInt8] {
         guard coding == .gzip else { return [] }
         checksum = crc32_combine(checksum, piece.checksum, piece.plainSize)
@@ -118,7 +118,7 @@ struct BodyFrame {
         return isOpen ? [] : Self.gzipHeader
     }
 
-    /// The bytes after the last piece.
+    /// The bytes that the body needs after its last piece.
     var closing: [UInt8] {
         guard coding == .gzip else { return [] }
         let trailer = [UInt32(truncatingIfNeeded: checksum), UInt32(truncatingIfNeeded: plainSize)]
@@ -126,7 +126,7 @@ struct BodyFrame {
             + trailer.flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
     }
 
-    /// RFC 1952, 2.3: deflate, without a time and a name, on an unknown system.
+    /// The header of a gzip member (RFC 1952, 2.3): deflate, without a time and a name, on an unknown system.
     private static let gzipHeader: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
     /// An empty last block (RFC 1951, 3.2.6).
     private static let lastBlock: [UInt8] = [3, 0]
@@ -148,8 +148,8 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Returns whether the value for a coding is made. Does not wait: while another thread makes the value, the answer
-    /// is `false`.
+    /// Returns whether the value for a coding has already been made. Does not wait: while another thread makes the
+    /// value, the result is `false`.
     public func has(_ coding: ContentCoding) -> Bool {
         switch coding {
         case .gzip: gzip.isMade
@@ -185,6 +185,6 @@ public final class SharedBytes: Sendable {
         return compressed.value(for: coding) { coding.compress(plain) }
     }
 
-    /// Returns whether the body in a coding is made.
+    /// Returns whether the body in a coding has already been made.
     public func hasBody(in coding: ContentCoding) -> Bool { compressed.has(coding) }
 }

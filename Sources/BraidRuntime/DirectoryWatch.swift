@@ -5,12 +5,14 @@ import Glibc
 ///
 /// The watch is on directories and not on files, because most editors save a file by renaming another one.
 public final class DirectoryWatch {
-    /// Yields an element after changes. Changes that happen before the reader asks for the next element are one element.
+    /// Yields an element after each change in a watched directory. Several changes that happen before the reader asks
+    /// for the next element are one element.
     public let changes: AsyncStream<Void>
     private let descriptor: CInt
     private let source: any DispatchSourceRead
 
-    /// Creates a watch without directories. Returns `nil` if the system has no watch left (`errno` says why).
+    /// Creates a watch without directories. Returns `nil` if the operating system cannot create a watch (`errno` says
+    /// why).
     public init?() {
         let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
@@ -37,7 +39,7 @@ public final class DirectoryWatch {
 
     /// Reads the waiting events. Returns whether one of them is a change.
     ///
-    /// A file that was only created is no change yet: it is still empty.
+    /// The creation of a file is not yet a change, because a new file is still empty.
     private static func readEvents(from descriptor: CInt) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024), isChange = false
         while true {

@@ -41,6 +41,18 @@ public enum Files {
         return true
     }
 
+    /// Reads a descriptor until its end, and drops what it reads. Blocks the calling thread. An error counts as the end.
+    public static func readToEnd(of descriptor: Int32) {
+        var piece = [UInt8](repeating: 0, count: 4096)
+        while true {
+            // A descriptor that another process has made non-blocking has to be polled.
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            _ = poll(&entry, 1, -1)
+            let count = read(descriptor, &piece, piece.count)
+            if count == 0 || count < 0 && errno != EINTR && errno != EAGAIN { return }
+        }
+    }
+
     /// Returns the names in a directory, without `.` and `..`, in no particular order.
     ///
     /// - Returns: `nil` if the directory cannot be read.

@@ -8,7 +8,8 @@ public final class Gunzip {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var position = 0
-    /// Whether the bytes so far end with a complete member. A body has one or several members.
+    /// Whether the bytes that were added so far end with a complete gzip member. A body consists of one or several
+    /// members.
     private var isAtEnd = false
 
     /// The most bytes that one call of `next()` returns.
@@ -16,7 +17,7 @@ public final class Gunzip {
 
     public init() {
         stream.initialize(to: z_stream())
-        // A window of 32 KB, and a header of gzip.
+        // Tells zlib to use a window of 32 KB and to expect a gzip header.
         let isReady = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         precondition(isReady == Z_OK, "zlib has no memory")
     }
@@ -26,7 +27,7 @@ public final class Gunzip {
         stream.deallocate()
     }
 
-    /// Adds compressed bytes. The caller has read all pieces of the bytes before.
+    /// Adds compressed bytes. The caller must have read all pieces of the earlier bytes before.
     public func add(_ bytes: [UInt8]) {
         input = bytes
         position = 0
@@ -38,7 +39,7 @@ public final class Gunzip {
     /// - Throws: `Failure` if the bytes are not gzip.
     public func next() throws(Failure) -> [UInt8]? {
         while true {
-            // zlib may have plain bytes left after it has read all compressed bytes.
+            // zlib may still contain decompressed bytes after it has read all compressed bytes.
             if isAtEnd {
                 guard position < input.count else { return nil }
                 inflateReset(stream)
@@ -68,7 +69,7 @@ public final class Gunzip {
         }
     }
 
-    /// Throws unless the added bytes are a complete body.
+    /// Throws an error if the added bytes are not a complete gzip body.
     public func finish() throws(Failure) {
         guard isAtEnd else { throw Failure(detail: "the compressed bytes end too early") }
     }

@@ -5,13 +5,13 @@ public final class LineReader {
     private let descriptor: CInt
     private let ownsDescriptor: Bool
     private var buffer: [UInt8] = []
-    /// The place in `buffer` where the next line begins.
+    /// The index in `buffer` at which the next line begins.
     private var start = 0
     private var isAtEnd = false
-    /// The number of bytes that were read.
+    /// The number of bytes that were read from the file so far.
     public private(set) var bytesRead = 0
 
-    /// The reason why a file cannot be read.
+    /// The error of a file that cannot be opened or read, with the reason.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }
@@ -36,8 +36,8 @@ public final class LineReader {
         return fstat(descriptor, &facts) == 0 ? Int(facts.st_size) : 0
     }
 
-    /// Returns the next line without its line feed, or `nil` at the end of the file. A signal that interrupts the read is
-    /// a failure.
+    /// Returns the next line without its line feed, or `nil` at the end of the file. If a signal interrupts the read,
+    /// throws a `Failure`.
     public func next() throws(Failure) -> [UInt8]? {
         var searched = start
         while true {

@@ -3,7 +3,8 @@ import Glibc
 /// A thread that writes log lines to a file descriptor, so that no other thread waits for the descriptor.
 ///
 /// Lines wait in a queue of limited size. A line is dropped and counted if the queue has no room for it, or if the line
-/// cannot be written. When lines can be written again, a note with the number of dropped lines precedes them.
+/// cannot be written. When lines can be written again, the thread first writes a line with the number of dropped lines
+/// (a note).
 public final class LogWriter: @unchecked Sendable {
     private struct Line {
         var bytes: [UInt8]

@@ -6,7 +6,7 @@ public enum ProcessArguments {
     /// the arguments cannot be read.
     ///
     /// Swift's own `CommandLine.arguments` reads `/proc/self/cmdline`, so it is empty in a root directory without
-    /// `/proc`. With glibc, this property needs no file.
+    /// `/proc`. With glibc, this property reads no file, so it works without `/proc`.
     public static var all: [String] {
         let count = cepoll_argument_count()
         guard count > 0 else { return CommandLine.arguments }

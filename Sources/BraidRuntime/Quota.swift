@@ -3,7 +3,8 @@ import Synchronization
 /// A limited amount of a resource that requests share: bytes of memory, requests, subscribers.
 ///
 /// A lease is a part of the quota that is in use. Each resource (a session) and each client (a token) can lease at most
-/// a share of the quota. So no session or token can use up what other sessions and tokens need.
+/// a share of the quota. Therefore no session or token can use up the part of the quota that other sessions and tokens
+/// need.
 public final class Quota: Sendable {
     /// The session and the token that a lease counts against. An account without a session (`resource`) or a token
     /// (`client`) has no such share that limits it.
@@ -67,8 +68,8 @@ public final class Quota: Sendable {
 
     fileprivate func take(_ amount: Int, own: Int, for account: Account) throws(Refusal) {
         guard charge(amount, own: own, to: account) else { throw .share }
-        // Use compare-and-exchange. Adding the amount first and checking it afterwards could refuse a concurrent
-        // smaller request.
+        // The amount is added with compare-and-exchange. If it were added first and checked afterwards, a concurrent
+        // smaller request could be refused for no reason.
         var before = taken
         while Self.fits(amount, own: own, taken: before, limit) {
             let (isTaken, present) = used.weakCompareExchange(

@@ -2,8 +2,8 @@ import CMD
 
 /// A SHA-256 digest (FIPS 180-4), computed by libmd.
 ///
-/// Comparing two digests takes the same time wherever the digests differ, so that the time tells nothing about a
-/// secret.
+/// Comparing two digests takes the same time wherever they differ, so that an attacker cannot learn a secret from the
+/// time.
 public struct SHA256Digest: Sendable, Equatable {
     /// The number of bytes in a SHA-256 digest.
     public static let byteCount = 32

@@ -41,7 +41,8 @@ public final class Condition: @unchecked Sendable {
 
     public init() {
         pthread_mutex_init(mutex, nil)
-        // The deadlines of `wait(for:)` must not depend on the system's time, which can be set.
+        // The condition variable uses the monotonic clock, because the deadlines of `wait(for:)` must not depend on the
+        // system's time, which can jump.
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)

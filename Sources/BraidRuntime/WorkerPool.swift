@@ -5,10 +5,10 @@ import Glibc
 /// from Swift's own threads.
 ///
 /// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while others wait, the thread gets
-/// a low scheduling priority and another thread replaces it. So the waiting tasks do not wait for the slow task. A
-/// demoted thread ends with its task, as a process without privileges cannot raise a priority.
+/// a low scheduling priority and another thread replaces it. The other tasks therefore do not wait for the slow task. A
+/// demoted thread ends after its task, because a process without privileges cannot raise a thread's priority again.
 ///
-/// Unchecked: `lock` guards all mutable state.
+/// The pool is `@unchecked Sendable`, because `lock` guards all of its mutable state.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     struct Configuration: Sendable {
         /// The name of the pool's threads, which has at most 15 bytes (pthread_setname_np(3)).

@@ -11,7 +11,8 @@ public struct Workers: Sendable {
         /// the disk.
         case short
         /// For work that takes longer: large tables, bodies, answers and histories. The threads of the long pool have a
-        /// low priority. They only use time that the event loops, the short pool and the store leave.
+        /// low priority. The long pool's threads only use processor time that the event loops, the short pool and the
+        /// store do not need.
         case long
         /// For requests for readiness and metrics, which must be answered even when the other pools are busy. This pool
         /// runs no request of a session.
@@ -24,7 +25,7 @@ public struct Workers: Sendable {
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
         // The short pool gets half of the processors, because the event loops and the store need the other half. More
-        // threads would not pay: waking a thread costs as much as a small command.
+        // threads would not make the server faster, because waking a thread costs as much time as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
         operations = WorkerPool(.init(name: "braid-operations", threads: 1))

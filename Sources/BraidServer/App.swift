@@ -13,7 +13,7 @@ package final class App: HTTPHandler {
 
     package let sessions: Sessions
     package let store: any SessionStore
-    /// The lines of the log. `nil` logs nothing.
+    /// The server's log. `nil` if the server logs nothing.
     package let logLines: LogLines?
     package let watchedFiles = WatchedFiles()
     package let phase = ServerPhase()
@@ -27,6 +27,8 @@ package final class App: HTTPHandler {
     private let workers = Workers.shared
     private let access: AccessControl
     private let pages: PagePolicy
+    /// The state of the test mode (`--test-mode`). `nil` in ordinary operation.
+    package let testMode: TestMode?
     package let clock: Clock
     private let ids: IDGenerator
 
@@ -36,10 +38,12 @@ package final class App: HTTPHandler {
     ///   - controllers: the controller tokens. Without one, everyone who can connect is a controller.
     ///   - log: `nil` logs nothing.
     ///   - proxies: the proxies that say from which client a request comes.
+    ///   - testMode: `nil` without `--test-mode`.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
         limits: ServerLimits = ServerLimits(), controllers: ControllerTokens, pages: PagePolicy = PagePolicy(),
-        streams: StreamLimits = StreamLimits(), log: LogLines? = nil, proxies: TrustedProxies = TrustedProxies()
+        streams: StreamLimits = StreamLimits(), log: LogLines? = nil, proxies: TrustedProxies = TrustedProxies(),
+        testMode: TestMode? = nil
     ) {
         self.store = store
         self.clock = clock
@@ -47,6 +51,7 @@ package final class App: HTTPHandler {
         self.limits = limits
         requests = Quota(limits.requests, resourcePart: 2, clientPart: 16)
         self.pages = pages
+        self.testMode = testMode
         logLines = log
         self.log = RequestLog(log, proxies: proxies)
         let sessions = Sessions(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
@@ -63,12 +68,15 @@ package final class App: HTTPHandler {
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
                 + updateRoutes(sessions)
                 + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(clock: clock)
+                + (testMode?.routes(sessions) ?? [])
         )
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Connects `/metrics` to the HTTP server's connection statistics, so that `/metrics` reports them.
-    package func reportConnections(of server: HTTPServer) {
+    /// Connects the application to its HTTP server: `/metrics` reports the server's connections, and the faults of the
+    /// test mode close them.
+    package func follow(_ server: HTTPServer) {
+        testMode?.follow(server)
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
     }
 
@@ -125,21 +133,36 @@ package final class App: HTTPHandler {
 
     package func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
         await withTaskExecutorPreference(workers.short) {
-            var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
-            do {
-                try pages.check(head)
-                let route = try route(of: head)
-                exchange.route = route
-                guard let streamedBody = route.streamedBody else {
-                    throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
+            let request = HTTPRequest(head: head)
+            let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+            guard let testMode, TestMode.concerns(head) else { return await response(to: request, body, exchange) }
+            return await test(request, exchange, testMode) { request, exchange, pass in
+                pass.onClose {
+                    body.fail(HTTPFailure(status: 503, detail: "The server was reset while it read the body."))
                 }
-                let requester = try await access.requester(access.claim(head, for: route.admission))
-                exchange.requester = requester
-                let context = try context(HTTPRequest(head: head), route, requester, id: exchange.id)
-                return finish(try await streamedBody.handle(context, body), exchange)
-            } catch {
-                return finish(response(to: error, exchange), exchange)
+                return await response(to: request, body, exchange)
             }
+        }
+    }
+
+    /// Answers a request whose handler reads the body while it arrives.
+    private func response(
+        to request: HTTPRequest, _ body: HTTPBodyReader, _ exchange: HandledRequest
+    ) async -> HTTPResponse {
+        var exchange = exchange
+        do {
+            try pages.check(request.head)
+            let route = try route(of: request.head)
+            exchange.route = route
+            guard let streamedBody = route.streamedBody else {
+                throw ProblemError(.internalError, "The body was streamed, but the route buffers it.")
+            }
+            let requester = try await access.requester(access.claim(request.head, for: route.admission))
+            exchange.requester = requester
+            let context = try context(request, route, requester, id: exchange.id)
+            return finish(try await streamedBody.handle(context, body), exchange)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
         }
     }
 
@@ -153,7 +176,7 @@ package final class App: HTTPHandler {
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
-        response.headers += [("X-Request-Id", id)] + pages.headers(for: head)
+        addHeaders(to: &response, for: head, id: id)
         // Every answer to a GET has `Cache-Control: no-cache`, unless its handler sets the field. A request whose head
         // was not parsed may be a GET.
         if head.map({ $0.method == "GET" || $0.method == "HEAD" }) ?? true {
@@ -164,6 +187,10 @@ package final class App: HTTPHandler {
         // A handler that reads this request's body is already running. The handler receives the failure, answers the
         // request, and counts it.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
+        if let testMode, let head, TestMode.concerns(head) {
+            let tested = TestedExchange(refused: head)
+            response = testMode.answers(tested, id: id, start: monotonicNanoseconds(), with: response)
+        }
         (route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: 0)
         log.answered(request, route, status: response.status)
         return response
@@ -171,7 +198,53 @@ package final class App: HTTPHandler {
 
     package func handle(_ request: HTTPRequest) -> HTTPReply {
         let head = request.head
-        var exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+        let exchange = HandledRequest(head: head, id: requestID(of: head), start: monotonicNanoseconds())
+        guard let testMode, TestMode.concerns(head) else { return reply(to: request, exchange) }
+        let isEndless = (try? route(of: head))?.endsAtStop ?? false
+        return .task(on: workers.short, endsAtStop: isEndless) { [self] in
+            await test(request, exchange, testMode) { request, exchange, pass in
+                switch reply(to: request, exchange) {
+                case .ready(let response): response
+                case .task(let executor, let isEndless, let work):
+                    if isEndless {
+                        await pass.waiting { await withTaskExecutorPreference(executor) { await work() } }
+                    } else {
+                        await withTaskExecutorPreference(executor) { await work() }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Handles a request in test mode: with its fault, and not during a reset.
+    private func test(
+        _ request: HTTPRequest, _ exchange: HandledRequest, _ testMode: TestMode,
+        _ handle: (HTTPRequest, HandledRequest, Gate.Pass) async -> HTTPResponse
+    ) async -> HTTPResponse {
+        var request = request, exchange = exchange
+        let head = request.head, route = try? route(of: head)
+        exchange.route = route
+        if let route { exchange.requester = try? await access.requester(access.claim(head, for: route.admission)) }
+        var plain = request
+        _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
+        let tested = testMode.meets(TestedRequest(plain, route, exchange.requester))
+        exchange.tested = tested
+        let pass = await testMode.gate.enter()
+        defer { pass.leave() }
+        do {
+            if let response = await testMode.delay(tested, in: pass) { return finish(response, exchange) }
+            if let response = try await testMode.begins(tested, &request.head, in: sessions) {
+                return finish(response, exchange)
+            }
+            return await handle(request, exchange, pass)
+        } catch {
+            return finish(response(to: error, exchange), exchange)
+        }
+    }
+
+    private func reply(to request: HTTPRequest, _ exchange: HandledRequest) -> HTTPReply {
+        let head = request.head
+        var exchange = exchange
         do {
             if let response = pages.preflight(head) { return .ready(finish(response, exchange)) }
             try pages.check(head)
@@ -199,7 +272,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Replies with a response that is made. A body that must be compressed is compressed on a worker pool.
+    /// Replies with a complete response. If the body must be compressed, compresses the body on a worker pool.
     private func reply(_ response: HTTPResponse, _ exchange: HandledRequest) -> HTTPReply {
         guard let coding = response.coding(for: exchange.head), response.needsCompression(in: coding) else {
             return .ready(finish(response, exchange))
@@ -315,11 +388,13 @@ package final class App: HTTPHandler {
         let start: Int
         /// The route of the request. `nil` if no route matches.
         var route: Route?
-        /// The sender of the request. `nil` if the sender is not known or not needed.
+        /// The sender of the request. `nil` if the server has not identified the sender, or does not need to.
         var requester: Requester?
         var account = Quota.Account()
         /// The lease of one of the `--max-requests` places, while the server answers this request.
         var lease: Quota.Lease?
+        /// The request in the test mode, with its fault. `nil` without `--test-mode`.
+        var tested: TestedExchange?
 
         var logged: LoggedRequest {
             let isAnyone = route?.admission == .everyone
@@ -445,7 +520,7 @@ package final class App: HTTPHandler {
         .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
 
-    /// Logs a problem that is a reached limit.
+    /// Writes a line to the log if the problem is that the request has reached a limit.
     private func note(_ problem: ProblemError, _ request: @autoclosure () -> LoggedRequest) {
         guard let limit = problem.limit else { return }
         log.reached(limit, isShare: problem.problem == .quotaExceeded, by: request())
@@ -459,8 +534,7 @@ package final class App: HTTPHandler {
     ) -> HTTPResponse {
         let head = exchange.head
         var response = response
-        response.headers.append(("X-Request-Id", exchange.id))
-        response.headers += pages.headers(for: head)
+        addHeaders(to: &response, for: head, id: exchange.id)
         response.account = exchange.account
         // Without `Cache-Control`, caches may store an answer and choose how long they reuse it (RFC 9111, 4.2.2), so
         // forbid that.
@@ -476,11 +550,22 @@ package final class App: HTTPHandler {
         {
             response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
         }
+        if let testMode, TestMode.concerns(head) {
+            let tested = exchange.tested ?? TestedExchange(refused: head)
+            response = testMode.answers(tested, id: exchange.id, start: exchange.start, with: response)
+        }
         compress(&response, exchange, isOnLoop: isOnLoop)
         let nanoseconds = monotonicNanoseconds() - exchange.start
         (exchange.route?.counters ?? metrics.unrouted).count(status: response.status, nanoseconds: nanoseconds)
         log.answered(exchange.logged, exchange.route, status: response.status, nanoseconds: nanoseconds)
         return response
+    }
+
+    /// Adds the header fields of every answer.
+    private func addHeaders(to response: inout HTTPResponse, for head: HTTPRequestHead?, id: String) {
+        response.headers.append(("X-Request-Id", id))
+        response.headers += pages.headers(for: head)
+        if testMode != nil { response.headers.append(TestMode.header) }
     }
 
     /// Encodes the response's body in the coding that the client prefers.

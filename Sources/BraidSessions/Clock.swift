@@ -8,6 +8,8 @@ package final class Clock: Sendable {
     private let isCounting: Bool
     /// The time that a counting clock returns next.
     private let counted: Mutex<Int>
+    /// What a clock that reads the system's time adds to it, in milliseconds.
+    private let offset = Atomic(0)
 
     /// Creates a clock that reads the system's time, as opposed to a counting clock.
     package init() {
@@ -23,16 +25,36 @@ package final class Clock: Sendable {
     }
 
     /// The clock's time, in milliseconds since 1970. Reading this time does not advance a counting clock.
-    package func now() -> Int { isCounting ? counted.withLock { $0 } : Clock.system() }
+    package func now() -> Int { isCounting ? counted.withLock { $0 } : systemTime() }
 
     /// Returns the time for a change, in milliseconds since 1970. Each call advances a counting clock by one
     /// millisecond.
     package func instant() -> Int {
-        guard isCounting else { return Clock.system() }
+        guard isCounting else { return systemTime() }
         return counted.withLock { next in
             defer { next += 1 }
             return next
         }
+    }
+
+    private func systemTime() -> Int { Clock.system() + offset.load(ordering: .relaxed) }
+
+    /// Sets the clock. From then on, it advances as before.
+    ///
+    /// - Parameter time: milliseconds since 1970.
+    package func set(to time: Int) {
+        if isCounting {
+            counted.withLock { $0 = time }
+        } else {
+            offset.store(time - Clock.system(), ordering: .relaxed)
+        }
+    }
+
+    /// What distinguishes this clock from an unset one: the time of a counting clock, or the distance from the system's
+    /// time. A server in test mode restores it.
+    package var setting: Int {
+        get { isCounting ? counted.withLock { $0 } : offset.load(ordering: .relaxed) }
+        set { isCounting ? counted.withLock { $0 = newValue } : offset.store(newValue, ordering: .relaxed) }
     }
 
     /// Returns the operating system's time, in milliseconds since 1970.
@@ -41,22 +63,34 @@ package final class Clock: Sendable {
 
 /// Returns a clock and an ID generator that count, so that equal requests get equal answers, byte for byte.
 ///
-/// The clock and the generator continue after the sessions and tables in `store`, so they never repeat a stored ID,
-/// epoch or time. Ended sessions leave no trace in the store, so their IDs can appear again.
-/// - Complexity: O(sessions in the store).
+/// The clock and the generator continue after the sessions, tables and tokens in `store`, so they never repeat a stored
+/// ID, epoch or time. Ended sessions and revoked tokens leave no trace in the store, so their IDs can appear again.
+/// - Complexity: O(sessions and tokens in the store).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
-    var latest = 0, session = 0, epoch = 0
+    var latest = 0, counts = IDGenerator.Counts()
     var page: String?
     for table in try await store.tables() { latest = max(latest, table.updated) }
     while case let sessions = try await store.sessions(after: page, limit: 1_000), let last = sessions.last {
         for summary in sessions {
             latest = max(latest, summary.updated)
-            session = max(session, number(in: summary.id, after: "session-"))
-            epoch = max(epoch, number(in: summary.epoch, after: "epoch-"))
+            counts.session = max(counts.session, number(in: summary.id, after: "session-"))
+            counts.epoch = max(counts.epoch, number(in: summary.epoch, after: "epoch-"))
+            counts.token = max(counts.token, try await latestToken(of: summary.id, in: store))
         }
         page = last.id
     }
-    return (Clock(countingAfter: latest), IDGenerator(countingAfterSession: session, epoch: epoch))
+    return (Clock(countingAfter: latest), IDGenerator(countingAfter: counts))
+}
+
+/// Returns the highest number of a session's tokens, expired ones included, or 0 without any.
+private func latestToken(of session: String, in store: any SessionStore) async throws -> Int {
+    var latest = 0
+    var page: String?
+    while let tokens = try await store.tokens(of: session, after: page, limit: 1_000, now: 0), let last = tokens.last {
+        for token in tokens { latest = max(latest, number(in: token.token.id, after: "token-")) }
+        page = last.token.id
+    }
+    return latest
 }
 
 /// Returns the number after a prefix in a counted ID: 12 in `session-12`, and 3 in `epoch-3-1`, an epoch with a suffix.

@@ -3,36 +3,58 @@ import Synchronization
 /// A generator for the IDs of sessions, epochs, tokens and requests. The IDs are random, or with `--deterministic`
 /// counted, as in `session-1`.
 package final class IDGenerator: Sendable {
-    private struct Counts {
-        var session = 0
-        var epoch = 0
+    /// The numbers of the IDs that a counting generator has returned last.
+    package struct Counts: Sendable {
+        package var session = 0
+        package var epoch = 0
+        package var token = 0
+        package var request: UInt64 = 0
+
+        package init() {}
     }
 
-    private let requests = Atomic<UInt64>(0)
+    private let requests: Atomic<UInt64>
     private let requestPrefix: String
     let isCounting: Bool
-    private let counts: Mutex<Counts>
+    private let counted: Mutex<Counts>
 
     /// Creates a generator of random IDs, as opposed to counted IDs.
     package init() {
         requestPrefix = Self.randomWord(6)
+        requests = Atomic(0)
         isCounting = false
-        counts = Mutex(Counts())
+        counted = Mutex(Counts())
     }
 
-    /// Creates a generator that counts IDs: `session-1`, `epoch-1`. The first session ID has the number after
-    /// `session`, and the first epoch the number after `epoch`.
-    package init(countingAfterSession session: Int, epoch: Int) {
+    /// Creates a generator that counts IDs: `session-1`, `epoch-1`, `token-1`, `request-1`. The first ID of each kind
+    /// has the number after the one in `counts`.
+    package init(countingAfter counts: Counts) {
         requestPrefix = "request"
+        requests = Atomic(counts.request)
         isCounting = true
-        counts = Mutex(Counts(session: session, epoch: epoch))
+        counted = Mutex(counts)
+    }
+
+    /// The numbers of the last IDs. A server in test mode restores them. Setting them has no effect on a generator of
+    /// random IDs.
+    package var counts: Counts {
+        get {
+            var counts = counted.withLock { $0 }
+            counts.request = requests.load(ordering: .relaxed)
+            return counts
+        }
+        set {
+            guard isCounting else { return }
+            counted.withLock { $0 = newValue }
+            requests.store(newValue.request, ordering: .relaxed)
+        }
     }
 
     /// Returns an ID for a session that a client opens without choosing an ID. If the generator counts, the ID can
     /// already be in use, because other clients choose IDs such as `session-1`.
     func sessionID() -> String {
         guard isCounting else { return Self.randomWord(12) }
-        return counts.withLock { counts in
+        return counted.withLock { counts in
             counts.session += 1
             return "session-\(counts.session)"
         }
@@ -41,17 +63,23 @@ package final class IDGenerator: Sendable {
     /// Returns an epoch for a new session: an opaque word that is never used again.
     func epoch() -> String {
         guard isCounting else { return Self.randomWord(8) }
-        return counts.withLock { counts in
+        return counted.withLock { counts in
             counts.epoch += 1
             return "epoch-\(counts.epoch)"
         }
     }
 
-    /// Returns a new token's ID, which is the part of the token that is not secret.
-    func tokenID() -> String { Self.randomWord(12) }
-
-    /// Returns a new token's secret part: 258 random bits as base64url (RFC 4648, section 5).
-    func secret() -> String { Self.randomWord(43, of: Self.base64URLDigits) }
+    /// Returns the two parts of a new token: its ID, which is not secret, and its secret.
+    ///
+    /// The secret is 258 random bits as base64url (RFC 4648, section 5). A counting generator returns `token-1` and
+    /// `secret-1`, which everyone can guess.
+    func token() -> (id: String, secret: String) {
+        guard isCounting else { return (Self.randomWord(12), Self.randomWord(43, of: Self.base64URLDigits)) }
+        return counted.withLock { counts in
+            counts.token += 1
+            return ("token-\(counts.token)", "secret-\(counts.token)")
+        }
+    }
 
     /// Returns an ID for a request, which is unique in this process. A random prefix distinguishes it from the IDs of
     /// other processes.

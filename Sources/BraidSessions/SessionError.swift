@@ -92,7 +92,7 @@ extension SessionError {
     /// fault of the server, its disk or its load.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
-        // A command that took too long is a matter of the server's time: it may succeed later.
+        // A command that took too long may have found a busy server, so a later repetition of the command may succeed.
         case let refusal as Refusal: return refusal.code != .commandTimeout
         case is JSONError: return true
         case StoreError.sessionExists, StoreError.sessionMissing, StoreError.tableMissing: return true

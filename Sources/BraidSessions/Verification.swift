@@ -23,7 +23,7 @@ package final class Verification {
         self.report = report
     }
 
-    /// Checks everything. `progress` is called with the number of checked sessions, and throws to end the check.
+    /// Runs all checks. Calls `progress` with the number of checked sessions. An error of `progress` ends the check.
     package func run(progress: (Int) throws -> Void) throws {
         found(reading("the database", { try data.integrityFaults() }) ?? [])
         found(reading("the references", { try data.danglingReferences() }) ?? [])
@@ -88,7 +88,7 @@ package final class Verification {
 
     private func check(_ facts: SessionSummary) {
         let place = "session \"\(facts.id)\""
-        // A session that a server has ended meanwhile is `nil`.
+        // The result is `nil` if a server has ended the session in the meantime. This is not a fault.
         guard let session = reading(place, { try data.session(facts.id) }) ?? nil else { return }
         _ = reading(place) { try render(session) }
         _ = reading("\(place), journal") { try checkJournal(of: session) }
@@ -118,7 +118,7 @@ package final class Verification {
             }
             if records.isEmpty { break }
         }
-        // Another server may commit while this one reads.
+        // A server may commit to the session while `verify` reads it.
         guard session.facts.revision == 0 || last ?? 0 >= session.facts.revision else {
             throw StoreError.corrupt(
                 "it ends at revision \(last ?? 0), but the session is at \(session.facts.revision)")

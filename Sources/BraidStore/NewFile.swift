@@ -1,23 +1,26 @@
 import BraidRuntime
 import Glibc
 
-/// A file that gets its name only when it is complete and on disk. Until then, its name is PATH-partial.
+/// A new file that gets its final name PATH only when it is complete and on disk. Before that, the file's name is
+/// `PATH-partial`.
 ///
-/// A `NewFile` replaces no file. If it is not finished, it leaves nothing behind. Only its owner can read it, because
-/// sessions are confidential.
+/// A `NewFile` never replaces an existing file. If `finish` is not called, the partial file is removed. Only the file's
+/// owner can read the file, because sessions are confidential.
 package final class NewFile {
     package let path: String
     package let partial: String
-    /// The open, locked partial file. It is closed last, because closing it also drops SQLite's locks on this file.
+    /// The descriptor of the locked partial file. It is closed last, because closing any descriptor of the file also
+    /// drops SQLite's locks on the file.
     private let descriptor: CInt
-    /// Whether this object must not remove the partial file.
+    /// Whether the partial file has its final name, or belongs to another process. If so, this object must not remove
+    /// it.
     private var isFinished = false
 
-    /// Creates the partial file, and locks it against other processes that write a file of the same name. A partial
-    /// file that a killed process has left is reused.
+    /// Creates the partial file, and locks it against other processes that write a file of the same name. If a killed
+    /// process has left a partial file, this file is reused.
     ///
-    /// - Parameter isDatabase: whether the file will be a database, so that an old write-ahead log of that name would
-    ///   damage it.
+    /// - Parameter isDatabase: whether the file will be an SQLite database. Then the initializer also refuses an old
+    ///   write-ahead log PATH-wal, which would damage the new database.
     package init(_ path: String, isDatabase: Bool) throws {
         self.path = path
         partial = path + "-partial"
@@ -30,7 +33,7 @@ package final class NewFile {
             throw StoreError.writing(partial, errno)
         }
         var own = stat(), named = stat()
-        // If the opened file has lost its name `…-partial` in the meantime, it is the finished file of another process.
+        // If the opened file no longer has the name `…-partial`, another process has finished it in the meantime.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(descriptor, &own) == 0,
             stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
             ftruncate(descriptor, 0) == 0
@@ -51,8 +54,8 @@ package final class NewFile {
         guard Files.write(bytes, to: descriptor) else { throw StoreError.writing(partial, errno) }
     }
 
-    /// Flushes the file to disk and gives it its name. `link`, unlike `rename`, replaces no file that another program
-    /// has created with this name.
+    /// Flushes the file to disk and gives it its final name. The method uses `link` because `rename` would replace a
+    /// file that another program has created with this name.
     package func finish() throws {
         guard fsync(descriptor) == 0 else { throw StoreError.writing(partial, errno) }
         if link(partial, path) == 0 {
@@ -76,7 +79,7 @@ package final class NewFile {
 }
 
 extension StoreError {
-    /// Creates the error of a file that cannot be written, from `errno`.
+    /// Creates the error for a file that cannot be written, from the value of `errno`.
     static func writing(_ path: String, _ error: CInt) -> StoreError {
         [ENOSPC, EDQUOT, EFBIG].contains(error)
             ? .noRoom(path: path) : .io("\(path): \(String(cString: strerror(error)))")

@@ -1,8 +1,8 @@
-/// The tables, columns and indexes of a database. The shape that a server expects comes from the text of its schema,
-/// the other one from the database's catalog.
+/// The tables, columns and indexes of a database. The shape that a server expects is read from the text of `schema.sql`
+/// or `schema-postgres.sql`. The shape that a database has is read from the database's catalog.
 package struct SchemaShape: Equatable {
     package struct Column: Equatable {
-        /// The type in lower case, such as `bigint`.
+        /// The column's type in lower case, such as `bigint`.
         package var type: String
         package var isRequired: Bool
         package var hasDefault: Bool
@@ -16,12 +16,12 @@ package struct SchemaShape: Equatable {
         fileprivate var text: String { type.uppercased() + (isRequired ? " NOT NULL" : "") }
     }
 
-    /// An index, or the index of a primary key or of a unique constraint. Its name does not matter.
+    /// An index, which may also belong to a primary key or a unique constraint. The index's name does not matter.
     package struct Index: Hashable {
         package var table: String
         package var columns: String
         package var isUnique: Bool
-        /// The condition of a partial index, or `nil`.
+        /// The WHERE condition of a partial index. `nil` if the index contains all rows.
         package var condition: String?
 
         package init(table: String, columns: String, isUnique: Bool, condition: String?) {
@@ -33,7 +33,7 @@ package struct SchemaShape: Equatable {
     }
 
     package var tables: [String: [String: Column]] = [:]
-    /// The statement that creates each index, or `nil` for an index that belongs to a table's definition.
+    /// The SQL statement that creates each index. `nil` for an index that belongs to a table's definition.
     package var indexes: [Index: String?] = [:]
 
     package init() {}
@@ -42,9 +42,9 @@ package struct SchemaShape: Equatable {
         tables[table, default: [:]][name] = column
     }
 
-    /// Returns what a database with the shape `found` lacks for a server that expects this shape. Returns an empty array
-    /// if the server can use the database. Further tables, indexes and columns do not matter, unless a row cannot be
-    /// inserted without a column.
+    /// Returns what is missing or different in a database with the shape `found`, for a server that expects this shape.
+    /// Returns an empty array if the server can use the database. Additional tables, indexes and columns are allowed,
+    /// except a column without which no row can be inserted.
     package func differences(in found: SchemaShape) -> [String] {
         var differences: [String] = []
         for (table, columns) in tables.sorted(by: { $0.key < $1.key }) {
@@ -77,8 +77,8 @@ package struct SchemaShape: Equatable {
 }
 
 extension SchemaShape {
-    /// Returns what a server logs after it has opened a database with the schema version `found`, or `nil` for its own
-    /// version `known` and for a new database (0).
+    /// Returns what a server logs after it has opened a database with the schema version `found`. Returns `nil` if this
+    /// is the server's own version `known`, or 0 for a new database.
     package static func notice(found: Int, known: Int) -> String? {
         if found == 0 || found == known { return nil }
         return found < known
@@ -87,10 +87,10 @@ extension SchemaShape {
     }
 }
 
-// Reading the text of a schema. The reader knows the SQL that schema.sql and schema-postgres.sql use, and no more: the
-// tests compare its result with the catalogs of new databases.
+// Reads the shape from the text of a schema. This code understands only the SQL that schema.sql and schema-postgres.sql
+// use. The tests compare its results with the catalogs of new databases.
 extension SchemaShape {
-    /// Creates the shape that the statements of a schema create.
+    /// Creates the shape of a new database in which the statements of `schema` were executed.
     package init(schema: String) {
         let lines = schema.split(separator: "\n").map { line in
             line.split(separator: " ").prefix { !$0.hasPrefix("--") }.joined(separator: " ")
@@ -135,7 +135,8 @@ extension SchemaShape {
         if isKey || words.contains("UNIQUE") { unique(String(words[0])) }
     }
 
-    /// Returns what stands between the first parentheses of a text, split at the commas outside of further parentheses.
+    /// Returns the text between the first opening parenthesis and its closing parenthesis, split at commas. Commas
+    /// inside inner parentheses do not split the text.
     private static func parts(_ text: String) -> [String] {
         var parts: [String] = [], depth = 0, part = ""
         for character in text {

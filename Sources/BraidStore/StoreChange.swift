@@ -10,7 +10,8 @@ public enum StoreChange: Sendable, Equatable {
     case newEpochs
 }
 
-/// Whether a store's operations fail at the moment. Reports each change once, however many operations fail.
+/// Knows whether a store's operations fail at the moment. Reports the first failure and the recovery, but not each
+/// failed operation.
 package final class StoreTrouble: Sendable {
     private let error = Mutex<StoreError?>(nil)
     private let isFailing = Atomic<Bool>(false)
@@ -39,8 +40,8 @@ package final class StoreTrouble: Sendable {
 }
 
 extension StoreError {
-    /// The name of a failure of the disk or the database: `disk-full`, for example. `nil` for other errors, which
-    /// callers can cause.
+    /// The name of a failure of the disk or the database, such as `disk-full`. `nil` for all other errors, such as
+    /// errors that callers can cause.
     public var kind: String? {
         switch self {
         case .full: "disk-full"

@@ -12,7 +12,7 @@ public struct StoreStatistics: Sendable, Equatable {
     public var failures = 0
 }
 
-/// What a store that can be read does with writes.
+/// Whether a store accepts writes. Both cases mean that the store can be read.
 public enum StoreCondition: Sendable, Equatable {
     case writable
     /// The disk is full. The store reads and deletes, and refuses other writes until the disk has room.
@@ -28,7 +28,8 @@ public struct StoreSize: Sendable, Equatable {
     /// The size of SQLite's write-ahead log, in bytes. The log contains the pages that are not yet copied into the
     /// database.
     public var logBytes: Int
-    /// The room on the file system with the database. `nil` if the store does not know its file system.
+    /// The size and free space of the file system that contains the database. `nil` if the store does not know its file
+    /// system.
     public var disk: DiskSpace?
 
     public init(sessions: Int, bytes: Int, logBytes: Int, disk: DiskSpace? = nil) {
@@ -39,7 +40,7 @@ public struct StoreSize: Sendable, Equatable {
     }
 }
 
-/// The room on a file system, in bytes.
+/// The size and the free space of a file system, in bytes.
 public struct DiskSpace: Sendable, Equatable {
     public var size: Int
     /// The free bytes that the process may use.

@@ -36,17 +36,18 @@ public enum StoreError: Error, Sendable, Equatable {
     case wrongApplication(path: String)
     /// A newer server has upgraded the database to a schema that this server cannot use.
     case newerVersion(found: Int, known: Int)
-    /// The database has a schema version that this server can use, but not the tables, columns or indexes.
+    /// The database has a schema version that this server can use, but a table, column or index is missing or
+    /// different.
     case differentSchema(path: String, version: Int, differences: [String])
 
     // Reasons why a command such as `braid-server backup` did not read or write a file or a database.
     case missing(path: String)
     case exists(path: String)
-    /// The disk of a new file is full. Nothing of the file is left.
+    /// A command could not write a new file, because the disk is full. The incomplete file is removed.
     case noRoom(path: String)
     /// The database has an older or newer schema than the command needs, and the command does not change it.
     case otherVersion(found: Int, known: Int)
-    /// The database contains data, and an import replaces nothing.
+    /// The database already contains data. An import accepts only an empty database.
     case notEmpty(path: String)
 }
 

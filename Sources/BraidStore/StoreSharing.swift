@@ -10,7 +10,8 @@ public protocol StoreSharing: Sendable {
     /// in progress share the next query.
     func revision(of session: Int) async throws -> StoredRevision?
 
-    /// Starts to pass the notices of other servers to `hear`. Call this method once for each server.
+    /// Starts to receive the notices of other servers, and calls `hear` with each notice. Call this method once in each
+    /// server process.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void)
 
     /// Locks a session for this server, so that no other server may commit to the session. The lock lasts until

@@ -165,8 +165,8 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// Returns the earliest of the restored states at which clients saw the stored table. Returns `start` if there is
-    /// none.
+    /// Returns the earliest of the restored states at which clients saw the stored table. Returns `start` if clients
+    /// saw an older table at all restored revisions.
     ///
     /// The result's `totalRowCount` is that of `start`.
     package func earliest(from start: StoredSession) throws -> StoredSession {

@@ -64,6 +64,9 @@ static const unsigned char inspector_row_js[] = {
 static const unsigned char inspector_screen_js[] = {
 #embed "../../Web/inspector/screen.js"
 };
+static const unsigned char inspector_scroll_js[] = {
+#embed "../../Web/inspector/scroll.js"
+};
 static const unsigned char inspector_server_js[] = {
 #embed "../../Web/inspector/server.js"
 };
@@ -116,6 +119,7 @@ static const struct cassets_file web[] = {
     FILE("inspector/pointers.js", inspector_pointers_js),
     FILE("inspector/row.js", inspector_row_js),
     FILE("inspector/screen.js", inspector_screen_js),
+    FILE("inspector/scroll.js", inspector_scroll_js),
     FILE("inspector/server.js", inspector_server_js),
     FILE("inspector/session.js", inspector_session_js),
     FILE("inspector/sidebar.js", inspector_sidebar_js),

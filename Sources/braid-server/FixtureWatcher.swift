@@ -9,7 +9,7 @@ import Glibc
 struct FixtureWatcher {
     let directories: [String]
     let app: App
-    /// The content of each file when the watcher last looked.
+    /// The content that each watched file had when the watcher last read it, by the file's path.
     private var known: [String: [UInt8]] = [:]
     private var tables: [String: String] = [:]
 
@@ -25,17 +25,17 @@ struct FixtureWatcher {
             return
         }
         app.watchedFiles.start()
-        // The first look binds the sessions of descriptions that were changed while the server did not run.
+        // The first call of `look` binds the sessions whose descriptions were changed while the server did not run.
         await look(with: watch)
         for await _ in watch.changes { await look(with: watch) }
     }
 
-    /// Looks for changed files, and for new directories.
+    /// Loads the files that have changed since the last look, and watches new directories.
     private mutating func look(with watch: DirectoryWatch) async {
         var found: Set<String> = []
         for directory in directories {
             let paths = Fixtures.files(in: directory) { directory in
-                // The watch begins before the directory is read, so that no change is missed.
+                // The watch of a directory begins before the directory is read, so that no change is missed.
                 if !watch.add(directory) {
                     app.logLines?.write(.error, "\(directory) cannot be watched: \(String(cString: strerror(errno)))")
                 }
@@ -54,7 +54,8 @@ struct FixtureWatcher {
         }
     }
 
-    /// Registers the description in a changed file, and binds the table's sessions to it. A faulty file changes nothing.
+    /// Registers the description in a changed file, and binds the table's sessions to the new version. If the file is
+    /// faulty, changes no table and no session.
     private mutating func load(_ path: String) async {
         var file = app.watchedFiles.file(path)
         defer { app.watchedFiles.set(file, of: path) }
@@ -83,7 +84,7 @@ struct FixtureWatcher {
             if let error = error as? FaultyFile {
                 file.faults = error.faults
             } else {
-                // Nothing is wrong with the file, so the next look loads it again.
+                // The error does not come from the file's content, so the next look must load the file again.
                 file.faults = ["\(path): \(error)"]
                 known[path] = nil
             }

@@ -13,7 +13,7 @@ import Glibc
 struct Fixtures {
     let directories: [String]
 
-    /// Loads the fixtures. If a file is invalid by itself, stores nothing. Throws the faults of all files.
+    /// Loads the fixtures. If the content of a file is invalid, stores nothing and throws the faults of all files.
     func load(into app: App) async throws {
         var files = Contents(), faults: [String] = []
         for directory in directories {
@@ -49,7 +49,8 @@ struct Fixtures {
 
     static let tableSuffix = ".table.json"
 
-    /// Registers a version of a table description. Returns the version.
+    /// Registers a new version of a table description, unless the latest version is the same. Returns the number of the
+    /// version.
     static func register(_ description: TableDescription, of path: String, in app: App) async throws -> Int {
         let version = try await app.store.putTable(
             description.name, description: description.text, at: app.clock.instant())
@@ -58,7 +59,8 @@ struct Fixtures {
         return version
     }
 
-    /// Returns the paths of the files in a directory and its subdirectories. Links to directories are not followed.
+    /// Returns the paths of the files in a directory and its subdirectories. The method does not follow symbolic links
+    /// to directories.
     ///
     /// - Parameter enter: called with each directory before it is read.
     static func files(in directory: String, entering enter: (String) -> Void = { _ in }) -> [String]? {

@@ -1,14 +1,14 @@
 import Glibc
 
-/// The file that the process appends to instead of stderr (`--log-file`).
+/// The log file of `--log-file`, to which the process appends everything that it would write to stderr.
 struct LogFile {
     let path: String
 
-    /// Opens the file, or creates it, and makes it the process's stderr. Everything that is written to stderr goes to the
-    /// file: log lines, and the last words of a process that fails. After a program such as logrotate has renamed the
-    /// file, this method opens a new one.
+    /// Opens or creates the log file, and makes it the process's stderr. The file then receives everything that the
+    /// process writes to stderr: log lines, and the message of a process that crashes. If a program such as logrotate
+    /// has renamed the old file, this method creates a new one.
     ///
-    /// - Throws: a `Failure` if the file cannot be opened. Then stderr stays as it is.
+    /// - Throws: a `Failure` if the file cannot be opened. In this case, the process's stderr does not change.
     func open() throws {
         let file = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else {

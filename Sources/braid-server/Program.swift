@@ -5,19 +5,20 @@ import Glibc
 @main
 enum Program {
     static let name = "braid-server"
-    /// The first command is the default.
+    /// The commands of `braid-server`. The first command runs if the command line names no command.
     static let commands: [any ServerCommand.Type] = [
         Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Verify.self, Compact.self,
         Export.self, Import.self, Health.self,
     ]
 
     static func main() async {
-        // Open the standard descriptors if they are closed. Otherwise the database or a connection could get the number
-        // of a standard descriptor, and log lines would be written there.
+        // Opens stdin, stdout and stderr if they are closed. Otherwise the database or a connection could get the
+        // number of stderr, and log lines would be written to it.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
-        // Only this user may read the files and sockets that the process makes: the database, its copies, the log.
+        // Only the user that runs the process may use the files and sockets that the process creates, such as the
+        // database, its copies and the log.
         umask(0o077)
         let all = ProcessArguments.all
         let arguments = Array(all.dropFirst())
@@ -31,7 +32,8 @@ enum Program {
             let lines = text.split(separator: "\n").map { LogLines.line(.json, .critical, String($0)) }
             Files.write(lines.joined(), to: STDERR_FILENO)
         }
-        // Without the command line, an empty one would start a server with the default settings.
+        // If the command line cannot be read, the program fails. With an empty command line, it would start a server
+        // with the default settings.
         guard let first = all.first, !first.isEmpty else {
             complain("The command line of this process cannot be read. Start the program with its name as argument 0.")
             exit(64)
@@ -54,7 +56,7 @@ enum Program {
         exit(0)
     }
 
-    /// Returns the command with a name. A command line that is empty or begins with an option belongs to `serve`.
+    /// Returns the command with a name. If the command line is empty or begins with an option, the command is `serve`.
     private static func command(for first: String?) -> (any ServerCommand.Type)? {
         guard let first, !first.hasPrefix("-") else { return Serve.self }
         return commands.first { $0.name == first }
@@ -82,7 +84,7 @@ enum Program {
         throw UsageError("'\(name)' is not a command.\(near.map { " Did you mean '\($0)'?" } ?? "")")
     }
 
-    /// Prints the help of a command, or of the program for `nil`.
+    /// Prints the help of a command. If the command is `nil`, prints the help of the program.
     private static func printHelp(of command: (any ServerCommand.Type)?) throws {
         let text =
             command.map { CommandHelp.text(of: $0, program: name) }

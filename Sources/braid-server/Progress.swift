@@ -2,8 +2,8 @@ import BraidRuntime
 import Glibc
 import Synchronization
 
-/// The progress of a long task such as a backup, shown to a person. The progress is written to stderr only if stderr is
-/// a terminal and the task takes longer than a second.
+/// The progress of a long task such as a backup, in percent, for the person who runs the command. The progress is
+/// written to stderr only if stderr is a terminal and the task takes longer than a second.
 final class Progress: Sendable {
     private let title: String
     private let state: Mutex<(next: ContinuousClock.Instant, shown: Bool)>
@@ -14,8 +14,7 @@ final class Progress: Sendable {
         state = Mutex((.now + .seconds(1), false))
     }
 
-    /// Shows how much of the task is done. The caller can call this method as often as it likes: the method writes at
-    /// most twice a second.
+    /// Shows how much of the task is done. The method can be called often: it writes to stderr at most twice a second.
     func show(part: Int, of whole: Int) {
         guard isShown else { return }
         let isDue = state.withLock { state in

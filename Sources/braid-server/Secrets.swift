@@ -1,7 +1,8 @@
-/// Secrets that must not be shown in messages and logs.
+/// Removes secrets from texts for messages and logs.
 enum Secrets {
     /// Returns a text in which `***` replaces the user and the password of each URL, and the value of each parameter
-    /// `password`. A user can write a database's URL in the wrong place, and messages quote wrong values.
+    /// `password`. Error messages quote wrong values, and a user can give the URL of a database as the value of a wrong
+    /// option.
     static func redacted(_ text: String) -> String {
         var rest = Array(text.utf8)[...], result: [UInt8] = []
         func isEnd(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") }

@@ -3,6 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidServer
 import BraidSessions
+import BraidStore
 import Glibc
 
 /// The command that runs the server until a signal stops it.
@@ -23,8 +24,8 @@ struct Serve: ServerCommand {
 
     var options = ServeOptions()
 
-    /// Returns whether the command line or the environment sets `--log-format json`, even if another value there is
-    /// wrong. Errors before the start of the log then have this format too.
+    /// Returns whether the command line or the environment sets `--log-format json`, even if another option or variable
+    /// is wrong. Then errors that occur before the log exists are also JSON.
     static func isLogJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
         let name = "--log-format", options = Array(arguments.prefix { $0 != "--" })
         let given = options.indices.compactMap { index in
@@ -51,6 +52,17 @@ struct Serve: ServerCommand {
         if options.watch, options.fixtures.isEmpty {
             throw Failure("--watch needs the directories of --fixtures.")
         }
+        if options.testMode {
+            if options.watch {
+                throw Failure(
+                    "--test-mode and --watch exclude each other: a reset leads back to the files of the start.")
+            }
+            guard !Database.isPostgres(options.database) else {
+                throw Failure("--test-mode needs a database of its own: an SQLite file or :memory:, not PostgreSQL.")
+            }
+            log.write(
+                .warning, "test mode: controllers can make requests fail with /v1/test. Do not use it in production")
+        }
         let fitted = try options.fitted(openFiles: HTTPServer.openFilesLimit(), otherFiles: HTTPServer.otherFiles)
         log.write(.notice, "starting") { line in
             line.add("version", App.version)
@@ -66,11 +78,21 @@ struct Serve: ServerCommand {
         var limits = fitted.limits.limits
         limits.bodies = incoming
         let controllers = ControllerTokens(tokens)
+        let idleSessions = IdleSessions(time: .seconds(options.sessionIdleTime))
+        let testMode = (options.testMode ? store as? any RestorableStore : nil).map {
+            TestMode(store: $0, clock: clock, idleSessions: idleSessions)
+        }
         let app = App(
             store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
             pages: options.access.pages(for: address, tokens: tokens),
-            streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies)
-        if reasonToWait == nil { try await loadFixtures(into: app) } else { app.phase.enter(.starting) }
+            streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies,
+            testMode: testMode)
+        if reasonToWait == nil {
+            try await loadFixtures(into: app)
+            try testMode?.begin(app.sessions)
+        } else {
+            app.phase.enter(.starting)
+        }
 
         var configuration = HTTPServer.Configuration()
         configuration.address = address
@@ -80,11 +102,14 @@ struct Serve: ServerCommand {
         fitted.limits.configure(&configuration)
         configuration.onLimit = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
-        app.reportConnections(of: server)
+        app.follow(server)
         let signals = await Signals { [log] number in
             log.write(.warning, "stopped at once by a second signal; requests in progress were not answered")
             log.flush()
             _exit(128 + number)
+        }
+        if options.exitWithStdin {
+            signals.stopAtEndOfInput { [log] in log.write(.notice, "the standard input has ended") }
         }
         do {
             try server.start()
@@ -119,7 +144,7 @@ struct Serve: ServerCommand {
         }
         let unloading = Task {
             if options.sessionIdleTime > 0 {
-                await IdleSessions(time: .seconds(options.sessionIdleTime)).unload(from: app.sessions)
+                await idleSessions.unload(from: app.sessions)
             }
         }
         var hasStarted = true
@@ -142,8 +167,10 @@ struct Serve: ServerCommand {
         background.cancel()
         unloading.cancel()
         log.write(.notice, "stopping")
+        app.testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))
-        // To close a store that waits for its database could take as long as an attempt to connect.
+        // The store is not closed while it waits for its database, because closing it could take as long as an attempt
+        // to connect.
         if hasStarted { await store.close() }
         log.write(.notice, "stopped")
     }
@@ -157,8 +184,8 @@ struct Serve: ServerCommand {
         log.write(.notice, "serving \(Secrets.redacted(database.name))")
     }
 
-    /// Opens the log file again, and reads the token file again. The fault of a file is logged. A faulty file changes
-    /// nothing.
+    /// Opens the log file again, and reads the token file again. If one of the files cannot be used, logs the reason
+    /// and continues with the old log file or the old tokens.
     private func reload(_ controllers: ControllerTokens, _ log: LogLines) {
         func attempt(_ work: () throws -> Void) {
             do {

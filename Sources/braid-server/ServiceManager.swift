@@ -2,16 +2,18 @@ import BraidHTTP
 import BraidRuntime
 import Glibc
 
-/// The service manager that started the process, such as systemd with `Type=notify`. Without one, the messages go
-/// nowhere.
+/// The service manager that started the process, such as systemd with `Type=notify`. If the process has no service
+/// manager, no message is sent.
 ///
-/// The protocol is a datagram of `NAME=value` lines to the Unix socket in `NOTIFY_SOCKET` (sd_notify(3)).
+/// Each message is a datagram with `NAME=value` lines to the Unix socket in the environment variable `NOTIFY_SOCKET`
+/// (sd_notify(3)).
 struct ServiceManager {
-    /// The socket's path. A path that begins with `@` is an abstract name.
+    /// The path of the service manager's socket. A path that begins with `@` is a name in the abstract namespace of
+    /// Linux.
     private let path = getenv("NOTIFY_SOCKET").map { String(cString: $0) }
 
-    /// The longest time between two signs of life that the service manager accepts, in microseconds. `nil` if it expects
-    /// none from this process.
+    /// The longest time between two messages `WATCHDOG=1` that the service manager accepts, in microseconds. `nil` if
+    /// the service manager expects no such messages from this process.
     private var watchdogTime: Int? {
         if let process = getenv("WATCHDOG_PID"), String(cString: process) != "\(getpid())" { return nil }
         return getenv("WATCHDOG_USEC").flatMap { Int(String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
@@ -29,7 +31,7 @@ struct ServiceManager {
         let socket = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return }
         defer { close(socket) }
-        // An abstract name ends with the address, not with a zero byte.
+        // The length of the address marks the end of an abstract name, not a zero byte.
         let length = (MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2) + name.count
         _ = withUnsafeBytes(of: &address) { bytes in
             bytes.baseAddress.map {
@@ -40,15 +42,16 @@ struct ServiceManager {
         }
     }
 
-    /// Starts to send signs of life, if the service manager expects them. Each is sent after `GET /healthz` was answered
-    /// at `server`. If the event loops hang, the service manager restarts the process.
+    /// Starts to send messages `WATCHDOG=1`, if the service manager expects them. Each of these messages is sent after
+    /// the address `server` has answered `GET /healthz`. If the server's event loops hang, the messages stop, and the
+    /// service manager restarts the process.
     func startWatchdog(of server: HTTPAddress) {
         guard path != nil, let time = watchdogTime else { return }
         startThread(named: "watchdog") {
             while true {
                 let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
                 if (try? StatusLine.asking(server, request).status) == 200 { notify("WATCHDOG=1") }
-                // A third of the time, so that one answer may be lost.
+                // The pause is a third of the accepted time, so that one failed request for `/healthz` does no harm.
                 usleep(UInt32(clamping: max(time / 3, 1_000)))
             }
         }

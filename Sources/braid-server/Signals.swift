@@ -1,13 +1,14 @@
+import BraidRuntime
 import Dispatch
 import Glibc
 import Synchronization
 
-/// The signals that a server receives, and the failure of a task in its background.
+/// The signals that a server receives, and the failure of the server's background task, as one sequence of events.
 struct Signals: Sendable {
     enum Event: Sendable {
-        /// SIGTERM or SIGINT: stop.
+        /// The server must stop: the process has received SIGTERM or SIGINT.
         case stop
-        /// SIGHUP: read the token file again, and open the log file again.
+        /// The server must read the token file and open the log file again: the process has received SIGHUP.
         case reload
         /// A task that the server needs has failed.
         case failed(any Error)
@@ -15,26 +16,28 @@ struct Signals: Sendable {
 
     let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
+    private let stops = Stops()
     /// Unsafe: this property only keeps the sources alive.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
-    /// Ignores the signals that would end the process by default although nothing is wrong with it. SIGQUIT still ends
+    /// Ignores the signals that would end the process by default although the process has no fault. SIGQUIT still ends
     /// the process, so that an operator can get the core dump of a server that hangs.
     static func ignoreOthers() {
-        // SIGPIPE: the readers of stdout and stderr may exit before the server. SIGXFSZ: the write that is too large
-        // fails instead.
+        // Without SIGPIPE, the program that reads stdout or stderr may exit before the server. Without SIGXFSZ, a write
+        // to a file that becomes too large fails, and does not end the process.
         let named = [
             SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGPIPE, SIGXFSZ, SIGPOLL, SIGPWR, SIGSTKFLT,
         ]
         for number in named + Array(__libc_current_sigrtmin()...__libc_current_sigrtmax()) { signal(number, SIG_IGN) }
     }
 
-    /// Registers for SIGTERM, SIGINT and SIGHUP. A process that reads the line on stdout can send a signal at once, so
-    /// this method returns only when the registration is complete. The second SIGTERM or SIGINT calls `stopAtOnce`.
+    /// Registers for SIGTERM, SIGINT and SIGHUP. A program that has read the server's line on stdout can send a signal
+    /// at once. This method therefore returns only when the registration is complete. The second SIGTERM or SIGINT
+    /// calls `stopAtOnce` with the signal's number.
     init(stopAtOnce: @escaping @Sendable (CInt) -> Void) async {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         (self.events, self.continuation) = (events, continuation)
-        let stops = Stops()
+        let stops = stops
         sources = [SIGTERM, SIGINT, SIGHUP].map { DispatchSource.makeSignalSource(signal: $0) }
         for (number, source) in zip([SIGTERM, SIGINT, SIGHUP], sources) {
             source.setEventHandler {
@@ -42,11 +45,24 @@ struct Signals: Sendable {
                 if stops.add() == 1 { continuation.yield(.stop) } else { stopAtOnce(number) }
             }
             await withCheckedContinuation { registered in
-                // After the registration, the source receives the signal. SIGTERM and SIGINT end the process before the
-                // registration.
+                // The source receives the signal only after the registration. Before the registration, SIGTERM and
+                // SIGINT end the process.
                 source.setRegistrationHandler { registered.resume() }
                 source.resume()
             }
+        }
+    }
+
+    /// From now on, the end of the standard input is a signal to stop, unless the process is stopping already.
+    ///
+    /// - Parameter hasEnded: called once, on another thread.
+    func stopAtEndOfInput(_ hasEnded: @escaping @Sendable () -> Void) {
+        let (stops, continuation) = (stops, continuation)
+        _ = startThread(named: "stdin") {
+            Files.readToEnd(of: STDIN_FILENO)
+            guard stops.add() == 1 else { return }
+            hasEnded()
+            continuation.yield(.stop)
         }
     }
 

@@ -1,7 +1,7 @@
 import BraidRuntime
 import Glibc
 
-/// The standard output of the process, for a command's result.
+/// The standard output of the process, to which a command prints its result.
 enum StandardOutput {
     /// Prints a line of text.
     static func print(_ line: String) throws { try print(Array(line.utf8)) }

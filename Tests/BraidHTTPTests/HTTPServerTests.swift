@@ -281,6 +281,119 @@ struct HTTPServerTests {
             #expect(try client.receiveAll() == "")
         }
     }
+
+    @Test("The bytes that are queued when a stream breaks off are sent, and then the connection is closed")
+    func brokenStreams() async throws {
+        try await withServer { server, application in
+            for (target, body) in [("/stream", "5\r\nstart\r\n"), ("/sized?n=9", "start")] {
+                let client = try Client(server)
+                try client.get(target)
+                _ = try client.receive(until: "\r\n\r\n")
+                application.streams.withLock { streams in
+                    streams.last?.write([UInt8]("start".utf8))
+                    streams.last?.fail()
+                }
+                #expect(try client.receiveAll() == body)
+            }
+        }
+    }
+
+    @Test("A stream of known length is sent with this length, without chunks, and the connection goes on after it")
+    func sizedStreams() async throws {
+        try await withServer { server, application in
+            let client = try Client(server)
+            for number in 1...3 {
+                try client.get("/sized?n=10")
+                let head = try client.receive(until: "\r\n\r\n")
+                #expect(head.contains("Content-Length: 10\r\n") && !head.contains("chunked"))
+                application.streams.withLock { streams in
+                    for _ in 0..<2 { streams.last?.write([UInt8]("12345".utf8)) }
+                    streams.last?.finish()
+                }
+                #expect(try client.receive(until: "1234512345").hasSuffix("1234512345"), "\(number)")
+            }
+        }
+    }
+
+    @Test("Of a withheld answer not a byte is sent, but the answers before it are")
+    func withheldAnswers() async throws {
+        try await withServer { server, application in
+            let client = try Client(server)
+            try client.send("GET /x?n=1 HTTP/1.1\r\nHost: a\r\n\r\nGET /withheld HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try client.answer().body == "ready 1")
+            #expect(client.isClosedByServer(within: 60))
+            #expect(application.requests.withLock { $0 } == ["GET /x?n=1", "GET /withheld"])
+        }
+    }
+}
+
+/// Servers that refuse connections for a time.
+struct RefusedConnectionTests {
+    enum Place: CaseIterable {
+        case four, six, unix
+
+        /// A new address, so that the tests do not meet.
+        var address: HTTPAddress {
+            switch self {
+            case .four: .tcp(host: "127.0.0.1", port: 0)
+            case .six: .tcp(host: "::1", port: 0)
+            case .unix: .unix(path: NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).sock")
+            }
+        }
+    }
+
+    private func started(_ place: Place) throws -> HTTPServer {
+        let server = HTTPServer(configuration: .init(address: place.address, loops: 2), handler: TestApplication())
+        try server.start()
+        return server
+    }
+
+    /// Clients whose connections are open. Blocks, so it must not run in a task.
+    private func clients(of server: HTTPServer) throws -> [Client] {
+        let clients = try (0..<8).map { _ in try Client(server) }
+        for client in clients {
+            try client.get("/x?n=1")
+            #expect(try client.answer().body == "ready 1")
+        }
+        return clients
+    }
+
+    @Test("Refusing connections closes all, and the system then refuses new ones at once", arguments: Place.allCases)
+    func refusal(place: Place) async throws {
+        let server = try started(place), address = try #require(server.address)
+        let open = await onThread { Result { try clients(of: server) } }
+        await server.refuseConnections(for: .seconds(3_600))
+        await server.refuseConnections(for: .milliseconds(1))
+        await onThread {
+            for client in (try? open.get()) ?? [] { #expect(client.isClosedByServer(within: 60)) }
+            #expect(server.connectionFacts?.open == 0)
+            for _ in 0..<3 {
+                let error = #expect(throws: ClientError.self) { _ = try Client(server) }
+                #expect(error?.code == (place == .unix ? ENOENT : ECONNREFUSED))
+            }
+        }
+        await server.stop()
+        if case .unix(let path) = address {
+            #expect(access(path, F_OK) != 0 && access(path + ".suspended", F_OK) != 0)
+        }
+    }
+
+    @Test("After the time the server accepts connections again, at the same address", arguments: Place.allCases)
+    func resumption(place: Place) async throws {
+        let server = try started(place), address = server.address
+        for _ in 0..<3 {
+            let open = await onThread { Result { try clients(of: server) } }
+            await server.refuseConnections(for: .milliseconds(20))
+            await onThread {
+                for client in (try? open.get()) ?? [] { #expect(client.isClosedByServer(within: 60)) }
+                #expect(eventually { (try? Client(server)) != nil })
+            }
+            #expect(server.address == address)
+        }
+        let last = await onThread { Result { try clients(of: server) } }
+        #expect(try last.get().count == 8)
+        await server.stop()
+    }
 }
 
 /// Where a server listens.

@@ -55,6 +55,14 @@ final class TestApplication: HTTPHandler {
             stream.onClose { self.closedStreams.add(1, ordering: .relaxed) }
             streams.withLock { $0.append(stream) }
             return .ready(HTTPResponse(status: 200, body: .stream(stream)))
+        case "sized":
+            let stream = ByteStream(limit: 1_000, length: number)
+            streams.withLock { $0.append(stream) }
+            return .ready(HTTPResponse(status: 200, body: .stream(stream)))
+        case "withheld":
+            var response = HTTPResponse(status: 200, body: .bytes([UInt8]("withheld".utf8)))
+            response.isWithheld = true
+            return .ready(response)
         case "download":
             let stream = ByteStream(limit: 64 * 1024, isEndless: false)
             stream.onClose { self.closedStreams.add(1, ordering: .relaxed) }
@@ -94,7 +102,7 @@ final class TestApplication: HTTPHandler {
 }
 
 extension HTTPServer.Limits {
-    /// Times short enough for a test.
+    /// The time limits of a server in tests, which are short.
     static var short: Self {
         var limits = Self()
         limits.headTime = .milliseconds(400)
@@ -120,7 +128,7 @@ extension HTTPHeaders {
         self.init(bytes: bytes, fields: fields)
     }
 
-    /// Every line, in order.
+    /// All header lines of the message, in order.
     var all: [(name: String, value: String)] {
         func text(_ range: Range<Int32>) -> String {
             String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self)
@@ -129,7 +137,8 @@ extension HTTPHeaders {
     }
 }
 
-/// Runs a server, and `body` on a thread of its own: a client that blocks must not hold a thread of the handlers.
+/// Runs a server, and runs `body` on a separate thread. A blocking client must not block a thread that the handlers
+/// need.
 func withServer(
     _ limits: HTTPServer.Limits = .init(), address: HTTPAddress = .tcp(host: "127.0.0.1", port: 0),
     maxConnections: Int = 10_000,
@@ -151,7 +160,7 @@ func onThread<T: Sendable>(_ work: @escaping @Sendable () -> T) async -> T {
     }
 }
 
-/// Waits until the condition holds; false after half a minute.
+/// Waits until the condition is true. Returns `false` after half a minute.
 func eventually(_ condition: () -> Bool) -> Bool {
     for _ in 0..<3_000 {
         if condition() { return true }
@@ -165,11 +174,12 @@ struct ClientError: Error {
     var code = errno
 }
 
-/// A blocking client that sends what it is told to, byte for byte.
+/// A blocking client that sends exactly the bytes that a test passes.
 final class Client: Sendable {
     let socket: Int32
     private let rest = Mutex<[UInt8]>([])
-    /// Processes that other tests start must not inherit the socket: it would stay open after the client has closed it.
+    /// The flag prevents that processes of other tests inherit the socket. An inherited socket would stay open after
+    /// the client has closed it.
     private static let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
     init(_ server: HTTPServer, receiveBuffer: Int32? = nil) throws {
@@ -226,7 +236,7 @@ final class Client: Sendable {
 
     func endSending() { shutdown(socket, Int32(SHUT_WR)) }
 
-    /// What comes next, at most `limit` bytes; empty at the end.
+    /// Receives the next bytes, at most `limit`. The result is empty at the end of the connection.
     func receive(_ limit: Int = 65_536) throws -> [UInt8] {
         let early = rest.withLock { rest in
             defer { rest = [] }
@@ -239,7 +249,7 @@ final class Client: Sendable {
         return Array(buffer[..<count])
     }
 
-    /// Everything until the server closes.
+    /// Receives all bytes until the server closes the connection.
     func receiveAll() throws -> String {
         var all: [UInt8] = []
         while case let bytes = try receive(), !bytes.isEmpty { all += bytes }
@@ -262,7 +272,7 @@ final class Client: Sendable {
         }
     }
 
-    /// The next answer that has a Content-Length: its head, and its body.
+    /// Receives the next answer, which must have a Content-Length, and returns its head and its body.
     func answer(isHead: Bool = false) throws -> (head: String, body: String) {
         let head = try receive(until: "\r\n\r\n")
         let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
@@ -277,7 +287,7 @@ final class Client: Sendable {
         return (head, String(decoding: body[..<length], as: UTF8.self))
     }
 
-    /// Whether the server closed without another byte; waits at most `seconds`.
+    /// Returns whether the server closes the connection within `seconds` seconds, without sending another byte.
     func isClosedByServer(within seconds: Double) -> Bool {
         var wait = timeval(tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))

@@ -3,7 +3,8 @@ import Testing
 
 @testable import BraidStore
 
-/// A clock that jumps, back and ahead: revisions say the order, times only say when somebody believed it was.
+/// Tests of the store with a machine's time that jumps back and ahead. The revisions, not the times, define the order
+/// of changes.
 @Suite struct ClockTests {
     private static let hour = 60 * 60 * 1000
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DiskFullTests {
     private func large(_ n: Int) -> JSONText { "\"\(String(repeating: "x", count: n))\"" }
 
-    /// A database that may not grow is as good as a disk that is full.
+    /// Tests of a full disk: a database file that must not grow has the same effect.
     @Test(arguments: [StoreKind.file, .memory])
     func readsGoOnAndWritesComeBack(kind: StoreKind) async throws {
         let store = try SQLiteStore(path: kind.place())
@@ -62,7 +62,7 @@ import Testing
         await again.close()
     }
 
-    /// Nobody makes room but by deleting: several times over.
+    /// Only deletes make room on the full disk, several times in a row.
     @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
     func whatIsDeletedIsRoomToWriteIn() async throws {
         let disk = try SmallDisk(megabytes: 12)
@@ -112,7 +112,7 @@ import Testing
         #expect(throws: StoreError.full) { try SQLiteStore(path: disk.path + "/braid.sqlite") }
     }
 
-    /// The room is looked for once a second.
+    /// The store looks for free space on the disk once a second.
     private func eventually(_ body: () async throws -> Void) async throws {
         for _ in 0..<30 {
             if (try? await body()) != nil { return }
@@ -122,7 +122,7 @@ import Testing
     }
 }
 
-/// A small file system of its own.
+/// A separate small file system.
 final class SmallDisk {
     static let isAvailable = (try? SmallDisk(megabytes: 1)) != nil
     let path = TestDirectory.make()

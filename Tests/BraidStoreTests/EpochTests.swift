@@ -75,4 +75,19 @@ import Testing
         #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["e-s-2", "e-t-2"])
         await store.close()
     }
+
+    @Test("One session gets a new epoch, and nothing else of it or of another session changes")
+    func newEpochOfASession() async throws {
+        let store = try SQLiteStore(path: path), number = try await store.createSession(.make())
+        _ = try await store.createSession(.make("t"))
+        try await store.commit(.make(number, to: 1))
+        try await store.setEpoch("new", of: number)
+        #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["new", "e-t"])
+        let session = try await store.session("s")
+        #expect(session?.facts.epoch == "new" && session?.facts.revision == 1)
+        #expect(try await store.journal(of: number, after: 0, limit: 10, bytes: .max).map(\.revision) == [1])
+        try await store.setEpoch("none", of: 99)
+        #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["new", "e-t"])
+        await store.close()
+    }
 }

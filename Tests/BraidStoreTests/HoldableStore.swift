@@ -8,9 +8,10 @@ import Foundation
 
 /// A store whose writer can be kept busy.
 protocol HoldableStore: SessionStore {
-    /// How many writes wait for the next transaction.
+    /// The number of writes that wait for the next transaction.
     var queued: Int { get }
-    /// Begins a transaction that does not end before `release` is called. `end` is when it has.
+    /// Begins a transaction that does not end before `release` is called. The task `end` finishes when the transaction
+    /// has ended.
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>)
     func stopWriting()
 }
@@ -47,7 +48,7 @@ extension SQLiteStore: HoldableStore {
 
 #if PostgreSQL
 extension PostgresStoreOptions {
-    /// Who is held waits for as long as a busy machine may take.
+    /// Options with a long timeout, so that a held transaction does not fail on a busy machine.
     static let patient = PostgresStoreOptions(timeout: .seconds(600))
 }
 
@@ -56,7 +57,7 @@ extension PostgresStore: HoldableStore {
 
     func stopWriting() { writer.stop() }
 
-    /// Another connection has a lock that the transaction waits for.
+    /// Another connection holds a lock for which the transaction waits.
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>) {
         let gate = DispatchSemaphore(value: 0)
         let key = Int.random(in: 1...1 << 40)

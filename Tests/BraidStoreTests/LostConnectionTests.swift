@@ -6,7 +6,7 @@ import Testing
 
 @testable import BraidPostgres
 
-/// The database goes away, and comes back.
+/// Tests of a PostgreSQL database that becomes unavailable and available again.
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct LostConnectionTests {
     private let url: String
 
@@ -16,7 +16,7 @@ import Testing
         try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
     }
 
-    /// Of the other connections to the database.
+    /// Returns the process ids of the other connections to the database that meet a condition.
     private func processes(_ condition: String = "true") throws -> [Int] {
         try connect().query(
             "SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND \(raw: condition)"
@@ -24,7 +24,8 @@ import Testing
         .map { $0.int(0) }
     }
 
-    /// Ends all connections to the database, as a restart of it does; returns when they have ended.
+    /// Ends all connections to the database, as a restart of the database does. Returns when all connections have
+    /// ended.
     private func endConnections() throws {
         // Not the connections that are made meanwhile in place of those that have ended.
         let all = Set(try processes())
@@ -64,7 +65,8 @@ import Testing
         await store.close()
     }
 
-    /// A database whose machine is gone, or that hangs: nobody waits for ever, and nobody is told what is not known.
+    /// A database that hangs, or whose machine has failed. No caller waits for ever, and no caller receives an unknown
+    /// result as a success.
     @Test func aDatabaseThatSaysNothingIsGivenUp() async throws {
         let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
         let number = try await store.createSession(.make())
@@ -82,7 +84,8 @@ import Testing
         await store.close()
     }
 
-    /// A lock that another holds: what waits for it is refused, and the connection goes on.
+    /// Another connection holds a lock. A write that waits for this lock is refused, and the store's connection can
+    /// still be used.
     @Test func aLockThatAnotherHoldsIsNotWaitedForForEver() async throws {
         let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
         let number = try await store.createSession(.make())
@@ -99,7 +102,7 @@ import Testing
         await store.close()
     }
 
-    /// As a server that hangs may hold it, or a person at `psql`.
+    /// The lock is held in an open transaction, as by a server that hangs or by a person who uses `psql`.
     @Test func whatWaitsForALockThatAnotherHoldsHoldsUpNothingElse() async throws {
         let store = try PostgresStore(url: url, options: .patient)
         _ = try await store.createSession(.make("held"))

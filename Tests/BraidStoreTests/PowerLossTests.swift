@@ -5,17 +5,18 @@ import Testing
 
 @testable import BraidStore
 
-/// A disk that lost power while it wrote: whatever part of the last commit reached it, the store opens at a whole
-/// revision. `BRAID_POWER_LOSSES=all` tears at every single byte.
+/// Tests of a disk that lost power during a write. Whichever part of the last commit is on the disk, the store opens at
+/// a complete revision. With `BRAID_POWER_LOSSES=all`, the tests cut the log at every single byte.
 @Suite struct PowerLossTests {
     private static let isExhaustive = ProcessInfo.processInfo.environment["BRAID_POWER_LOSSES"] == "all"
     private static let revisions = 6
 
-    /// A database and its log as they lie on the disk: nothing of the log was copied yet.
+    /// The bytes of a database and its write-ahead log on the disk. No part of the log was copied into the database
+    /// yet.
     struct Files {
         var database: Data
         var log: Data
-        /// Where each commit ends in the log.
+        /// The offsets in the log at which each commit ends.
         var commits: [Int]
     }
 
@@ -51,7 +52,7 @@ import Testing
         return stride(from: 32, to: log.count - frame + 1, by: frame).filter { number($0 + 4) != 0 }.map { $0 + frame }
     }
 
-    /// Opens what is left, and gives the revision at which it is whole.
+    /// Opens the files that remain after the power loss, and returns the revision of the session.
     private func revision(_ files: Files, at path: String) async throws -> Int {
         try files.database.write(to: URL(fileURLWithPath: path))
         try files.log.write(to: URL(fileURLWithPath: path + "-wal"))
@@ -78,7 +79,7 @@ import Testing
         return revision
     }
 
-    /// In memory, where it is there: thousands of stores are opened.
+    /// The directory is on a file system in memory, if the machine has one, because the tests open thousands of stores.
     private var path: String {
         let directory = "/dev/shm/power-loss-\(getpid())-\(UUID().uuidString)"
         if mkdir(directory, 0o755) == 0 { return directory + "/braid.sqlite" }

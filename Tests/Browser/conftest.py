@@ -1,4 +1,4 @@
-"""A real browser, and the real server, for tests of what browsers load."""
+"""Starts a real browser and the real server, for tests of the pages and scripts that browsers load."""
 import json
 import os
 import pathlib

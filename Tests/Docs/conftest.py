@@ -4,14 +4,23 @@ import urllib.request
 
 import pytest
 
+from engine import Engine
 from server import Server
 
 
 @pytest.fixture(scope="session")
 def url():
-    """A server that is asked what it knows."""
+    """The URL of a server, from which tests read its routes, options, metrics and schemas."""
     with Server() as server:
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory):
+    engine = Engine(tmp_path_factory.mktemp("engine") / "engine")
+    if reason := engine.prepare():
+        pytest.skip(reason)
+    return engine
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ class Document:
         return [block for block in self.blocks if block.language == language]
 
     def anchors(self):
-        """As GitHub makes them of headings."""
+        """Returns the anchors that GitHub makes from a document's headings."""
         anchors = []
         for _, line in self.prose:
             if heading := re.match(r"#{1,6} +(.*)", line):
@@ -81,14 +81,14 @@ class Document:
         return anchors
 
     def links(self):
-        """Pairs of a line's number and a target; those in code are none."""
+        """Returns the links of a document, as pairs of a line's number and a target. Text in code contains no links."""
         for number, line in self.prose:
             for target in re.findall(r"\]\(([^()\s]+)\)", re.sub(r"`[^`]*`", "", re.sub(r"\[`([^`]*)`\]", r"[\1]", line))):
                 yield number, target
 
 
 def is_part(part, whole):
-    """Whether these members are members of one object in a JSON value."""
+    """Returns whether one object in a JSON value has all of these members."""
     if isinstance(whole, list):
         return any(is_part(part, value) for value in whole)
     if not isinstance(whole, dict):
@@ -98,23 +98,24 @@ def is_part(part, whole):
 
 
 def documents():
-    """Those whose blocks are checked."""
-    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]
+    """Returns the documents whose fenced blocks are checked."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    paths += [path for folder in ["Examples", "Clients"] for path in sorted((ROOT / folder).glob("*/README.md"))]
     return [Document(path) for path in paths]
 
 
 def linking_documents():
-    """Those whose links are checked."""
+    """Returns the documents whose links are checked."""
     others = [path for path in sorted(ROOT.glob("*.md")) if path.name != "README.md"]
     return documents() + [Document(path) for path in others + sorted((ROOT / "Sources").rglob("*.md"))]
 
 
 def section(document, heading):
-    """The text under a heading, down to the next one of its kind."""
+    """Returns the text under a heading of the second level, up to the next heading of any level."""
     return re.split(r"^#+ ", document.text.split(f"\n## {heading}\n")[1], maxsplit=1, flags=re.M)[0]
 
 
 def rows(text):
-    """The cells of the tables in a text, without their first two lines."""
+    """Returns the rows of the tables in a text as lists of cells, without the lines of dashes."""
     lines = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n") if line.startswith("|")]
     return [cells for cells in lines if not set("".join(cells)) <= set("-: ")]

@@ -47,7 +47,7 @@ class Engine:
             "CONTAINERS_CONF": str(self.folder / "containers.conf"), "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf")}
 
     def prepare(self):
-        """Makes the storage, and an image of the binary alone. Returns why containers cannot run here, or None."""
+        """Makes the storage, and an image with only the binary. Returns the reason why containers cannot run on this machine, or None."""
         missing = [program for program in ["podman", "runc"] if not shutil.which(program)]
         if missing or os.geteuid() != 0:
             return f"needs {missing[0] if missing else 'root'}"
@@ -79,7 +79,7 @@ class Engine:
         return subprocess.run(["podman", *map(str, arguments)], env=self.environment, check=check, capture_output=True, text=True).stdout.strip()
 
     def build(self, name):
-        """Makes an image of what the last stage of the Dockerfile says."""
+        """Makes an image from the last stage of the Dockerfile."""
         stage = re.split(r"^FROM .*\n", (ROOT / "Dockerfile").read_text(), flags=re.M)[-1]
         instructions = re.findall(r"^(?!RUN|COPY|ARG|#| )(\S+ .*)$", stage, re.M)
         text = re.sub(r"--start-interval=\S+ ", "", "\n".join(["FROM base", *instructions]))
@@ -87,7 +87,7 @@ class Engine:
         self.podman("build", "--quiet", "--format", "docker", "--layers=false", "--file", self.folder / "context/Image", "--tag", name, self.folder / "context")
 
     def containers(self):
-        """What podman says of the containers that run."""
+        """Returns podman's description of the running containers."""
         names = self.podman("ps", "--quiet").split()
         return [json.loads(self.podman("inspect", name))[0] for name in names]
 
@@ -96,7 +96,7 @@ class Engine:
         self.podman("network", "prune", "--force", check=False)
 
     def compose(self, arguments, port):
-        """`docker compose ARGUMENTS` in this directory, on another port. Ends once the containers are healthy."""
+        """Runs `docker compose ARGUMENTS` in this directory, on another port. Returns when the containers are healthy."""
         arguments = list(arguments)
         file = pathlib.Path(arguments[arguments.index("-f") + 1] if "-f" in arguments else "compose.yaml")
         described = yaml.safe_load(file.read_text())

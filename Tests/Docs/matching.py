@@ -8,7 +8,7 @@ ANY_VALUE = '"……"'  # what a bare one is read as
 
 
 def documents(text):
-    """The JSON values in a text, one behind the other."""
+    """Returns the JSON values in a text, one after the other."""
     decoder, values, place = json.JSONDecoder(), [], 0
     while (place := re.compile(r"\s*").match(text, place).end()) < len(text):
         value, place = decoder.raw_decode(text, place)
@@ -17,7 +17,7 @@ def documents(text):
 
 
 def parsed(text):
-    """JSON as a document shows it: `…` for a value or for further members, `"name"?` for a member that may be absent."""
+    """Parses JSON as a document shows it: `…` for a value or for further members, `"name"?` for a member that may be absent."""
     parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
     for index in range(0, len(parts), 2):
         part = re.sub(r"\?(?=\s*:)", "", parts[index])
@@ -32,7 +32,7 @@ def compact(values):
 
 
 def json_matches(shown, found):
-    """Whether the values are the same, member for member in their order, digit for digit where Python tells them apart."""
+    """Returns whether two values are the same: the same members in the same order, and the same digits as far as Python keeps them."""
     pattern = re.escape(compact(parsed(shown)))
     for any_member in [f"{ANY_VALUE}:{ANY_VALUE}", ANY_VALUE]:
         pattern = pattern.replace(re.escape(any_member), ".*?")

@@ -64,7 +64,7 @@ class Terminal:
         self.shell.stdin.flush()
 
     def real(self, text):
-        """The documented text with this terminal's port and directories."""
+        """Returns a documented text with this terminal's port and directories in place of the documented ones."""
         text = text.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")
         return re.sub(r"(?<![\w./-])/(data|backups|run/secrets)\b", lambda place: f"{self.directory}/{place[1]}", text)
 
@@ -77,7 +77,7 @@ class Terminal:
         path.write_text(self.real(text), encoding="utf-8")
 
     def run(self, text):
-        """Runs a block; returns its output, and the statuses of curl's answers. Raises AssertionError when it fails."""
+        """Runs a block. Returns its output, and the statuses of the answers that curl received. Raises AssertionError if the block fails."""
         self.blocks += 1
         script, errors = self.directory / f"block-{self.blocks}.sh", self.directory / f"block-{self.blocks}.err"
         script.write_text(self.real(text), encoding="utf-8")
@@ -102,7 +102,7 @@ class Terminal:
         return self.documented(output), [int(code) for code in re.findall(r"^curl-status (\d+)$", said, re.M)]
 
     def stream(self):
-        """What the newest stream has printed so far."""
+        """Returns what the stream that was started last has printed so far."""
         files = sorted((self.directory / "streams").iterdir(), key=lambda path: int(path.name))
         assert files, "no stream was started"
         return self.documented(files[-1].read_text(encoding="utf-8"))

@@ -61,7 +61,7 @@ def parameters(operation):
 
 
 class Proxy:
-    """nginx with the configuration, before other servers."""
+    """An nginx with the example's configuration, which forwards requests to other servers than the documented ones."""
 
     def __init__(self, folder, ports, replacements=()):
         folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ class ClusterServer(Server):
         super().__init__(database=database, port=port, token="secret")
 
     def asked(self):
-        """How many requests about a session it has answered."""
+        """Returns how many requests about a session this server has answered."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
@@ -127,7 +127,7 @@ def cluster(tmp_path_factory):
 
 
 def follow(port, session, after=None):
-    """A stream of events: a function that gives the next event's id and data."""
+    """Opens a stream of events. Returns a function that returns the id and the data of the next event."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", f"/v1/sessions/{session}/updates", headers={"Accept": "text/event-stream", **TOKEN, **({"Last-Event-ID": after} if after else {})})
     stream = connection.getresponse()
@@ -147,7 +147,7 @@ def follow(port, session, after=None):
 
 
 def homes(servers, port, session):
-    """The servers that answered, of several requests about a session."""
+    """Returns the servers that answered several requests about a session."""
     before = [server.asked() for server in servers]
     for number in range(3):
         assert ask(port, "PATCH", f"/v1/sessions/{session}/state", {"n": str(uuid.uuid4())})[0] == 200
@@ -433,7 +433,7 @@ def test_a_transaction_of_a_server_that_hangs_is_ended(cluster):
     assert ask(servers[0].port, "POST", "/v1/sessions", {"id": "locked", "table": TABLE})[0] == 201
 
     def hang(*statements):
-        """What PostgreSQL sees of a server that hangs after these statements."""
+        """Simulates a server that hangs after these statements: a connection to PostgreSQL that sends nothing more."""
         connection = subprocess.Popen(["psql", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", f"{database}&application_name=braid-server"],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         connection.stdin.write("".join(statement + ";\n" for statement in [*statements, "SELECT 'hangs'"]))

@@ -1,4 +1,4 @@
-"""Whether what the documents point at is there."""
+"""Whether the targets of the links in the documents exist."""
 import re
 
 import pytest

@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from documents import ROOT, Document
-from engine import Engine
 from terminal import SHIMS, Terminal
 from test_documents import follow
 from test_proxies import free_port
@@ -26,28 +25,20 @@ REPOSITORY = "https://github.com/braid-server/braid-server.git"
 
 
 def start(command):
-    """The one block of README.md that has this command."""
+    """Returns the block of README.md that contains this command. Only one block does."""
     [block] = [block for block in STARTS if re.search(rf"^{re.escape(command)}$", block.text, re.M)]
     return block.text
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
-    """A repository with the files that are here, also those that are not committed."""
+    """A repository with the files of this checkout, including files that are not committed."""
     folder = tmp_path_factory.mktemp("repository") / "braid-server.git"
     here = ["git", f"--git-dir={folder}", f"--work-tree={ROOT}", "-c", "core.bare=false", "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", "init", "--quiet", "--bare", folder], check=True)
     subprocess.run([*here, "add", "--all", "."], check=True, cwd=ROOT)
     subprocess.run([*here, "commit", "--quiet", "--message", "all"], check=True, cwd=ROOT)
     return folder
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    engine = Engine(tmp_path_factory.mktemp("engine") / "engine")
-    if reason := engine.prepare():
-        pytest.skip(reason)
-    return engine
 
 
 @pytest.fixture
@@ -72,7 +63,7 @@ def containers(engine, terminal):
 
 
 def follow_the_first_list(terminal):
-    """What README.md says after the start, in a second terminal."""
+    """Runs what README.md shows after the start, in a second terminal."""
     terminal.run(f"cd {shlex.quote(str(terminal.home))}\n")
     follow(README, README.blocks[README.blocks.index(STARTS[-1]) + 1:], terminal)
 

@@ -25,6 +25,9 @@ import Testing
         ("POST", "/v1/sessions/party/reset", nil),
         ("GET", "/v1/sessions/party/journal", nil),
         ("POST", "/v1/render", #"{"template":"${now}"}"#),
+        ("POST", "/v1/sessions/party/tokens", #"{"role":"viewer","expiresIn":60}"#),
+        ("POST", "/v1/sessions/mine/tokens", #"{"role":"participant","expiresIn":60}"#),
+        ("GET", "/v1/sessions/party/tokens", nil),
         ("GET", "/v1/sessions/nothing", nil),
         ("GET", "/v1/sessions", nil),
         ("GET", "/v1/tables", nil),
@@ -61,6 +64,8 @@ import Testing
         #expect(
             try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-3")
         try first.request("POST", "/v1/sessions/session-1/rows", #"{"at":[0,0],"model":1}"#)
+        let token = try first.request("POST", "/v1/sessions/session-1/tokens", #"{"role":"viewer","expiresIn":1}"#)
+        #expect(token.object["token"] as? String == "braid_token-1.secret-1")
         let before = try first.get("/v1/sessions").text
         #expect(before.contains(#""epoch":"epoch-3","revision":0,"created":"2000-01-01T00:00:00.002Z""#), "\(before)")
         #expect(before.contains(#""updated":"2000-01-01T00:00:00.003Z""#))
@@ -68,6 +73,8 @@ import Testing
         let second = try ServerProcess(database: database, ["--deterministic"]).keptClient()
         #expect(try second.get("/v1/sessions").text == before)
         let opened = try second.request("POST", "/v1/sessions", #"{"rows":[]}"#)
+        let other = try second.request("POST", "/v1/sessions/session-3/tokens", #"{"role":"viewer","expiresIn":1}"#)
+        #expect(other.object["token"] as? String == "braid_token-2.secret-2")
         #expect(opened.header("location") == "/v1/sessions/session-4" && opened.header("etag") == #""epoch-4.0""#)
         #expect(try second.get("/v1/sessions/session-4").text.contains(#""created":"2000-01-01T00:00:00.004Z""#))
     }

@@ -34,6 +34,71 @@ import Testing
         #expect(run.terminationStatus == 1 && text == "/nowhere: cannot be read\n", "\(text)")
     }
 
+    // MARK: The end of the standard input
+
+    /// Starts a server whose standard input is `input`. Returns its process and a client.
+    private static func start(input: Any, _ options: [String], log: URL) throws -> (Process, HTTPClient) {
+        let run = Process(), output = Pipe()
+        run.executableURL = ServerProcess.binary
+        run.arguments = ["serve", "--port", "0", "--database", ":memory:"] + options
+        run.environment = ServerProcess.environment()
+        (run.standardInput, run.standardOutput) = (input, output)
+        _ = FileManager.default.createFile(atPath: log.path, contents: nil)
+        run.standardError = try FileHandle(forWritingTo: log)
+        try run.run()
+        let port = try #require(Int(output.line().split(separator: ":").last ?? ""))
+        return (run, try HTTPClient(port: port))
+    }
+
+    @Test("With --exit-with-stdin, the server stops when its standard input ends, and answers what is under way")
+    func endOfInput() throws {
+        let directory = try TemporaryDirectory(), log = directory.url.appendingPathComponent("log"), input = Pipe()
+        let (run, client) = try Self.start(input: input, ["--exit-with-stdin"], log: log)
+        // What is written to the standard input has no effect.
+        try input.fileHandleForWriting.write(contentsOf: Data("anything\n".utf8))
+        try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
+        try client.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try input.fileHandleForWriting.close()
+        #expect(try client.receive().status == 200)
+        run.waitUntilExit()
+        #expect(run.terminationReason == .exit && run.terminationStatus == 0)
+        let text = try String(contentsOf: log, encoding: .utf8)
+        #expect(text.contains("the standard input has ended") && text.contains("stopped"), "\(text)")
+    }
+
+    @Test("With --exit-with-stdin, the server ends when the process that started it is killed")
+    func endOfParent() throws {
+        let directory = try TemporaryDirectory(), parent = Process(), output = Pipe()
+        parent.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        parent.arguments = [
+            "python3", "-c",
+            """
+            import subprocess, sys, time
+            server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            print(server.pid, server.stdout.readline(), flush=True)
+            time.sleep(1000)
+            """, ServerProcess.binary.path, "serve", "--port", "0", "--database", directory.path("braid.sqlite"),
+            "--exit-with-stdin", "--log-level", "warning",
+        ]
+        parent.environment = ServerProcess.environment()
+        parent.standardOutput = output
+        try parent.run()
+        let server = try #require(try output.line().split(separator: " ").first.flatMap { pid_t($0) })
+        kill(parent.processIdentifier, SIGKILL)
+        parent.waitUntilExit()
+        try Self.wait(for: "the end of the server") { kill(server, 0) != 0 }
+    }
+
+    @Test("Without --exit-with-stdin, the end of the standard input does not matter")
+    func inputIgnored() throws {
+        let directory = try TemporaryDirectory(), log = directory.url.appendingPathComponent("log")
+        let (run, client) = try Self.start(input: FileHandle.nullDevice, [], log: log)
+        #expect(try client.get("/readyz").status == 200)
+        run.terminate()
+        run.waitUntilExit()
+        #expect(try !String(contentsOf: log, encoding: .utf8).contains("standard input"))
+    }
+
     @Test("A process without a command line does not start a server")
     func noCommandLine() throws {
         let run = Process(), output = Pipe(), errors = Pipe()

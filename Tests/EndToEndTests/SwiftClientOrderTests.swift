@@ -5,7 +5,7 @@ import Testing
 
 /// The order in which the client for Swift sends a session's commands, against the real server.
 @MainActor @Suite(.serialized) struct SwiftClientOrderTests {
-    /// A network that can be down.
+    /// A network that a test can interrupt.
     private final class Network: Sendable {
         private let isDown = Atomic<Bool>(false)
         private let lost = AsyncStream.makeStream(of: Void.self)
@@ -18,14 +18,14 @@ import Testing
             return .lose
         }
 
-        /// Returns when requests were lost this often.
+        /// Waits until `count` requests were lost.
         func losses(_ count: Int) async {
             var iterator = lost.stream.makeAsyncIterator()
             for _ in 0..<count { await iterator.next() }
         }
     }
 
-    /// `body` gets a session behind a network, that network, and the same session without the network.
+    /// Calls `body` with a session behind a network, with this network, and with the same session without the network.
     private func behindNetwork(
         _ body: @MainActor (_ session: BraidSession, _ network: Network, _ direct: BraidSession) async throws -> Void
     ) async throws {

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The client for Swift and what stands between it and the server: log-in pages, proxies with a mind of their own.
+/// The Swift client behind proxies that answer in place of the server, such as log-in pages.
 @Suite(.serialized) struct SwiftClientProxyTests {
     private static func answer(_ status: String, _ fields: [String] = [], _ body: String = "") -> String {
         "HTTP/1.1 \(status)\r\n"
@@ -11,7 +11,8 @@ import Testing
             + "\r\n\(body)"
     }
 
-    /// `body` gets a client behind a proxy that answers every request so, and one that has the server before it.
+    /// Calls `body` with a client behind a proxy that answers every request with `text`, and with a client that reaches
+    /// the server.
     private func answering(_ text: String, _ body: (_ client: BraidClient, _ direct: BraidClient) async throws -> Void)
         async throws
     {

@@ -6,7 +6,7 @@ import Testing
 
 /// The client for Swift against the real server: sessions followed through lost connections, restarts, resets and ends.
 @Suite(.serialized) struct SwiftClientStreamTests {
-    /// What a subscription told, one event at a time.
+    /// Reads the events of a subscription, one at a time.
     private struct Listener {
         private var events: AsyncThrowingStream<SessionEvent, any Error>.Iterator
         var shown: Snapshot?

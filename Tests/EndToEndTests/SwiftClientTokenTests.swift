@@ -5,7 +5,7 @@ import Testing
 
 /// The client for Swift with a token provider, against the real server.
 @Suite(.serialized) struct SwiftClientTokenTests {
-    /// Makes a participant's token each time it is asked, and notes with which token that was.
+    /// Makes a participant's token at each call, and records which refused token the call contained.
     private final class Backend: Sendable {
         private let session: BraidSession
         private let calls = Mutex<[(refused: String?, made: BraidSession.Token)]>([])
@@ -34,7 +34,7 @@ import Testing
             tokenProvider: provider)
     }
 
-    /// `body` gets the controller's session, and the backend that makes its tokens.
+    /// Calls `body` with the controller's session, and with the backend that makes the session's tokens.
     private func withBackend(
         _ body: (_ server: ServerProcess, _ session: BraidSession, _ backend: Backend) async throws -> Void
     ) async throws {

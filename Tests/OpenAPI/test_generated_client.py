@@ -41,7 +41,7 @@ def snake(name):
 
 
 def examples(operation):
-    """Each example with its schema: of the request's body and of the answers."""
+    """Yields each example of the request's body and of the answers, with its schema."""
     for part in [operation.get("requestBody", {}), *operation["responses"].values()]:
         for media_type, content in resolved(part).get("content", {}).items():
             if "example" in content:
@@ -64,11 +64,12 @@ def client(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server():
-    # With `--watch`, as a resource exists only then.
-    server = Server("--deterministic", "--fixtures", ROOT / "Examples", "--watch", token=TOKEN)
-    yield server
-    server.stop()
+def servers():
+    """By the option with which some resources exist only."""
+    servers = {option: Server("--deterministic", "--fixtures", ROOT / "Examples", option, token=TOKEN) for option in ["--watch", "--test-mode"]}
+    yield servers
+    for server in servers.values():
+        server.stop()
 
 
 def body(hint, value):
@@ -92,8 +93,9 @@ def ask(server, method, path, value):
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_the_generated_client_calls_the_operation(client, server, name):
+def test_the_generated_client_calls_the_operation(client, servers, name):
     path, item, operation = OPERATIONS[name]
+    server = servers["--test-mode" if operation["tags"] == ["Test mode"] else "--watch"]
     session = f"generated-{snake(name)}".replace("_", "-")
     values = {}
     if "{id}" in path:
@@ -134,7 +136,8 @@ def test_every_operation_has_a_description_and_examples_that_are_true():
         assert re.fullmatch(r"[A-Z`].*\.", operation["description"], re.S), name
         found = list(examples(operation))
         parameters = [resolved(parameter) for parameter in item.get("parameters", [])]
-        assert found or any("example" in parameter for parameter in parameters), name
+        contents = [part for status, part in operation["responses"].items() if status[0] == "2" and "content" in resolved(part)]
+        assert found or any("example" in parameter for parameter in parameters) or not contents, name
         for media_type, example, schema in found:
             if "json" in media_type and not media_type.endswith("ndjson"):
                 validator = jsonschema.Draft202012Validator({**schema, "components": DOCUMENT["components"]})

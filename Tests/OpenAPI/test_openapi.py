@@ -21,13 +21,13 @@ PHASES = ["examples", "coverage", "fuzzing", "stateful"]
 class ExampleServer(Server):
     """A server with the examples' tables and sessions."""
 
-    def __init__(self, token=TOKEN):
-        super().__init__("--deterministic", "--fixtures", ROOT / "Examples", token=token)
+    def __init__(self, *options, token=TOKEN):
+        super().__init__("--deterministic", "--fixtures", ROOT / "Examples", *options, token=token)
 
 
 @pytest.fixture(scope="module")
 def runs():
-    """Schemathesis' phases, each with a server of its own, side by side."""
+    """Runs the phases of schemathesis at the same time, each with a separate server."""
     servers = [ExampleServer() for _ in PHASES]
     runs = {}
     for phase, server in zip(PHASES, servers):
@@ -61,7 +61,7 @@ def test_the_served_document_is_the_file_and_openapi_3_1():
 
 
 def references(value, keyword=None):
-    """Every reference with whether generators of clients read it: they do not read `then`."""
+    """Yields every reference in the document, and whether programs that generate clients read it. They do not read `then`."""
     for name, member in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []:
         inside = "then" if name == "then" else keyword
         if name == "$ref" and isinstance(member, str):

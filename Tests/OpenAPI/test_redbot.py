@@ -24,7 +24,7 @@ def paths():
 
 @pytest.fixture(scope="module")
 def opinions():
-    server = ExampleServer(token=None)
+    server = ExampleServer("--test-mode", token=None)
     # It resolves names by DNS alone, which knows no localhost.
     url = server.url.replace("localhost", "127.0.0.1")
 

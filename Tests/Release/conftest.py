@@ -10,7 +10,7 @@ LEFT_OUT = shutil.ignore_patterns(".git", ".build*", "data", "dist", "Corpora", 
 
 
 class Repository:
-    """A repository with a commit of the files that are here, so that a test can also try what is not committed yet."""
+    """A repository with a commit of the files in this checkout, so that a test can also try files that are not committed yet."""
 
     def __init__(self, root):
         self.root = root

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import tomllib
 
 import pytest
 from spdx_tools.spdx.parser.parse_anything import parse_file
@@ -36,7 +37,7 @@ def release(repository, binary, *parts, **options):
 
 
 def refusal(repository, *arguments, **variables):
-    """What the script says instead of making a release."""
+    """Returns the message with which the script refuses to make a release."""
     result = repository.run("Scripts/release", *arguments, check=False, **variables)
     assert result.returncode != 0
     return result.stderr
@@ -219,9 +220,13 @@ def test_every_place_that_names_the_version_agrees():
     openapi = json.loads((ROOT / "docs/openapi.json").read_text())
     assert openapi["info"]["version"] == VERSION
     assert openapi["paths"]["/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]["example"]["info"]["version"] == VERSION
-    assert json.loads((ROOT / "Clients/javascript/package.json").read_text())["version"] == VERSION
-    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("compose*.yaml")]:
-        named = re.findall(r"braid-server(?:-client)?[-:](\d+\.\d+\.\d+)", path.read_text())
+    for kind in ["javascript", "node"]:
+        package = json.loads((ROOT / f"Clients/{kind}/package.json").read_text())
+        assert {package["version"], *package.get("peerDependencies", {}).values()} == {VERSION}
+    assert tomllib.loads((ROOT / "Clients/python/pyproject.toml").read_text())["project"]["version"] == VERSION
+    clients = [path for suffix in ["md", "py"] for path in (ROOT / "Clients").rglob(f"*.{suffix}")]
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("compose*.yaml"), *clients]:
+        named = re.findall(r"braid-server(?:-client|-testing)?[-:](\d+\.\d+\.\d+)", path.read_text())
         assert set(named) <= {VERSION}, path
     versions = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert versions[0] == VERSION, "CHANGELOG.md begins with the section of the version"

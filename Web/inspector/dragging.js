@@ -1,6 +1,6 @@
 // Moving rows, by pointer and by keyboard. While a row is on its way, the list shows a frame in which it stands where it would
 // come to stand; the server is asked once, when it is dropped.
-import { sectionName, withMovedRow } from "./frames.js";
+import { indexIn, sectionName, withMovedRow } from "./frames.js";
 
 /** The places where a row may go: `{at: [section, row], y}`; the row counts after it was taken out, `y` without it. */
 export function dropPlaces(layout, frame, [s, r]) {
@@ -16,7 +16,9 @@ export function dropPlaces(layout, frame, [s, r]) {
     if (item.kind === "row" && !isDragged) put(item.s, item.r - (item.s === s && item.r > r ? 1 : 0));
     if (!isDragged) y += height;
     const next = layout.items[i + 1];
-    const isEnd = item.kind !== "footer" && item.s !== undefined && !(next?.kind === "row" && next.s === item.s);
+    // Between a header and rows that are outside of the window there is no place that is known.
+    const isNext = next?.s === item.s && (next?.kind === "row" || (next?.kind === "gap" && item.kind === "header"));
+    const isEnd = (item.kind === "header" || item.kind === "row") && !isNext;
     if (isEnd) put(item.s, sections[item.s].rows.length - (item.s === s ? 1 : 0));
   });
   return places;
@@ -67,8 +69,8 @@ export class Dragging {
     this.#markSections();
     this.#list.element(carried.key)?.toggleAttribute("data-carried", true);
     const section = carried.frame.snapshot.sections[at[0]];
-    const count = section.rows.length + (at[0] === carried.from[0] ? 0 : 1);
-    this.#announce(`${sectionName(section)}, ${at[1] + 1} of ${count}`);
+    const count = section.rowCount + (at[0] === carried.from[0] ? 0 : 1);
+    this.#announce(`${sectionName(section)}, ${indexIn(section, at[1]) + 1} of ${count}`);
   }
 
   #putDown(cancelled) {
@@ -96,9 +98,9 @@ export class Dragging {
     event.preventDefault();
     this.#pickUp(from);
     const carried = this.#carried;
-    const { scroller, content, layout } = this.#list;
+    const { scroller, layout } = this.#list;
     const top = layout.tops[layout.items.findIndex((item) => item.key === carried.key)];
-    const grip = event.clientY - content.getBoundingClientRect().top - top;
+    const grip = event.clientY - this.#list.origin - top;
     const handle = event.target.closest("button");
     handle.setPointerCapture(event.pointerId);
     let pointerY = event.clientY;
@@ -106,7 +108,7 @@ export class Dragging {
     const follow = () => {
       // The table changed, and the row went back.
       if (this.#carried !== carried) return stop.abort();
-      const y = pointerY - content.getBoundingClientRect().top - grip;
+      const y = pointerY - this.#list.origin - grip;
       this.#list.held = { key: carried.key, y };
       let best = carried.place;
       carried.places.forEach((place, i) => {
@@ -114,7 +116,7 @@ export class Dragging {
       });
       this.#carryTo(best);
       const element = this.#list.element(carried.key);
-      if (element) element.style.transform = `translateY(${y}px)`;
+      if (element) this.#list.put(element, y);
     };
     // Near the window's edges the list scrolls beneath the row.
     const scroll = () => {

@@ -57,9 +57,15 @@ function ofKeys(stage, keys) {
 /** The frame with one row elsewhere: what is shown while a row is dragged. */
 export function withMovedRow(frame, from, to) {
   const { snapshot } = frame;
-  const update = { from: snapshot.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount, stages: [{ moveRows: [{ from, to }] }] };
+  const { revision, totalRowCount, sections, window } = snapshot;
+  const extent = (section, by) => ({ section, offset: sections[section].offset, rowCount: sections[section].rowCount + by });
+  const update = { from: revision, to: revision, totalRowCount, stages: [{ moveRows: [{ from, to }] }] };
+  if (window && from[0] !== to[0]) update.extents = [extent(from[0], -1), extent(to[0], 1)];
   return following(frame, update, applying(update, snapshot)).frame;
 }
+
+/** The index, among all rows of a section, of one that its snapshot or window has at `r`. */
+export const indexIn = (section, r) => (section.offset ?? 0) + r;
 
 /** What a row is called in labels: its title, its id, or where it stands. */
 export function rowName(row, r) {

@@ -78,6 +78,10 @@ export class ItemMaker {
     return [title(content, "rowheader")];
   }
 
+  gap() {
+    return [];
+  }
+
   hidden({ id }) {
     const { display } = this.context;
     return [

@@ -1,41 +1,65 @@
 import { titleText } from "./frames.js";
 
+/** The height of a row of which nothing is known. */
+const usual = 46;
+
 /**
- * A frame as one list of items, from top to bottom: `{key, kind: "header" | "row" | "footer" | "hidden", s, r?, …}`.
+ * A frame as one list of items, from top to bottom: `{key, kind: "header" | "row" | "footer" | "hidden" | "gap", s, r?, row, …}`;
+ * `row`: how many of the table's rows come before it. A gap stands for rows that are outside of the frame's window.
  * `hidden`: ids of sections that are declared and not displayed, by the id of the section they stand before (or null: at the end).
+ * `rowHeight`: the height of a gap's rows.
  */
-export function itemsOf({ snapshot, keys }, hidden = new Map()) {
+export function itemsOf({ snapshot, keys }, hidden = new Map(), rowHeight = usual) {
+  const { window, sections, totalRowCount } = snapshot;
   const items = [];
-  const putHidden = (before) => (hidden.get(before) ?? []).forEach((id) => items.push({ key: `hidden ${id}`, kind: "hidden", id, estimate: 40 }));
   let index = 0;
-  snapshot.sections.forEach((section, s) => {
+  let row = 0;
+  const putHidden = (before) =>
+    (hidden.get(before) ?? []).forEach((id) => items.push({ key: `hidden ${id}`, kind: "hidden", id, row, estimate: 40 }));
+  const putGap = (key, rows, s) => {
+    if (rows > 0) items.push({ key: `gap ${key}`, kind: "gap", s, row, rows, rowHeight, estimate: rows * rowHeight });
+    row += Math.max(rows, 0);
+    index += Math.max(rows, 0);
+  };
+  if (window) putGap("above", window.offset - (sections[0]?.offset ?? 0));
+  sections.forEach((section, s) => {
     putHidden(section.id);
     const key = keys.sections[s].id;
+    const { offset = 0 } = section;
     items.push({
       key: `${key} header`,
       kind: "header",
       s,
+      row,
       content: section.header,
       estimate: section.header ? 40 : 22,
       index: titleText(section.header) ? ++index : undefined,
     });
-    section.rows.forEach((row, r) =>
+    if (window) putGap(`${key} above`, offset, s);
+    section.rows.forEach((content, r) =>
       items.push({
         key: keys.sections[s].rows[r].id,
         kind: "row",
         s,
         r,
-        content: row,
+        row: row++,
+        content,
         index: ++index,
-        isFirst: r === 0,
-        isLast: r === section.rows.length - 1,
-        fixed: typeof row.height === "number" ? row.height : undefined,
-        estimate: typeof row.height === "number" ? row.height : typeof row.estimatedHeight === "number" ? Math.max(row.estimatedHeight, 1) : 46,
+        isFirst: offset + r === 0,
+        isLast: offset + r === section.rowCount - 1,
+        fixed: typeof content.height === "number" ? content.height : undefined,
+        estimate: typeof content.height === "number"
+          ? content.height
+          : typeof content.estimatedHeight === "number"
+          ? Math.max(content.estimatedHeight, 1)
+          : usual,
       })
     );
-    if (section.footer) items.push({ key: `${key} footer`, kind: "footer", s, content: section.footer, estimate: 32, index: ++index });
+    if (window) putGap(`${key} below`, section.rowCount - offset - section.rows.length, s);
+    if (section.footer) items.push({ key: `${key} footer`, kind: "footer", s, row, content: section.footer, estimate: 32, index: ++index });
   });
   putHidden(null);
+  if (window) putGap("below", totalRowCount - row);
   return { items, count: index };
 }
 
@@ -91,5 +115,12 @@ export class Layout {
       else high = middle;
     }
     return low;
+  }
+
+  /** The index, among all rows of the table, of the row at a height. */
+  rowAt(y) {
+    const i = Math.min(this.indexAt(y), this.items.length - 1);
+    const { kind, row, rows, rowHeight } = this.items[i];
+    return kind === "gap" ? row + Math.min(rows - 1, Math.max(0, Math.floor((y - this.tops[i]) / rowHeight))) : row;
   }
 }

@@ -1,5 +1,6 @@
 import { h } from "./dom.js";
 import { itemsOf, Layout } from "./layout.js";
+import { Scrolling } from "./scroll.js";
 
 const margin = 800;
 /** As many items are all in the page at once: for searching in it, and for screen readers. */
@@ -16,22 +17,39 @@ export class List {
   #heights = new Map();
   #layout = new Layout([], this.#heights);
   #frame = null;
+  #scroll;
+  /** The height of rows outside of the frame's window: as high as the first rows were on an average. */
+  #rowHeight;
   /** What is on its way goes on from where it is: one animation for each element. */
   #glides = new WeakMap();
   /** The row that follows the pointer: `{key, y}`. */
   held = null;
   hidden = new Map();
+  /** Called after the list was scrolled. */
+  scrolled = () => {};
 
   /** `make(item, element)` gives an item's content; `scroller` is what scrolls. */
   constructor(scroller, label, make) {
     this.scroller = scroller;
     this.make = make;
-    this.content = h("div", { class: "list", role: "grid", "aria-label": label });
+    this.content = h("div", { class: "list", role: "grid", "aria-label": label, tabindex: -1 });
     scroller.append(this.content);
-    scroller.addEventListener("scroll", () => this.#staying(() => this.#place()), { passive: true });
+    this.#scroll = new Scrolling(scroller, this.content);
+    scroller.addEventListener("scroll", () => {
+      this.#scroll.scrolled();
+      this.#place();
+      this.scrolled();
+    }, { passive: true });
+    scroller.addEventListener("scrollend", () => {
+      this.#scroll.settle();
+      this.#place();
+    });
     let width = 0;
     this.sizes = new ResizeObserver(() => {
-      if (width !== scroller.clientWidth) this.#heights.clear();
+      if (width !== scroller.clientWidth) {
+        this.#heights.clear();
+        this.#rowHeight = undefined;
+      }
       width = scroller.clientWidth;
       this.remeasure();
     });
@@ -44,6 +62,10 @@ export class List {
   get frame() {
     return this.#frame;
   }
+  /** The height of the window at which the items begin. They may begin far above it. */
+  get origin() {
+    return this.content.getBoundingClientRect().top - this.#scroll.shift;
+  }
   element(key) {
     return this.#elements.get(key);
   }
@@ -51,17 +73,15 @@ export class List {
     this.sizes.disconnect();
   }
 
-  /** Shows `frame`; `reloaded`: keys of rows to be drawn attention to. */
+  /** Shows `frame`; `reloaded`: keys of rows to be drawn attention to. What is at the window's top stays there. */
   show(frame, { animated = true, reloaded = new Set() } = {}) {
     const focused = this.content.contains(document.activeElement) ? document.activeElement : null;
-    const from = animated && this.#frame && !reducedMotion.matches ? this.#visiblePlaces() : null;
-    const previous = this.#layout;
+    const from = animated && this.#frame && !reducedMotion.matches ? this.#places() : null;
+    const anchors = this.content.classList.contains("carrying") ? [] : this.#anchors();
     this.#frame = frame;
-    const { items, count } = itemsOf(frame, this.hidden);
-    if (this.#heights.size > 2 * items.length + 1000) this.#heights.clear();
-    this.#layout = new Layout(items, this.#heights);
-    this.content.setAttribute("aria-rowcount", count);
-    this.#place(from && { from, previous });
+    this.#lay();
+    this.#place(anchors, from);
+    this.#learnRowHeight();
     // Where elements cannot be moved in the page without being taken out.
     if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
     for (const key of from ? reloaded : []) {
@@ -69,57 +89,119 @@ export class List {
     }
   }
 
+  #lay() {
+    const { items, count } = itemsOf(this.#frame, this.hidden, this.#rowHeight);
+    if (this.#heights.size > 2 * items.length + 1000) this.#heights.clear();
+    this.#layout = new Layout(items, this.#heights);
+    this.content.setAttribute("aria-rowcount", count);
+  }
+
   /** After what changes the heights of many: the window's width, edit mode. */
   remeasure() {
     for (const key of this.#elements.keys()) this.#heights.delete(key);
-    this.#staying(() => this.#place());
+    this.#place();
+    this.#learnRowHeight();
   }
 
-  /** What is at the window's top stays there, whatever becomes known of the heights above it. */
-  #staying(change) {
-    const before = this.#layout.tops;
-    const { scrollTop } = this.scroller;
-    const first = this.#layout.indexAt(scrollTop - this.content.offsetTop);
-    change();
-    const shift = (this.#layout.tops[first] ?? 0) - (before[first] ?? 0);
-    if (shift !== 0 && scrollTop > this.content.offsetTop) this.scroller.scrollTop = scrollTop + shift;
+  /** Rows outside of the frame's window are as high as those that were measured first: what is known later moves no scroll bar. */
+  #learnRowHeight() {
+    if (this.#rowHeight !== undefined || !this.#layout.items.some(({ kind }) => kind === "gap")) return;
+    const heights = this.#layout.items.filter(({ kind }) => kind === "row").map(({ key }) => this.#heights.get(key)).filter(Boolean);
+    if (heights.length === 0) return;
+    this.#rowHeight = Math.max(1, Math.round(heights.reduce((sum, height) => sum + height) / heights.length));
+    const anchors = this.#anchors();
+    this.#lay();
+    this.#place(anchors);
+  }
+
+  /**
+   * The items in the window, with how far each is below the window's top. None, if the list's beginning is in sight; null for the
+   * end of rows that are not known.
+   */
+  #anchors() {
+    const { top } = this.#scroll;
+    if (top <= 0) return [];
+    const { items, tops, height } = this.#layout;
+    const bottom = top + this.scroller.clientHeight;
+    const [first, end] = this.#layout.between(top, bottom);
+    const known = items.slice(first, end).map(({ key, kind }, i) => ({ key, kind, y: tops[first + i] - top })).filter(({ kind }) => kind !== "gap");
+    return known.length === 0 && bottom >= height ? null : known;
+  }
+
+  /** Scrolls so that what was at the window's top is there: the first item that has the same neighbour behind it. */
+  #hold(anchors) {
+    if (!anchors) return this.scrollToEdge(true);
+    const known = new Map(anchors.length > 0 ? this.#layout.items.map(({ key }, i) => [key, i]) : []);
+    const left = anchors.filter(({ key }) => known.has(key));
+    const place = (anchor) => known.get(anchor?.key);
+    const anchor = left.find((anchor, i) => place(left[i + 1]) === place(anchor) + 1) ?? left[0];
+    if (!anchor) return;
+    const top = this.#layout.tops[place(anchor)] - anchor.y;
+    if (top !== this.#scroll.top) this.#scroll.top = top;
   }
 
   scrollTo(key) {
     const i = this.#layout.items.findIndex((item) => item.key === key);
     if (i < 0) return;
     const { tops } = this.#layout;
-    const { scrollTop, clientHeight } = this.scroller;
-    const offset = this.content.offsetTop;
-    if (tops[i] + offset < scrollTop + 60) this.scroller.scrollTop = tops[i] + offset - 60;
-    else if (tops[i + 1] + offset > scrollTop + clientHeight - 80) this.scroller.scrollTop = tops[i + 1] + offset - clientHeight + 80;
-    this.#place();
+    const { clientHeight } = this.scroller;
+    if (tops[i] < this.#scroll.top + 60) this.#scroll.top = tops[i] - 60;
+    else if (tops[i + 1] > this.#scroll.top + clientHeight - 80) this.#scroll.top = tops[i + 1] - clientHeight + 80;
+    this.#place([]);
+  }
+
+  /** Scrolls to the beginning of the table or to its end, whether the rows there are known or not. */
+  scrollToEdge(isEnd) {
+    this.scroller.scrollTop = isEnd ? this.scroller.scrollHeight : 0;
+  }
+
+  /** Scrolls to the first row of the frame, if nothing but rows outside of the frame's window is in sight. */
+  reveal() {
+    const first = this.#layout.items.findIndex(({ kind }) => kind === "row");
+    if (first < 0 || this.visibleRows().length > 0) return;
+    this.#scroll.top = this.#layout.tops[first] - 60;
+    this.#place([]);
   }
 
   /** The rows in the window. */
   visibleRows() {
-    const { scrollTop, clientHeight } = this.scroller;
-    const [first, end] = this.#layout.between(scrollTop - this.content.offsetTop, scrollTop - this.content.offsetTop + clientHeight);
+    const { top } = this.#scroll;
+    const [first, end] = this.#layout.between(top, top + this.scroller.clientHeight);
     return this.#layout.items.slice(first, end).filter((item) => item.kind === "row");
   }
 
-  #visiblePlaces() {
-    const origin = this.content.getBoundingClientRect().top;
-    return new Map([...this.#elements].map(([key, element]) => [key, element.getBoundingClientRect().top - origin]));
+  /** The indexes, among all rows of the table, of the first and the last row in the window. */
+  visibleRange() {
+    if (this.#layout.items.length === 0) return null;
+    const { top } = this.#scroll;
+    return [this.#layout.rowAt(top), this.#layout.rowAt(top + this.scroller.clientHeight)];
+  }
+
+  /** Where everything is on the screen. */
+  #places() {
+    const { origin } = this;
+    return {
+      top: this.content.getBoundingClientRect().top,
+      seen: new Map([...this.#elements].map(([key, element]) => [key, element.getBoundingClientRect().top])),
+      unseen: new Map(this.#layout.items.map(({ key }, i) => [key, origin + this.#layout.tops[i]])),
+    };
   }
 
   #range() {
     const { items } = this.#layout;
     if (items.length <= allAtOnce) return [0, items.length];
-    const top = this.scroller.scrollTop - this.content.offsetTop;
+    const { top } = this.#scroll;
     return this.#layout.between(top - margin, top + this.scroller.clientHeight + margin);
   }
 
-  #place(animation) {
+  /** `anchors`: what is to stay where it is, whatever becomes known of the heights above it. `from`: animated, from there. */
+  #place(anchors = this.#anchors(), from = null) {
     if (!this.#frame) return;
     let range;
     // Heights that were estimates move what is behind them: again, until all that is in the window was measured.
     for (let round = 0; round < 4; round++) {
+      this.#scroll.height = this.#layout.height;
+      this.#hold(anchors);
       range = this.#range();
       this.#fill(...range);
       if (!this.#measure(...range)) break;
@@ -128,22 +210,38 @@ export class List {
     const { items, tops } = this.#layout;
     const wanted = new Set();
     for (let i = range[0]; i < range[1]; i++) {
-      const { key } = items[i];
+      const { key, kind } = items[i];
       wanted.add(key);
       const element = this.#elements.get(key);
-      const y = this.held?.key === key ? this.held.y : tops[i];
-      element.style.transform = `translateY(${y}px)`;
-      if (animation && this.held?.key !== key) this.#animate(element, key, y, animation);
+      const y = this.held?.key === key ? this.held.y : kind === "gap" ? this.#fitGap(i, element) : tops[i];
+      this.put(element, y);
+      if (from && kind !== "gap" && this.held?.key !== key) this.#animate(element, key, y, from);
     }
-    for (const [key, element] of this.#elements) if (!wanted.has(key) && !this.#isKept(key, element)) this.#leave(key, element, animation);
-    this.content.style.height = `${this.#layout.height}px`;
+    for (const [key, element] of this.#elements) if (!wanted.has(key) && !this.#isKept(key, element)) this.#leave(key, element, from);
+  }
+
+  /** Puts an element at a height of the list. */
+  put(element, y) {
+    element.style.transform = `translateY(${y - this.#scroll.shift}px)`;
+  }
+
+  /** Of a gap, only what is near the window is in the page. Returns the height where that begins. */
+  #fitGap(i, element) {
+    const { top } = this.#scroll;
+    const { rowHeight } = this.#layout.items[i];
+    const [start, end] = [this.#layout.tops[i], this.#layout.tops[i + 1]];
+    const y = Math.max(start, top - margin);
+    element.style.height = `${Math.max(0, Math.min(end, top + this.scroller.clientHeight + margin) - y)}px`;
+    element.style.setProperty("--row-height", `${rowHeight}px`);
+    element.style.backgroundPositionY = `${-((y - start) % rowHeight)}px`;
+    return y;
   }
 
   /** The row under the pointer, and the one with the focus, are not taken out because the list was scrolled. */
   #isKept(key, element) {
     if (this.held?.key === key) return true;
     const i = element.contains(document.activeElement) ? this.#layout.items.findIndex((item) => item.key === key) : -1;
-    if (i >= 0) element.style.transform = `translateY(${this.#layout.tops[i]}px)`;
+    if (i >= 0) this.put(element, this.#layout.tops[i]);
     return i >= 0;
   }
 
@@ -172,7 +270,8 @@ export class List {
   #measure(first, end) {
     let changed = false;
     for (let i = first; i < end; i++) {
-      const { key } = this.#layout.items[i];
+      const { key, kind } = this.#layout.items[i];
+      if (kind === "gap") continue;
       const height = this.#elements.get(key).offsetHeight;
       if (this.#heights.get(key) !== height) {
         this.#heights.set(key, height);
@@ -187,28 +286,31 @@ export class List {
     this.#heights.delete(key);
   }
 
-  #animate(element, key, y, { from, previous }) {
-    let start = from.get(key);
-    if (start === undefined) {
-      const i = previous.items.findIndex((item) => item.key === key);
-      if (i < 0) {
-        element.animate({ opacity: [0, 1], scale: [0.96, 1] }, { duration: 320, easing });
-        return;
-      }
-      start = previous.tops[i];
+  /** Where on the element something is that is somewhere on the screen. */
+  #local(screenY) {
+    return screenY - this.content.getBoundingClientRect().top;
+  }
+
+  #animate(element, key, y, { seen, unseen }) {
+    const screenY = seen.get(key) ?? unseen.get(key);
+    if (screenY === undefined) {
+      element.animate({ opacity: [0, 1], scale: [0.96, 1] }, { duration: 320, easing });
+      return;
     }
+    const [start, end] = [this.#local(screenY), y - this.#scroll.shift];
     this.#glides.get(element)?.cancel();
-    if (Math.abs(start - y) > 0.5) {
-      this.#glides.set(element, element.animate({ transform: [`translateY(${start}px)`, `translateY(${y}px)`] }, { duration: 360, easing }));
+    if (Math.abs(start - end) > 0.5) {
+      this.#glides.set(element, element.animate({ transform: [`translateY(${start}px)`, `translateY(${end}px)`] }, { duration: 360, easing }));
     }
   }
 
-  #leave(key, element, animation) {
+  #leave(key, element, from) {
     this.#elements.delete(key);
-    if (!animation) return element.remove();
+    if (!from?.seen.has(key) || element.classList.contains("gap")) return element.remove();
     element.removeAttribute("data-key");
     element.inert = true;
     element.classList.add("leaving");
+    element.style.translate = `0 ${this.#local(from.top)}px`;
     element.animate({ opacity: [1, 0], scale: [1, 0.96] }, { duration: 220, easing, fill: "forwards" }).finished.then(() => element.remove());
   }
 }

@@ -1,6 +1,6 @@
 import { labelText } from "./cells.js";
 import { button, compactJSON, h, jsonBlock } from "./dom.js";
-import { rowName } from "./frames.js";
+import { indexIn, rowName } from "./frames.js";
 import { copy, toast } from "./toasts.js";
 
 /** The panel of the selected row: what it is, and each command that it allows, to be sent or copied. */
@@ -14,9 +14,10 @@ export class RowPanel {
   show(screen) {
     const place = screen.table.find(screen.selected);
     if (!place) {
-      return this.element.replaceChildren(
-        h("p", { class: "note" }, "Select a row: its model, what it is shown from, and what can be done with it stand here."),
-      );
+      const note = screen.selected && screen.snapshot.window
+        ? "The selected row is not near the rows that are in sight."
+        : "Select a row: its model, what it is shown from, and what can be done with it stand here.";
+      return this.element.replaceChildren(h("p", { class: "note" }, note));
     }
     const [s, r] = place;
     const section = screen.snapshot.sections[s];
@@ -63,7 +64,9 @@ export class RowPanel {
   }
 }
 
-const placeText = (section, [s, r]) => `[${s}, ${r}] in ${section.id}`;
+/** Which section of the table one of a window is, is not known. */
+const placeText = (section, [s, r]) =>
+  section.offset === undefined ? `[${s}, ${r}] in ${section.id}` : `${indexIn(section, r).toLocaleString("en")} in ${section.id}`;
 const movesTo = ({ movesTo }) => movesTo === "anySection" ? "to any section" : `to ${movesTo?.join(", ") ?? "nowhere"}`;
 
 /** The commands that the row allows. Where it stands is looked up when one is sent: it may have moved. */
@@ -75,8 +78,8 @@ function actions(screen, key, section, row) {
     return [kind, body(ref), { base }];
   };
   const onPlace = (kind, body) => () => {
-    const [s, r] = place();
-    return [kind, body({ section: screen.snapshot.sections[s].id, row: r }, [s, r]), { base: screen.snapshot.revision }];
+    const at = place();
+    return [kind, body(screen.table.place(at), at), { base: screen.snapshot.revision }];
   };
   const list = [action(screen, key, "Tap", [], onRow("taps", (at) => ({ at })))];
   if (row.editing === "delete") list.push(action(screen, key, "Delete", [], onRow("edits", (ref) => ({ delete: ref }))));
@@ -98,7 +101,10 @@ function actions(screen, key, section, row) {
   }
   if (row.model !== undefined && screen.description) {
     const model = jsonField("Model", row.model);
-    list.push(action(screen, key, "Update model", [model], onPlace("update row", (_, at) => ({ at, model: model.read() }))));
+    const byIndex = onPlace("update row", (_, at) => ({ at, model: model.read() }));
+    const byId = onRow("put row", ({ id, section }) => ({ section, rowId: id, model: model.read() }));
+    const isOfWindow = section.offset !== undefined;
+    if (!isOfWindow || row.id !== undefined) list.push(action(screen, key, "Update model", [model], isOfWindow ? byId : byIndex));
   }
   return list;
 }

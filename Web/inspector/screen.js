@@ -1,4 +1,5 @@
 import { button, h } from "./dom.js";
+import { indexIn } from "./frames.js";
 import { inWords } from "./stages.js";
 import { Table } from "./table.js";
 import { Timeline } from "./timeline.js";
@@ -8,13 +9,23 @@ const states = { connecting: "Connecting…", live: "Live", waiting: "Reconnecti
 
 /** Milliseconds. */
 const calm = 150;
+/** Milliseconds: rows that come later are waited for. */
+const patience = 300;
+/** A table of more rows is followed through a window: where somebody looks, with as many rows more on both sides. */
+const most = 500;
+const overscan = 100;
 
 /** One session on the screen: its table, its bar, and the slider through its revisions. Panels beside it listen to `changed` and `selected`. */
 export class Screen {
   #server;
   #listeners;
   #subscription;
+  /** Whether the subscription was led to other rows, and has not shown them yet. */
+  #isMoving = false;
+  #late;
   #drawing;
+  /** The moment that the table shows. */
+  #drawn;
   #shown = 0;
   /** Aborted when the rows that were reported last are no longer those that are displayed. */
   #reporting;
@@ -59,15 +70,28 @@ export class Screen {
       this.scroller,
       this.#time(),
     );
+    this.table.list.scrolled = () => this.#look();
     this.#setStatus("connecting");
-    this.#subscription = server.client.session(id).subscribe({
+    this.#follow({ window: { offset: 0, limit: most } });
+    document.addEventListener("visibilitychange", this.#followWhileSeen);
+  }
+
+  /** Follows the session through a window, or, without one, all of it. */
+  #follow(options) {
+    this.#subscription?.close();
+    this.#isMoving = false;
+    this.#subscription = this.#server.client.session(this.id).subscribe({
+      ...options,
+      overscan,
       onSnapshot: (snapshot) => {
         this.timeline.start(snapshot);
+        this.#fit(snapshot);
         // Also of one that was ended and opened anew meanwhile, or where it could not be read before.
         this.#readDescription();
       },
       onUpdate: (update, snapshot) => {
         this.timeline.follow(update, snapshot);
+        this.#fit(snapshot);
         this.#readDescriptionSoon();
       },
       onCellEvent: (event) => this.timeline.note(event),
@@ -76,8 +100,43 @@ export class Screen {
       onStatus: (status) => this.#setStatus(status),
       onEnd: (problem) => this.#end(problem),
     });
-    document.addEventListener("visibilitychange", this.#followWhileSeen);
     this.#followWhileSeen();
+  }
+
+  /** Follows all of a table that is short, and a window of one that has become long. */
+  #fit(snapshot) {
+    const from = whole(snapshot);
+    if (from) {
+      this.timeline.start(from);
+      this.#follow({ from });
+    } else if (!snapshot.window && snapshot.totalRowCount > 2 * most) {
+      const [first] = this.table.list.visibleRange() ?? [0];
+      this.#follow({ window: { offset: Math.max(0, first - overscan), limit: most } });
+    }
+  }
+
+  /** Leads the window to the rows that are in sight. */
+  #look() {
+    const { list, dragging } = this.table;
+    const { window, status } = this.#subscription;
+    // What is not drawn yet is looked at then; a row that is carried has its places in the window that there is.
+    const isConnected = status === "live" || status === "connecting";
+    if (!window || !isConnected || this.#drawing || !this.timeline.isLive || dragging.isCarrying) return;
+    const range = list.visibleRange();
+    if (!range) return;
+    this.#subscription.show(...range);
+    const isStill = status === "live" && this.#subscription.window === window;
+    if (isStill && window.around === undefined && range[0] > 0) this.#stay(...range);
+    if (this.#subscription.window !== window) this.#isMoving = true;
+  }
+
+  /** What is inserted above the rows that are in sight moves them out of a window that has no anchor: the row in the middle becomes it. */
+  #stay(first, last) {
+    const visible = this.table.list.visibleRows();
+    const middle = visible[visible.length >> 1];
+    if (middle?.content.id === undefined) return;
+    const aroundSection = this.snapshot.sections[middle.s].id;
+    this.#subscription.move({ around: middle.content.id, aroundSection, before: middle.row - first + overscan, after: last - middle.row + overscan });
   }
 
   /** A browser has six connections for all of its tabs: a tab that is hidden gives its own up. */
@@ -90,6 +149,11 @@ export class Screen {
   get snapshot() {
     return this.table.frame?.snapshot;
   }
+  /** The window that is followed, as the query of a request; empty for all of the table. */
+  get query() {
+    const parameters = Object.entries(this.#subscription.window ?? {}).filter(([, value]) => value !== undefined);
+    return parameters.length > 0 ? `?${new URLSearchParams(parameters)}` : "";
+  }
   get description() {
     return this.table.description;
   }
@@ -99,6 +163,7 @@ export class Screen {
     this.#subscription.close();
     cancelAnimationFrame(this.#drawing);
     clearTimeout(this.#reading);
+    clearTimeout(this.#late);
     this.table.close();
   }
 
@@ -142,7 +207,7 @@ export class Screen {
   #report() {
     if (!this.reports || !this.timeline.isLive || !this.snapshot) return;
     const { sections } = this.snapshot;
-    const rows = this.table.list.visibleRows().map(({ s, r }) => ({ section: sections[s].id, row: r }));
+    const rows = this.table.list.visibleRows().map(({ s, r }) => ({ section: sections[s].id, row: indexIn(sections[s], r) }));
     const told = JSON.stringify(rows);
     if (rows.length === 0 || told === this.reported) return;
     this.reported = told;
@@ -211,6 +276,18 @@ export class Screen {
   }
 
   #setStatus(status) {
+    clearTimeout(this.#late);
+    // Connections that follow one another lead the window from row to row: only one that takes long is worth telling.
+    if (status === "connecting" && this.#isMoving) {
+      this.#late = setTimeout(() => this.#showStatus(status), patience);
+      return;
+    }
+    this.#isMoving = false;
+    this.#showStatus(status);
+    if (status === "live") this.#look();
+  }
+
+  #showStatus(status) {
     this.status.textContent = states[status] ?? status;
     this.status.dataset.status = status;
   }
@@ -245,11 +322,14 @@ export class Screen {
     if (moment.frame !== this.table.frame) {
       // What changes faster than anyone can follow is not animated.
       const now = performance.now();
-      const animated = now - this.#shown > calm;
-      if (this.table.frame) this.#shown = now;
-      this.table.show(moment.frame, { reloaded: this.#reloaded, animated });
-      if (moment.stages && timeline.isLive) announce(inWords(moment.stages) || `Revision ${moment.revision}`);
+      const isMoved = moment === this.#drawn;
+      const animated = !isMoved && now - this.#shown > calm;
+      if (this.table.frame && !isMoved) this.#shown = now;
+      this.table.show(moment.frame, { reloaded: this.#reloaded, animated, isMoved });
+      if (moment.stages && timeline.isLive && !isMoved) announce(inWords(moment.stages) || `Revision ${moment.revision}`);
+      if (!timeline.isLive) this.table.list.reveal();
     }
+    this.#drawn = moment;
     this.#reloaded = new Set();
     this.slider.max = timeline.moments.length - 1;
     this.slider.value = timeline.position ?? timeline.moments.length - 1;
@@ -258,8 +338,10 @@ export class Screen {
     this.slider.style.setProperty("--part", this.slider.disabled ? 0 : this.slider.value / this.slider.max);
     this.moment.textContent = timeline.isLive ? `r${moment.revision}` : `r${moment.revision} of ${timeline.last.revision}`;
     this.liveButton.hidden = timeline.isLive;
-    this.historyButton.hidden = timeline.moments[0].revision === 0;
+    // What the journal tells is told of all of the table.
+    this.historyButton.hidden = timeline.moments[0].revision === 0 || snapshot.window !== undefined;
     this.#report();
+    this.#look();
     this.#listeners.changed?.(this);
   }
 
@@ -281,4 +363,11 @@ export class Screen {
     });
     return h("footer", { class: "time" }, this.historyButton, this.slider, this.moment, this.liveButton);
   }
+}
+
+/** A window that has all rows of a short table, as a snapshot of the table; undefined for any other. */
+function whole({ window, ...snapshot }) {
+  const { sections, totalRowCount } = snapshot;
+  const isWhole = window && totalRowCount <= most && sections.reduce((sum, { rows }) => sum + rows.length, 0) === totalRowCount;
+  return isWhole ? { ...snapshot, sections: sections.map(({ offset: _, ...section }) => section) } : undefined;
 }

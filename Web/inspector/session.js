@@ -87,8 +87,10 @@ export class SessionView {
   }
 
   #showSession() {
-    const { session, table, epoch, revision, totalRowCount, state, sections } = this.screen.snapshot;
-    const facts = { id: session, table: table ?? "none", epoch, revision, rows: totalRowCount, sections: sections.length };
+    const { session, table, epoch, revision, totalRowCount, state, sections, window } = this.screen.snapshot;
+    const facts = { id: session, table: table ?? "none", epoch, revision, rows: totalRowCount };
+    if (window) facts.window = `${sections.reduce((sum, { rows }) => sum + rows.length, 0)} rows from ${window.offset}`;
+    else facts.sections = sections.length;
     this.console.show();
     const parts = [
       h("dl", { class: "facts" }, Object.entries(facts).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])),
@@ -141,7 +143,7 @@ export class SessionView {
         },
       }, label);
     const { server } = this.app;
-    const copyRead = (what, headers) => copy(server.curl({ method: "GET", path: `${this.screen.path}/${what}`, headers }));
+    const copyRead = (what, headers) => copy(server.curl({ method: "GET", path: `${this.screen.path}/${what}${this.screen.query}`, headers }));
     const menu = h(
       "div",
       { class: "menu", popover: "auto", id: "session-menu" },

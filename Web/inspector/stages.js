@@ -5,11 +5,11 @@ import { rowName, sectionName } from "./frames.js";
 
 const width = 320, column = 128, line = 20;
 
-/** `moment`: of a timeline; `before`: the frame it came from. */
-export function stagePictures(moment, before) {
-  const late = namesOf(moment.frame);
+/** `moment`: of a timeline, with an update. */
+export function stagePictures(moment) {
+  const late = namesOf(moment.after);
   // What everything is called so far: from stage to stage, what changes has its new name.
-  const names = new Map([...late, ...namesOf(before)]);
+  const names = new Map([...late, ...namesOf(moment.before)]);
   const items = moment.stages.map(({ stage, before, after }, i) => {
     const rename = () => changedKeys(stage, before).forEach((key) => names.set(key, late.get(key) ?? names.get(key)));
     return h("li", {}, h("h3", {}, moment.stages.length > 1 ? `Stage ${i + 1}` : "One stage"), picture(stage, before, after, names, rename));

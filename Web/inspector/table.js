@@ -1,6 +1,7 @@
 import { labelText } from "./cells.js";
 import { h } from "./dom.js";
 import { Dragging } from "./dragging.js";
+import { indexIn } from "./frames.js";
 import { ItemMaker } from "./items.js";
 import { hiddenSections } from "./layout.js";
 import { List } from "./list.js";
@@ -18,6 +19,10 @@ export class Table {
    * The field that shows it sets `changed()`.
    */
   #entries = new Map();
+  /** The selected row's section and id, by which it is found again after it was outside of the window. */
+  #chosen;
+  /** "Home" or "End" until the row at that edge of the table is known, and can be selected. */
+  #edge;
   /** The session's description, or null where it may not be read. */
   description = null;
   readOnly = false;
@@ -44,7 +49,8 @@ export class Table {
     this.list.close();
   }
 
-  show(frame, options) {
+  /** `options`: those of the list; `isMoved`: nothing happened to the table, but other rows of it are known. */
+  show(frame, { isMoved = false, ...options } = {}) {
     const isSame = frame === this.frame;
     // What is learnt beside the frame, as the description is, takes no row out of anyone's hand.
     if (!isSame || this.readOnly) this.dragging.cancel();
@@ -65,16 +71,34 @@ export class Table {
         ? (id) => this.#display(id)
         : null,
     };
-    this.list.hidden = this.showsHidden ? hiddenSections(this.description, frame.snapshot) : new Map();
-    const rows = frame.keys.sections.flatMap((section) => section.rows);
-    if (!rows.some(({ id }) => id === this.items.selected)) {
-      this.items.selected = rows[0]?.id ?? null;
-      this.items.isSelected = false;
-    }
+    // Which sections are outside of a window is not known.
+    this.list.hidden = this.showsHidden && !frame.snapshot.window ? hiddenSections(this.description, frame.snapshot) : new Map();
+    this.#keepSelection();
     const focused = this.#focusedRow();
     this.list.show(isSame ? this.list.frame : frame, options);
-    if (focused >= 0 && !this.list.content.contains(document.activeElement)) this.#focusRow(focused);
+    if (focused >= 0 && !this.list.content.contains(document.activeElement)) {
+      if (isMoved) this.list.content.focus({ preventScroll: true });
+      else this.#focusRow(focused);
+    }
+    this.#selectEdge();
     this.#showEmpty(frame.snapshot);
+  }
+
+  /** The selected row stays selected while it is outside of the window; the first row is then reached by Tab in its place. */
+  #keepSelection() {
+    const { snapshot, keys } = this.frame;
+    const { items } = this;
+    if (this.find(items.selected)) return;
+    const wasSelected = items.isSelected;
+    items.selected = keys.sections.find(({ rows }) => rows.length > 0)?.rows[0].id ?? null;
+    items.isSelected = false;
+    if (!snapshot.window || !this.#chosen) return;
+    const s = snapshot.sections.findIndex(({ id }) => id === this.#chosen.section);
+    const r = snapshot.sections[s]?.rows.findIndex(({ id }) => id === this.#chosen.id) ?? -1;
+    if (r < 0) return;
+    items.selected = keys.sections[s].rows[r].id;
+    items.isSelected = true;
+    if (!wasSelected) this.#actions.select(items.selected);
   }
 
   refresh() {
@@ -91,13 +115,26 @@ export class Table {
 
   /** A reference to a row, and what it needs to be true: by id where that says which, else by index as of the shown revision. */
   reference([s, r]) {
-    const { sections, revision } = this.frame.snapshot;
+    const { sections, revision, window } = this.frame.snapshot;
     const { id } = sections[s].rows[r];
+    // Other rows of the id may be outside of the window, in other sections.
+    if (window && id !== undefined) return { ref: { id, section: sections[s].id }, base: undefined };
     const isUnique = id !== undefined && sections.every((section, i) => section.rows.every((row, j) => row.id !== id || (i === s && j === r)));
-    return isUnique ? { ref: { id }, base: undefined } : { ref: { section: sections[s].id, row: r }, base: revision };
+    return isUnique ? { ref: { id }, base: undefined } : { ref: this.place([s, r]), base: revision };
+  }
+
+  /** A place among the rows of a section, also of those outside of the window. */
+  place([s, r]) {
+    const section = this.frame.snapshot.sections[s];
+    return { section: section.id, row: indexIn(section, r) };
   }
 
   select(key, focus = true) {
+    const [s, r] = this.find(key) ?? [];
+    const { sections } = this.frame.snapshot;
+    this.#chosen = { section: sections[s]?.id, id: sections[s]?.rows[r].id };
+    if (this.#chosen.id === undefined) this.#chosen = undefined;
+    this.#edge = undefined;
     const previous = this.list.element(this.items.selected);
     this.items.selected = key;
     this.items.isSelected = true;
@@ -189,7 +226,7 @@ export class Table {
   async #insert([s, r]) {
     const section = this.frame.snapshot.sections[s];
     const { model } = section.rows[r];
-    const ref = { section: section.id, row: r };
+    const ref = this.place([s, r]);
     const base = this.frame.snapshot.revision;
     const outcome = await this.#actions.perform("edits", { insert: ref }, { base, quiet: "model-required" });
     if (outcome !== "model-required") return;
@@ -198,9 +235,9 @@ export class Table {
   }
 
   async #drop(from, to) {
-    const { sections, revision } = this.frame.snapshot;
+    const { revision } = this.frame.snapshot;
     const { ref } = this.reference(from);
-    const body = { from: ref, to: { section: sections[to[0]].id, row: to[1] } };
+    const body = { from: ref, to: this.place(to) };
     const goBack = () => this.list.show(this.frame);
     if (await this.#actions.perform("moves", body, { base: revision, failed: goBack }) !== true) goBack();
   }
@@ -241,7 +278,7 @@ export class Table {
 
   #key(event) {
     const element = event.target.closest(".row");
-    if (!element) return;
+    if (!element) return this.#keyOnList(event);
     const handle = event.target.closest(".handle");
     if (handle) this.dragging.byKey(event, this.#grip(handle));
     if (event.defaultPrevented || event.target.matches("input") || this.dragging.isCarrying) return;
@@ -256,13 +293,39 @@ export class Table {
     event.preventDefault();
   }
 
+  /** The row with the focus is outside of the window: the keys go on from the rows that are in sight. */
+  #keyOnList(event) {
+    if (event.target !== this.list.content || !["ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) return;
+    const [row] = this.list.visibleRows();
+    if (event.key === "Home" || event.key === "End") this.#step(row?.key, event.key);
+    else if (row) this.select(row.key);
+    event.preventDefault();
+  }
+
   #step(key, direction) {
     const rows = this.#rows();
+    if ((direction === "Home" || direction === "End") && !this.#isKnown(direction)) {
+      this.#edge = direction;
+      return this.list.scrollToEdge(direction === "End");
+    }
     const i = rows.findIndex((row) => row.key === key);
     const next = { ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: rows.length - 1 }[direction];
     if (!rows[next]) return;
     this.list.scrollTo(rows[next].key);
     this.select(rows[next].key);
+  }
+
+  /** Whether the first row of the table is known, or the last one. */
+  #isKnown(edge) {
+    const { items } = this.list.layout;
+    return (edge === "Home" ? items.find(isRowOrGap) : items.findLast(isRowOrGap))?.kind !== "gap";
+  }
+
+  #selectEdge() {
+    const edge = this.#edge;
+    if (!edge || !this.#isKnown(edge)) return;
+    this.#edge = undefined;
+    this.#step(undefined, edge);
   }
 
   #showEmpty({ empty, totalRowCount }) {
@@ -271,6 +334,7 @@ export class Table {
   }
 }
 
+const isRowOrGap = ({ kind }) => kind === "row" || kind === "gap";
 const entryName = (key, event) => JSON.stringify([key, event]);
 
 /** Cell name -> event name -> schema. Without declared cells: the events that have a handler, with any parameters. */

@@ -2,10 +2,15 @@ import { following, frame } from "./frames.js";
 import { applying } from "/braid.js";
 
 const kept = 500;
+/** Of a table that is followed through a window, where the rows of other windows are kept with each moment. */
+const keptOfWindows = 100;
 
 /** What happened to a session, as far as this page saw it or read it from the journal: a frame for each revision. */
 export class Timeline {
-  /** `{revision, frame, update?, stages?, reloaded?, at}`, in order; the first one has no update. */
+  /**
+   * `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, in order; the first one has no update. The update leads
+   * from the frame `before` to the frame `after`; `frame` is the latter until other rows are looked at.
+   */
   moments = [];
   /** Taps, cell events and emitted events from the stream, for controllers. Each also has its `time`, and `after`, the moment before. */
   events = [];
@@ -31,7 +36,10 @@ export class Timeline {
   /** A snapshot without an update that leads to it: the first, or one after a gap. */
   start(snapshot) {
     const last = this.last;
-    if (last && last.frame.snapshot.epoch === snapshot.epoch && last.revision === snapshot.revision) return;
+    if (last && last.frame.snapshot.epoch === snapshot.epoch && last.revision === snapshot.revision) {
+      if (last.frame.snapshot.window || snapshot.window) this.#replace(frame(snapshot, last.frame));
+      return;
+    }
     // Another session of the same id: what was before is none of its.
     if (last && last.frame.snapshot.epoch !== snapshot.epoch) {
       this.moments = [];
@@ -41,7 +49,10 @@ export class Timeline {
   }
 
   follow(update, snapshot) {
-    this.#add({ revision: update.to, update, at: new Date(), ...following(this.last.frame, update, snapshot) });
+    const next = following(this.last.frame, update, snapshot);
+    // Nothing happened: the window was moved.
+    if (update.from === update.to) return this.#replace(next.frame);
+    this.#add({ revision: update.to, update, at: new Date(), before: this.last.frame, after: next.frame, ...next });
   }
 
   note(event) {
@@ -57,7 +68,8 @@ export class Timeline {
       if (update.to > first.revision) break;
       const { frame } = before.at(-1);
       const next = applying(update, { ...frame.snapshot, revision: update.from });
-      before.push({ revision: update.to, update, at: new Date(at), ...following(frame, update, next) });
+      const followed = following(frame, update, next);
+      before.push({ revision: update.to, update, at: new Date(at), before: frame, after: followed.frame, ...followed });
     }
     // From here on the keys are the earlier frames': what follows is done again.
     const again = this.moments.filter((moment) => moment.revision > before.at(-1).revision);
@@ -65,11 +77,8 @@ export class Timeline {
     this.moments = before;
     for (const moment of again) {
       const previous = this.moments.at(-1).frame;
-      this.moments.push(
-        moment.update
-          ? { ...moment, ...following(previous, moment.update, moment.frame.snapshot) }
-          : { ...moment, frame: frame(moment.frame.snapshot, previous) },
-      );
+      const next = moment.update && following(previous, moment.update, moment.frame.snapshot);
+      this.moments.push(next ? { ...moment, before: previous, after: next.frame, ...next } : { ...moment, frame: frame(moment.frame.snapshot, previous) });
     }
     if (!this.isLive) this.position = Math.max(0, this.moments.findIndex((moment) => moment.revision === shown.revision));
     this.#changed(this.shown, this.shown);
@@ -81,10 +90,16 @@ export class Timeline {
     this.#changed(this.shown, previous);
   }
 
+  /** Shows other rows as of the last moment. */
+  #replace(frame) {
+    this.last.frame = frame;
+    this.#changed(this.shown, this.shown);
+  }
+
   #add(moment) {
     const previous = this.shown;
     this.moments.push(moment);
-    if (this.moments.length > kept) {
+    if (this.moments.length > (moment.frame.snapshot.window ? keptOfWindows : kept)) {
       this.moments.shift();
       if (this.position !== null) this.position = Math.max(0, this.position - 1);
     }

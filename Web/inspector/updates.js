@@ -41,19 +41,19 @@ export class UpdatesPanel {
         on: { click: () => timeline.show(timeline.moments.findIndex(({ revision }) => revision === moment.revision)) },
       },
       h("span", { class: "revision" }, `r${moment.revision}`),
-      h("span", { class: "chips" }, moment.stages ? moment.stages.length ? chips(moment.stages) : "state only" : "snapshot"),
+      h("span", { class: "chips" }, summary(moment)),
       moment.at && h("time", {}, clock(moment.at)),
     );
-    return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(screen, moment, index));
+    return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(moment, index));
   }
 
   /** Made once for each moment, so that what was scrolled to or selected in it stays so. */
-  #detail(screen, moment, index) {
-    if (!this.#details.has(moment)) this.#details.set(moment, h("div", { class: "detail-body" }, this.#told(screen, moment, index)));
+  #detail(moment, index) {
+    if (!this.#details.has(moment)) this.#details.set(moment, h("div", { class: "detail-body" }, this.#told(moment, index)));
     return this.#details.get(moment);
   }
 
-  #told(screen, moment, index) {
+  #told(moment, index) {
     if (!moment.update) {
       const told = moment.revision === 0
         ? "As it was opened."
@@ -62,15 +62,14 @@ export class UpdatesPanel {
         : "A snapshot in place of updates that were missed.";
       return [h("p", { class: "note" }, told)];
     }
-    const previous = screen.timeline.moments[index - 1];
     const json = h("details", { open: this.open ?? true, on: { toggle: () => (this.open = json.open) } });
     json.append(
       h("summary", {}, "Update as JSON", copyButton(() => JSON.stringify(moment.update), "Copy as JSON")),
       jsonBlock(moment.update, `Update of revision ${moment.revision}`),
     );
-    const picture = moment.stages.length === 0
-      ? h("p", { class: "note" }, "No row changed: what the rows are made from did.")
-      : previous && stagePictures(moment, previous.frame);
+    const { extents, window } = moment.update;
+    const unseen = extents || window ? "No row of the window changed: rows outside of it did." : "No row changed: what the rows are made from did.";
+    const picture = moment.stages.length === 0 ? h("p", { class: "note" }, unseen) : stagePictures(moment);
     return [h("div", { class: "command" }), picture, json];
   }
 
@@ -91,6 +90,12 @@ export class UpdatesPanel {
       );
     }, 100);
   }
+}
+
+function summary({ stages, update }) {
+  if (!stages) return "snapshot";
+  if (stages.length > 0) return chips(stages);
+  return update.extents || update.window ? "outside of the window" : "state only";
 }
 
 /** A tap or a cell event, above the moment after which it came. */

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The amount of measuring: all of it, or just enough to show that a part still runs.
+/// How much a benchmark measures: everything, or just enough to show that the benchmark still works (a check).
 enum Size {
     static let smallFlag = "--small"
     static let isSmall = CommandLine.arguments.contains(smallFlag)

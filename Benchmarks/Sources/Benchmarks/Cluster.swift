@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// One, two and four servers on one PostgreSQL: which work scales, and how much processor time each part uses.
+/// Measures one, two and four servers on one PostgreSQL database: which work scales with the number of servers, and how much
+/// processor time the servers and the database use.
 func clusterBenchmark() throws {
     guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
         throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")

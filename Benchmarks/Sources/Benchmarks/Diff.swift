@@ -32,7 +32,8 @@ func diffBenchmark() throws {
     try equalIDs()
 }
 
-/// Measures repeated ids, which make a diff with a weak hash table quadratic. The engine refuses them.
+/// Measures tables in which many rows have the same id, which make a diff with a weak hash table quadratic. The engine
+/// refuses such tables.
 private func equalIDs() throws {
     for distinct in [1, 10] {
         let rows = (0..<10_000).map { DiffWorkload.Row(id: $0 % distinct) }
@@ -56,7 +57,7 @@ nonisolated(unsafe) var blackHole: UInt64 = 0
 
 func format(_ number: Double) -> String { String(format: number < 10 ? "%.3f" : "%.0f", number) }
 
-/// Returns the median time of each contender in nanoseconds.
+/// Returns the median time of each contender (an algorithm under test) in nanoseconds.
 ///
 /// The contenders run in turn, so that other work of the machine affects all of them. Each runs twice in each round:
 /// the first run fills the caches.

@@ -95,7 +95,7 @@ private final class RawStore {
     }
 }
 
-/// Measures durable commands/s, next to the C API committing the same rows.
+/// Measures the commands that the server stores durably in a second, and for comparison the same writes with SQLite's C API.
 func durableBenchmark() throws {
     print(
         "\ndurable: inserts/s, synchronous=FULL, beside the raw C API committing the same rows (medians of 5 runs of 2 s, in turn)"

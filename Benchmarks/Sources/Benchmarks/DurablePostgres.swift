@@ -61,7 +61,8 @@ private struct RawPostgres {
     }
 }
 
-/// Measures durable commands/s on PostgreSQL, next to pgbench committing the same rows in the same cluster.
+/// Measures the commands that the server stores durably in PostgreSQL in a second, and for comparison the same writes by
+/// pgbench in the same cluster.
 func durablePostgresBenchmark() throws {
     guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
         throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")

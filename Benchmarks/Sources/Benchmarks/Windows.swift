@@ -1,13 +1,13 @@
 import BraidEngine
 import Foundation
 
-/// Measures what windows cost: in the engine, and 1,000 viewers of a table of 1,000,000 rows on a server.
+/// Measures the cost of windows: in the engine alone, and for 1,000 viewers of a table of 1,000,000 rows on a server.
 func windowBenchmark() throws {
     try windowEngineBenchmark()
     try windowServerBenchmark()
 }
 
-/// Measures one viewer's part of a revision: following the window, its update and the update's JSON.
+/// Measures the work for one viewer at one revision: the window after the revision, the window's update and the update's JSON.
 private func windowEngineBenchmark() throws {
     print("\nwindows: one revision for a viewer of 100 rows, engine only, microseconds (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// All parts, by their names on the command line.
+/// All benchmarks, by their names on the command line.
 let parts: [(name: String, measure: () throws -> Void)] = [
     ("json", jsonBenchmark),
     (
@@ -37,7 +37,8 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("start", startBenchmark),
     ("curves", curveBenchmark),
 ]
-/// The parts that need PostgreSQL and a server that is built with it. They run only if they are named.
+/// The benchmarks that need PostgreSQL and a server that is built with the trait `PostgreSQL`. They run only if the command
+/// line names them.
 let partsWithPostgres: Set = ["postgres", "cluster"]
 
 let wanted = CommandLine.arguments.dropFirst().filter { $0 != Size.smallFlag }

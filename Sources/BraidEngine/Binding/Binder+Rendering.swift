@@ -176,7 +176,7 @@ private struct SnapshotMaking {
     }
 
     /// Returns the section's index among the previously displayed sections, or `nil` if the section was not displayed.
-    /// Looks at `place` first, because most commands leave sections where they are.
+    /// Looks at the index `place` first, because most commands do not change the indexes of sections.
     private mutating func oldPlace(of id: SectionID, near place: Int) -> Int? {
         guard let previous else { return nil }
         if place < previous.snapshot.sections.count, shown[place].id == id { return place }
@@ -270,7 +270,8 @@ private struct SnapshotMaking {
 }
 
 extension Binder {
-    /// Returns a section's id, row counts, header and footer. A title that a command set wins over the bound title.
+    /// Returns a section's id, row counts, header and footer. If a command has set a header or footer, it takes
+    /// precedence over the header or footer that the description binds.
     func titles(of section: StoredSection, displayedCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
         var input = SectionInput(id: section.id, count: displayedCount, displayedCount: displayedCount)
         guard let binding = binding(of: section.id) else { return input }

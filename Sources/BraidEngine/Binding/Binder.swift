@@ -140,8 +140,8 @@ public struct Binder: Sendable {
         return identified
     }
 
-    /// Returns those of a section's models that fit the section's model type, with their ids, and the faults of the
-    /// others. Of two models with the same id, the first one fits.
+    /// Returns the models of a section that fit the section's model type, with their ids, and the faults of the other
+    /// models. If two models have the same id, only the first of them fits.
     ///
     /// The faults' pointers begin with the section's id and the model's index, as in the body of the command `models`.
     func fitting(_ models: some Sequence<JSONText>, in section: SectionID) -> (

@@ -125,7 +125,7 @@ struct MovePolicy: Sendable {
 /// The part of a move policy that is an expression. Sections that share the policy share one object, so its target
 /// sections are computed once for each snapshot and model type.
 final class PassingPolicy: Sendable {
-    /// The values that the policy's expression reads in addition to the sections' own facts.
+    /// The values that the policy's expression reads in addition to a section's id, row counts and titles.
     let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
 

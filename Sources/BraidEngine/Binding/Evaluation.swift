@@ -119,7 +119,8 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// Returns the template context for the rows of a derived section, which are not counted yet.
+    /// Returns the template context for `modelsFrom`, which has no `count` because the rows of the derived section do
+    /// not exist yet.
     func context(forRowsOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         if reads.contains(.section) { context["section"] = .string(input.id.text) }

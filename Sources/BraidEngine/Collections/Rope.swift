@@ -97,7 +97,7 @@ struct Rope<Piece: RopePiece> {
     }
 
     private mutating func add(_ piece: Piece) -> Int {
-        // The priorities come from Marsaglia's xorshift generator.
+        // The random priority of each tree node comes from Marsaglia's xorshift generator.
         priority ^= priority << 13
         priority ^= priority >> 17
         priority ^= priority << 5

@@ -62,8 +62,8 @@ extension ContiguousArray {
 }
 
 extension [Int] {
-    /// Returns the index of the first element that satisfies a condition, or `count`. If an element satisfies it, all
-    /// later elements must satisfy it. O(log count).
+    /// Returns the index of the first element that satisfies a condition, or `count`. If an element satisfies the
+    /// condition, all later elements must satisfy it too. O(log count).
     func partitionIndex(where holds: (Int) -> Bool) -> Int {
         var low = 0, high = count
         while low < high {

@@ -1,15 +1,15 @@
 /// The handlers or the templates to which a table description gives names, each compiled at its first use.
 struct NamedParts<Part> {
-    /// The member of the description that contains the parts, the word for one of them, and the member of an object
-    /// that uses one.
+    /// The description's member that contains the named parts, the word for one part in messages, and the member of an
+    /// object that uses a part.
     let place: String, what: String, reference: String
     var sources: [UTF8Key: JSONValue] = [:]
     /// The compiled parts. A part with a fault is `nil`.
     var parts: [UTF8Key: Part?] = [:]
-    /// The nesting depths of the compiled parts, with the parts that they use.
+    /// The nesting depth of each compiled part, including the parts that it uses.
     var heights: [UTF8Key: Int] = [:]
-    /// The names of the parts that are being compiled, the innermost last, and the depths of the places where they are
-    /// used.
+    /// The names of the parts that are being compiled, with the nesting depths of the places that use them. The
+    /// innermost part is the last one.
     var open: [(name: String, depth: Int)] = []
 
     init(place: String, what: String, reference: String) {
@@ -20,7 +20,7 @@ struct NamedParts<Part> {
 
     func pointer(of name: String) -> JSONPointer { JSONPointer.root.appending(place).appending(name) }
 
-    /// Returns the nesting depth of a value, with the parts that it uses.
+    /// Returns the nesting depth of a value, including the named parts that the value uses.
     func height(of value: JSONValue) -> Int {
         switch value {
         case .array(let elements): 1 + (elements.lazy.map { height(of: $0) }.max() ?? 0)
@@ -60,7 +60,8 @@ extension DescriptionReader {
         for (name, _) in named { _ = namedHandler(name, at: handlers.pointer(of: name)) }
     }
 
-    /// Checks that the templates to which a value refers exist, and compiles them. Otherwise adds a fault.
+    /// Compiles the named templates to which a value refers. Adds a fault for each reference to a template that does
+    /// not exist.
     mutating func requireTemplates(in value: JSONValue, at pointer: JSONPointer) -> Bool {
         var isComplete = true
         for (name, place) in JSONeCompiler.references(in: value) {
@@ -90,8 +91,8 @@ extension DescriptionReader {
         return template != nil
     }
 
-    /// Returns the steps of a named handler for a use at `pointer`, and warns about what the handler reads but nothing
-    /// provides there.
+    /// Returns the steps of a named handler for a use at `pointer`. Warns about each name that the handler reads and
+    /// that has no value at this place.
     mutating func steps(ofHandler name: String, at pointer: JSONPointer) -> [HandlerStep] {
         guard let handler = namedHandler(name, at: pointer) else { return [] }
         readNames.formUnion(handler.reads)
@@ -134,7 +135,7 @@ extension DescriptionReader {
             fault(pointer, .conflict, "the \(all.what) uses itself: \(chain)")
             return nil
         }
-        // The limit bounds the recursion of this reader.
+        // The limit of the nesting depth also limits the recursion of this reader.
         let depth = pointer.tokens.count
         guard all.open.reduce(depth, { $0 + $1.depth }) <= JSONeBudget.maximumDepth else {
             fault(pointer, .conflict, "too many \(all.what)s form a chain in which each uses the next")
@@ -144,8 +145,8 @@ extension DescriptionReader {
         return source
     }
 
-    /// Returns the nesting depth of a part, and records it. If the part is nested too deeply, adds a fault and returns
-    /// `nil`. The limit bounds the recursion of rendering a template and of running a handler.
+    /// Returns the nesting depth of a named part, and records it. If the part is nested too deeply, adds a fault and
+    /// returns `nil`. The limit of the depth limits the recursion when a template is rendered or a handler runs.
     private mutating func height<Part>(
         of source: JSONValue, _ name: String, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> Int? {

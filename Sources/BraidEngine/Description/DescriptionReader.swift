@@ -18,7 +18,7 @@ struct DescriptionReader {
     var handlerNames: [String] = []
     /// The pointers of handlers' actions that name no row and so change the row of their handler.
     var actionsOnOwnRow: [JSONPointer] = []
-    /// The names that the templates of the handler being read do read.
+    /// The names that the templates of the handler read. The reader is reading this handler at the moment.
     var readNames: Set<String> = []
     var templates = NamedParts<NamedTemplate>(
         place: "templates", what: "template", reference: JSONeCompiler.reference)
@@ -119,7 +119,8 @@ struct DescriptionReader {
     ///
     /// - Parameters:
     ///   - names: the names that the template may read in addition to the names that all templates may read.
-    ///   - isName: whether the template gives a name that the author chooses, which can look like an expression.
+    ///   - isName: whether the template renders a name that the author of the description chooses. Such a name can look
+    ///     like an expression, so the reader does not warn about it.
     mutating func template(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [], isName: Bool = false
     ) -> JSONeTemplate? {
@@ -176,9 +177,9 @@ struct DescriptionReader {
         }
     }
 
-    /// Warns about each literal string of a template that is exactly an expression over names that exist there: a name,
-    /// or accesses to members such as `event.text`. The id of a declared section is no such string, nor is a name that
-    /// the template itself defines.
+    /// Warns about each literal string in a template that has the form of an expression over names that exist at its
+    /// place: a name, or an access to a member such as `event.text`. The reader does not warn about the id of a
+    /// declared section, or about a name that the template itself defines.
     mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
         guard warns else { return }
         let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }

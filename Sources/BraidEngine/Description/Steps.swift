@@ -2,7 +2,7 @@
 indirect enum HandlerStep: Sendable {
     case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
     case action(HandlerAction)
-    /// The steps of a named handler. All uses of the handler share the steps.
+    /// A use of a named handler. All uses of the handler share its compiled steps.
     case run([HandlerStep])
 }
 
@@ -59,7 +59,8 @@ struct StepRunner {
                 }
                 evaluation = Evaluation(table: editor.table, now: context.now, meter: context.meter)
             case .run(let steps):
-                // Named handlers can multiply steps, so each use costs something.
+                // A few named handlers that use each other can run very many steps, so each use of a handler is charged
+                // to the command's budget.
                 try context.meter.charge { (budget) throws(JSONeError) in try budget.spend() }
                 try context.meter.checkTime()
                 try run(steps, on: &editor)
@@ -262,7 +263,8 @@ extension StepRunner {
 
     private func rendered(_ template: JSONeTemplate, _ names: JSONeContext) throws -> JSONValue? {
         guard let value = try template.rendered(names) else { return nil }
-        // Rendering a constant costs nothing, but actions can copy a constant many times.
+        // The size of a constant is charged to the budget: rendering a constant is free, but actions can copy it many
+        // times.
         if template.constant != nil {
             try context.meter.charge { (budget) throws(JSONeError) in try budget.admit(value, counting: true) }
         }

@@ -118,10 +118,10 @@ public struct TableDescription: Sendable {
         return editor.table
     }
 
-    /// Returns those of the given models that fit this description: models of sections that it has, and that match their
-    /// model type.
+    /// Returns the given models that fit this description: models of the description's sections that match the
+    /// section's model type.
     ///
-    /// A session that was bound to another version of its description is reset to these models.
+    /// A reset of a session that was bound to another version of its description uses these models.
     public func fitting(_ given: [(section: SectionID, models: [JSONText])]) -> [(
         section: SectionID, models: [JSONText]
     )] {

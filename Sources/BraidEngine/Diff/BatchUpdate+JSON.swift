@@ -4,7 +4,7 @@ extension BatchUpdate {
     /// omitted.
     public var json: JSONText { json { _ in } }
 
-    /// The update as JSON. `members` writes more members after those of the update.
+    /// Returns the update as JSON. `members` writes additional members after the members of the update.
     func json(_ members: (inout JSONWriter) -> Void) -> JSONText {
         json("stages", members) { writer in
             for stage in stages { stage.write(to: &writer) }
@@ -14,7 +14,8 @@ extension BatchUpdate {
     /// The update as JSON with `operations`, to be applied one by one, in place of `stages`; see ``sequential()``.
     public var sequentialJSON: JSONText { sequentialJSON { _ in } }
 
-    /// The update as JSON with `operations`. `members` writes more members after those of the update.
+    /// Returns the update as JSON with `operations` in place of `stages`. `members` writes additional members after the
+    /// members of the update.
     func sequentialJSON(_ members: (inout JSONWriter) -> Void) -> JSONText {
         json("operations", members) { writer in
             for operation in sequential() { operation.write(to: &writer) }

@@ -3,7 +3,8 @@
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// The caller knows that the compared rows are the same rows, unless their ids differ.
+        /// The caller knows that the rows at the same places are the same rows. Only rows with different ids are
+        /// different rows.
         case known
     }
 

@@ -1,6 +1,6 @@
-/// An update, prepared to follow many rows through it.
+/// Computes the new index paths of many rows after the same update. `init` prepares the update once for all rows.
 ///
-/// - Complexity: O(n log n) to prepare an update of n operations, O(log n) to follow a row.
+/// - Complexity: O(n log n) to prepare an update of n operations, O(log n) for each row.
 public struct RowFollower: Sendable {
     private let stages: [StageFollower]
 
@@ -30,12 +30,13 @@ public struct RowFollower: Sendable {
     }
 }
 
-/// One stage of an update, prepared to follow rows through it.
+/// Computes the index paths of rows after one stage of an update.
 struct StageFollower {
     private let sections: ListFollower
     private let reloadedSections: Set<Int>
-    /// The rows that leave each section, by the section's index before the stage, and the rows that arrive in each
-    /// section, by its index after the stage. Both ascending.
+    /// `leaving` contains the indexes of the rows that are deleted or moved away, by the section's index before the
+    /// stage. `arriving` contains the indexes of the rows that are inserted or moved there, by the section's index
+    /// after the stage. The indexes are in ascending order.
     private var leaving: [Int: [Int]] = [:]
     private var arriving: [Int: [Int]] = [:]
     private var moves: [RowPath: RowPath] = [:]
@@ -57,8 +58,8 @@ struct StageFollower {
         for section in arriving.keys { arriving[section]?.sort() }
     }
 
-    /// Returns the index path after the stage of a row that was at `path` before it. `nil` if the stage deletes the
-    /// row, or deletes or reloads its section.
+    /// Returns the index path that a row has after the stage. `path` is the row's index path before the stage. Returns
+    /// `nil` if the stage deletes the row, or deletes or reloads the row's section.
     func following(_ path: RowPath) -> RowPath? {
         guard path.row >= 0, path.row < RowPieces.endless, !reloadedSections.contains(path.section),
             let section = followingSection(path.section)
@@ -70,12 +71,12 @@ struct StageFollower {
         return RowPath(section: section, row: row)
     }
 
-    /// Returns the index after the stage of the section that was at an index before it. `nil` if the stage deletes the
-    /// section.
+    /// Returns the index that a section has after the stage. `index` is the section's index before the stage. Returns
+    /// `nil` if the stage deletes the section.
     func followingSection(_ index: Int) -> Int? { sections.following(index) }
 }
 
-/// The changes of a list by one stage, prepared to follow its elements.
+/// Computes the indexes of a list's elements after one stage has changed the list. The elements are sections.
 private struct ListFollower {
     private let leaving: [Int]
     private let arriving: [Int]

@@ -56,8 +56,7 @@ extension Binder {
     ///   - now: the time in RFC 3339, which templates and handlers read.
     ///   - ids: the source of the ids that `uuid()` makes. To execute the command again with the same result, use an
     ///     equal source.
-    ///   - strict: whether a data source call is refused with `rowNotFound` or `sectionNotFound` where it would be
-    ///     ignored.
+    ///   - strict: whether a data source call that would be ignored is refused with `rowNotFound` or `sectionNotFound`.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
     /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
     ///   also pays for the unpublished change.

@@ -33,17 +33,17 @@ public indirect enum Command: Sendable {
     /// Moves a row to a place. A target with an index is an index in the list without the moved row, as in UITableView.
     /// A target with an id is the place before the row with this id.
     case move(RowReference, to: RowReference)
-    /// Replaces the models of the named sections. Sections that are not named become empty. If `merging`, they keep their
+    /// Replaces the models of the named sections. The other sections become empty or, if `merging` is true, keep their
     /// models.
     case setModels([(section: SectionID, models: [JSONText])], merging: Bool)
-    /// Sets the headers of sections: a title, a view or JSON `null` for none. Sections that are not named show the header
-    /// that the table's description binds. If `merging`, they keep their headers.
+    /// Sets the headers of sections: a title, a view or JSON `null` for none. The other sections show the header that
+    /// the table's description binds or, if `merging` is true, keep their headers.
     case setHeaders([(section: SectionID, title: JSONText)], merging: Bool)
     /// Sets the footers of sections, as ``setHeaders(_:merging:)`` sets the headers.
     case setFooters([(section: SectionID, title: JSONText)], merging: Bool)
     /// Displays exactly these sections of the table, in this order.
     case setDisplayedSections([SectionID])
-    /// Replaces the session's state. If `merging`, the value is a patch that is merged into the state (RFC 7396).
+    /// Replaces the session's state or, if `merging` is true, merges the value into the state as a patch (RFC 7396).
     case setState(JSONText, merging: Bool)
     /// Reports a tap on a row, and runs the tap handlers that are bound to the row.
     case tap(RowReference)
@@ -168,7 +168,7 @@ extension SectionReference {
 }
 
 extension BodyReader {
-    /// Reads a member that is a row reference.
+    /// Reads a member of a JSON object as a row reference.
     func rowReference(_ name: String) throws(Refusal) -> RowReference {
         try RowReference(try required(name), at: place(of: name))
     }

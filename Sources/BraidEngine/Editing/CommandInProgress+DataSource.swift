@@ -2,7 +2,7 @@
 extension CommandInProgress {
     /// What a data source call changed, as far as the delegate has to be notified of it.
     enum DataSourceEffect {
-        /// The call is ignored. If the request is strict, it is refused with this refusal instead.
+        /// The data source call is ignored. If the request is strict, the call is refused with this refusal instead.
         case ignored(Refusal)
         case table
         case section(Int)
@@ -133,7 +133,8 @@ extension CommandInProgress {
         for (reference, _) in rows {
             switch reference {
             case .at(.displayed(let section), _), .id(_, .displayed(let section)?):
-                // A Swift program's call may have a negative index. The call skips it, as an index of no row.
+                // A Swift program may pass a negative index. The call skips such an index, as it skips every index
+                // without a row.
                 if section >= shown.sections.count { return noSection(section) }
             case .at(.id(let section), _), .id(_, .id(let section)?):
                 if displayedPlace(of: section) == nil { return noRow(reference) }
@@ -218,8 +219,9 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the index path of the row that a reference names, in the stored table's snapshot. A path from an index
-    /// may name no row of its section. `nil` if the section is not displayed, or if no row has the id.
+    /// Returns the index path of the row that a reference names, in the stored table's snapshot. If the reference
+    /// contains a row number, the section may have no row at the returned index path. Returns `nil` if the section is
+    /// not displayed, or if no row has the reference's id.
     ///
     /// - Throws: ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
     private func path(of reference: RowReference) throws(Refusal) -> RowPath? {
@@ -239,7 +241,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Creates the section with an id at the end, if the table has dynamic sections and does not contain it.
+    /// Creates a section with the given id at the end of the table, if the table has dynamic sections and does not
+    /// contain this section.
     ///
     /// - Throws: ``Refusal`` with `sectionNotFound`, or with `editingNotAllowed` if the section's rows are derived.
     mutating func ensureSection(_ id: SectionID) throws(Refusal) {

@@ -114,7 +114,7 @@ extension CommandInProgress {
         try meter.checkTime()
         var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids)
         try handler.run(call, &editor, &context)
-        // Controllers must not miss an event, so the command makes a new revision even if no row changes.
+        // Controllers must not miss a tap or cell event, so the command makes a new revision even if no row changes.
         if !context.emitted.isEmpty { isRevision = true }
         controllerEvents += context.emitted.map { .emitted($0) }
     }

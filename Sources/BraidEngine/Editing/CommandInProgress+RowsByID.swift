@@ -1,5 +1,5 @@
-// Data source calls that name a row by its section's id and its own. They find the row in the section's index of ids, so
-// their cost does not depend on the number of rows.
+// The data source calls that name a row by the section's id and the row's id. These calls find the row in the section's
+// index of ids, so their cost does not depend on the number of rows.
 extension CommandInProgress {
     mutating func insertRow(_ model: JSONText, at placement: RowPlacement, in section: SectionID) throws
         -> DataSourceEffect
@@ -55,7 +55,8 @@ extension CommandInProgress {
     {
         try editor.replace(at: index, in: section, id: row.id, model: row.model)
         guard let place = displayedPlace(of: section) else { return .table }
-        // If the section hides rows, finding the row's displayed index would require a look at every row.
+        // If the section hides some of its rows, finding the row's displayed index would require a look at every row,
+        // so the notification names only the section.
         return isWhollyShown(shown.sections[place]) ? .rows([RowPath(section: place, row: index)]) : .section(place)
     }
 
@@ -70,7 +71,8 @@ extension CommandInProgress {
         return index
     }
 
-    /// Checks a model as `identified(_:in:at:)` does, and that it contains the id by which the call names its row.
+    /// Checks a model as `identified(_:in:at:)` does. Also checks that the model contains the id by which the call
+    /// names the row.
     private func identified(_ model: JSONText, id: RowID, in section: SectionID) throws(Refusal) -> (
         id: RowID?, model: JSONText
     ) {

@@ -1,6 +1,6 @@
 // Finds the rows without ids that a command leaves unchanged.
 extension CommandInProgress {
-    /// Returns those rows of a section without row ids that represent the same stored row before and after the command.
+    /// Returns the rows of a section without row ids that represent the same stored row before and after the command.
     /// The result is a list of ranges of displayed rows.
     ///
     /// Changes that were stored with `notify: false` count as changes of single rows. The section's update therefore

@@ -27,9 +27,10 @@ struct CommandInProgress {
     /// unpublished.
     var publishes = false
     var isTransaction = false
-    /// Whether a data source call is refused where it would be ignored.
+    /// Whether a data source call that would be ignored is refused instead.
     var isStrict = false
-    /// Whether the command binds the table to another description, so that every row is rendered by another binding.
+    /// Whether the command binds the table to another description. Then every row must be rendered again by the new
+    /// description's bindings.
     var isRebinding = false
     /// The notification that the command sends to a data source's delegate.
     var notification: DataSourceNotification?

@@ -191,7 +191,8 @@ public struct CommandKind: Sendable {
     /// A reset has no decoder: its body is empty, and it needs the table that the session was opened with.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
-    /// The version of the table description. This kind has no decoder: its body may name a registered version.
+    /// The version of the table description. This kind of command has no decoder, because its body may name a
+    /// registered version, which only the store knows.
     public static let table = CommandKind(.put, "table", for: .controller, nil)
 
     /// Decodes models by section id. In a merge patch, `null` means no models.

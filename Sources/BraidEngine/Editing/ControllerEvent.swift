@@ -1,7 +1,7 @@
 /// Something that happened in a command and that the controllers of the session receive: a tap, a cell event, or an event
 /// that a handler of the table description emitted.
 public enum ControllerEvent: Sendable {
-    /// A row was tapped, or its cell sent an event.
+    /// A row was tapped, or the cell of a row sent an event.
     case row(RowEvent)
     /// A handler emitted an event.
     case emitted(EmittedEvent)

@@ -10,7 +10,7 @@ extension DataSourceCommand {
         case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
         /// A call of DataSourceController's section manager, which changes sections.
         case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
-        /// A call that names a row by its section's id and its own.
+        /// A call that names a row by the section's id and the row's id.
         case insertRow, putRow, patchRow, deleteRow
         /// The registration of a cell for a model type.
         case registerCell

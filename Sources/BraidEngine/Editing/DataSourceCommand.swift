@@ -26,23 +26,23 @@ public enum RowPlacement: Sendable, Equatable {
     case start
     /// After the section's last row.
     case end
-    /// Before the row with an id.
+    /// Before the row with the given id.
     case before(RowID)
-    /// After the row with an id.
+    /// After the row with the given id.
     case after(RowID)
-    /// At an index, from 0. The section's row count means its end.
+    /// At an index among the section's stored rows, from 0. The number of stored rows means the section's end.
     case index(Int)
 }
 
 /// A change of single rows or sections by the controller that owns a table's data.
 ///
 /// The cases are the methods of DataSourceController's RowManager and SectionManager, with their arguments, and four
-/// calls that name rows by their section's id and their own.
+/// calls that name rows by the section's id and the row's id.
 ///
 /// Row references name rows of the *stored* table, as ``Snapshot/modelObject(at:)`` reads it. Indexes count only
-/// sections that are displayed and rows that are not hidden. An index out of bounds, or the id of no such row, is never
-/// refused; each case says what it does.
-/// The table's `editing` policies do not apply, and no handlers run.
+/// sections that are displayed and rows that are not hidden. A call with an index out of bounds, or with an id that no
+/// such row has, is never refused. The comment of each case says what the call does instead. The table's `editing`
+/// policies do not apply, and no handlers run.
 ///
 /// The following data source calls are refused:
 /// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
@@ -54,15 +54,15 @@ public enum RowPlacement: Sendable, Equatable {
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
     /// Inserts a row before another row. If the reference names a section that does not exist, a new section at the end
-    /// gets the row. If no row is at the reference's index, the new row is appended to the section. The call is ignored
-    /// if no row has the reference's id.
+    /// gets the row. If the reference's row number is too high, the new row is appended to the section. The call is
+    /// ignored if no row has the reference's id.
     case addRow(JSONText, at: RowReference)
     /// Replaces the model of a row. The call is ignored if the row does not exist.
     case updateRow(JSONText, at: RowReference)
     /// Replaces all rows of a section. The call is ignored if the section does not exist.
     case updateRowsOfSection([JSONText], at: Int)
-    /// Replaces the models of several rows. If one section does not exist, the whole call is ignored. A reference to no
-    /// row of an existing section is skipped.
+    /// Replaces the models of several rows. If one section does not exist, the whole call is ignored. A reference to a
+    /// row that does not exist in an existing section is skipped.
     case updateRows([(at: RowReference, model: JSONText)])
     /// Removes a row. The call is ignored if the row does not exist. If the section becomes empty, the section is
     /// removed, unless it is declared.
@@ -86,11 +86,11 @@ public enum DataSourceCommand: Sendable {
     /// the table has dynamic sections and does not contain it.
     case insertRow(JSONText, at: RowPlacement, in: SectionID)
     /// Replaces the row with an id, or appends the row to its section if the section has no such row. The model must
-    /// contain the id. Creates the section as ``insertRow(_:at:in:)`` does.
+    /// contain the id. Creates a missing section as ``insertRow(_:at:in:)`` does.
     case putRow(JSONText, id: RowID, in: SectionID)
     /// Merges a patch into the model of the row with an id (RFC 7396). The model's id must not change.
     case patchRow(JSONText, id: RowID, in: SectionID)
-    /// Deletes the row with an id. The section stays, also without rows.
+    /// Deletes the row with an id. The section remains, even if it has no rows left.
     case deleteRow(id: RowID, in: SectionID)
     /// Registers which cell shows the models of a type, and renders the rows of that type again. Clients always see the
     /// change at once, and the delegate is not notified.

@@ -1,10 +1,10 @@
 /// The change of a session to another version of its table description.
 public struct Rebinding: Sendable {
-    /// The description that the session has after the change.
+    /// The table description that the session uses after the change.
     public let description: TableDescription
-    /// The description's version. `nil` if the description is not a registered one.
+    /// The version of the new description. `nil` if the new description is not a registered version.
     public let version: Int?
-    /// The sections whose models and titles the session may lose where they do not fit the description.
+    /// The ids of the sections that may lose models and titles which do not fit the new description.
     public let discard: Set<SectionID>
     /// Whether the session is bound to this version already, so that there is nothing to change.
     public var isCurrent = false
@@ -63,7 +63,7 @@ public struct RebindingRequest: Sendable {
 
     /// Where the description comes from.
     public let source: Source
-    /// The sections whose models and titles the session may lose where they do not fit the description.
+    /// The ids of the sections that may lose models and titles which do not fit the new description.
     public let discard: Set<SectionID>
 
     /// Creates a request for a registered version, with which the session must lose nothing.
@@ -204,7 +204,7 @@ extension CommandInProgress {
         editor.arrangeSections(declared)
     }
 
-    /// Renders the whole snapshot. Anything that was displayed may look different.
+    /// Renders the whole snapshot again, because the new description can change every displayed row and title.
     private mutating func showWhole() throws {
         let old = shown.sections.map(\.id) + before.sections.map(\.id)
         _ = editor.takeStep()

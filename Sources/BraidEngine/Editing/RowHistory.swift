@@ -235,7 +235,7 @@ extension RowHistory {
     ///   remain.
     private func target(_ target: RowReference, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
         guard case .at(let section, let row) = target else {
-            // A row's id identifies the row that follows the target without the history.
+            // If the target is named by an id, the id identifies the row behind the target, so no history is needed.
             var place = try rebased(target)
             if place.section == at.section, place.row > at.row { place.row -= 1 }
             return place
@@ -364,8 +364,8 @@ extension RowHistory {
         }
     }
 
-    /// Returns the reference of a data source call with its indexes rebased. An id identifies its row, and a section's
-    /// id its section, without the history.
+    /// Returns the reference of a data source call with its indexes rebased. Ids of rows and sections need no history,
+    /// so they stay as they are.
     private func rebased(storedRow reference: RowReference) throws(Refusal) -> RowReference {
         switch reference {
         case .id(let id, in: .displayed(let section)?): .id(id, in: .displayed(try presentSection(section)))
@@ -375,7 +375,8 @@ extension RowHistory {
             if let then = sectionsThen.firstIndex(of: id), now.sections.contains(where: { $0.id == id }) {
                 RowReference(try rebased(RowPath(section: then, row: row)))
             } else {
-                // Before, the section displayed no rows, so the index was out of bounds.
+                // The section displayed no rows at the position of the command's `base`, so the index was out of
+                // bounds.
                 .at(.id(id), row: max(row, now.sections.first { $0.id == id }?.rows.count ?? 0))
             }
         }

@@ -64,7 +64,7 @@ extension JSONeEvaluator {
 
     private mutating func uuid() throws(JSONeError) -> Operand {
         guard let ids = context.ids else { throw .interpreter("unknown context value uuid") }
-        // An id costs about as much as 16 steps.
+        // Making an id takes about as much time as 16 steps of other templates, so it costs 16 steps of the budget.
         try budget.spend(steps: 16)
         try budget.spend(output: 36)
         return .string(ids.next())

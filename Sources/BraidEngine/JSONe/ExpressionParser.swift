@@ -30,7 +30,7 @@ struct ExpressionParser {
             let (node, end) = try parseInterpolated(bytes, from: 2)
             if end == bytes.count - 1 { return node }
         } else {
-            // The dollar sign may be in a string of the expression.
+            // The text does not have the form `${…}`, but a string inside the expression may contain a dollar sign.
             do { return try parse(bytes) } catch { guard source.contains(bytesOf: "${") else { throw error } }
         }
         let hint = expression(for: source).map { "; write \"\($0)\"" } ?? ""

@@ -18,7 +18,7 @@ public struct Instant: Equatable, Sendable {
 
     /// Parses `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Unlike RFC 3339, the month,
     /// day, hour, minute and second may have a single digit. Returns `nil` for other texts.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var scanner = Scanner(text)
         guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
             let day = scanner.digits(1...2), scanner.take("T"), let hour = scanner.digits(1...2), scanner.take(":"),
@@ -43,6 +43,12 @@ public struct Instant: Equatable, Sendable {
         var instant = self
         instant.microseconds = sum
         return instant
+    }
+
+    /// The milliseconds since 1970-01-01T00:00:00Z, rounded down.
+    package var millisecondsSince1970: Int {
+        let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1_000)
+        return remainder < 0 ? quotient - 1 : quotient
     }
 
     /// The moment in RFC 3339 with milliseconds: `2026-11-21T09:20:00.000Z`. Digits after the milliseconds are cut off.

@@ -30,7 +30,7 @@ struct JSONeCompiler {
         "$switch", "$merge", "$mergeDeep", "$sort", "$reverse",
     ]
 
-    /// The operator that stands for a named template of the table description.
+    /// The operator `$template`, which uses a named template of the table description.
     static let reference = "$template"
 
     /// Returns the names of the templates to which a template refers, each with the place of the reference.

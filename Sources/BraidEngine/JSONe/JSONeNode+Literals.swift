@@ -2,7 +2,7 @@ extension JSONeNode {
     /// Calls a closure for each literal string in a template, with the string's place in the template and the names that
     /// operators define at this place.
     ///
-    /// The uses of named templates are left out.
+    /// Uses of named templates are left out, because the named templates are visited separately.
     func forEachLiteral(
         at place: [String] = [], names: [String] = [], _ visit: (String, _ place: [String], _ names: [String]) -> Void
     ) {

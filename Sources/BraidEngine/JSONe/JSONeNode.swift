@@ -122,14 +122,14 @@ final class NamedTemplate: Sendable {
     let node: JSONeNode
     let names: NamesRead
     let mayBeAbsent: Bool
-    /// The nesting depth of the template, with the templates that it uses.
+    /// The nesting depth of the template, including the templates that it uses.
     let height: Int
 
     /// Compiles a template.
     ///
     /// - Parameters:
     ///   - named: the templates that this template uses.
-    ///   - height: the nesting depth of the template, with the templates that it uses.
+    ///   - height: the nesting depth of the template, including the templates that it uses.
     init(_ value: JSONValue, named: [UTF8Key: NamedTemplate], height: Int) throws(JSONeError) {
         node = try JSONeCompiler(named: named).compile(value)
         names = node.names

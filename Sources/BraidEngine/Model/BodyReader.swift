@@ -1,20 +1,23 @@
 /// Reads the members of a JSON object in a request body by name. Rejects members that the format does not define. Every
 /// fault has the JSON pointer of the faulty value.
-struct BodyReader {
+package struct BodyReader {
     private let members: [(name: String, value: JSONText)]
-    private let pointer: JSONPointer
+    package let pointer: JSONPointer
 
-    init(_ json: JSONText, at pointer: JSONPointer, members known: [String]) throws(Refusal) {
+    package init(_ json: JSONText, at pointer: JSONPointer, members known: [String]) throws(Refusal) {
         members = try Self.members(json, at: pointer, what: known.map { "`\($0)`" }.joined(separator: ", "))
         self.pointer = pointer
         for (name, _) in members where !known.contains(name) {
             throw Refusal.bad(
                 pointer.appending(name), .unknownMember,
-                "the member is unknown; the known members are \(known.map { "`\($0)`" }.joined(separator: ", "))")
+                "the member is unknown; "
+                    + (known.isEmpty
+                        ? "the object has no members"
+                        : "the known members are \(known.map { "`\($0)`" }.joined(separator: ", "))"))
         }
     }
 
-    static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(
+    package static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(
         name: String, value: JSONText
     )] {
         guard let members = json.members() else {
@@ -23,9 +26,9 @@ struct BodyReader {
         return members
     }
 
-    subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
+    package subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
-    func required(_ name: String) throws(Refusal) -> JSONText {
+    package func required(_ name: String) throws(Refusal) -> JSONText {
         guard let value = self[name] else {
             throw Refusal.bad(pointer, .missingMember, "the member `\(name)` is missing")
         }
@@ -34,9 +37,11 @@ struct BodyReader {
 
     func index(_ name: String) throws(Refusal) -> Int { try required(name).index(at: place(of: name)) }
 
-    func fault(_ name: String, _ code: FaultCode, _ detail: String) -> Refusal { .bad(place(of: name), code, detail) }
+    package func fault(_ name: String, _ code: FaultCode, _ detail: String) -> Refusal {
+        .bad(place(of: name), code, detail)
+    }
 
-    func place(of name: String) -> JSONPointer { pointer.appending(name) }
+    package func place(of name: String) -> JSONPointer { pointer.appending(name) }
 
     /// Returns a header's or footer's value unchanged if it is a string, `null`, or `{"view": name, "viewModel"?: …}`.
     /// Otherwise throws.
@@ -67,7 +72,7 @@ extension JSONText {
 }
 
 extension Refusal {
-    static func bad(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) -> Refusal {
+    package static func bad(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) -> Refusal {
         Refusal(
             .badRequest,
             "The request's body is not valid. At \(pointer.description.isEmpty ? "its root" : "\"\(pointer)\""): \(detail).",

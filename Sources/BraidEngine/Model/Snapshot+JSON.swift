@@ -24,7 +24,8 @@ extension Snapshot {
         encoded(session: session, table: table, epoch: epoch) { _ in }
     }
 
-    /// Returns the snapshot as UTF-8 JSON. `place` writes more members before `sections`.
+    /// Returns the snapshot as UTF-8 JSON. `place` writes additional members before the member `sections`, such as a
+    /// window's place.
     func encoded(session: String?, table: String?, epoch: String?, place: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(
             capacity: sections.reduce(256 + state.count) { $0 + $1.encodedSize })

@@ -16,8 +16,8 @@ public struct Section: Sendable {
     /// Whether it is known that all rows of the section have ids and that no two of them are equal. If true, a diff
     /// does not check the section's row ids again.
     var idsWereChecked = false
-    /// Which of the section's displayed rows ``rows`` contains, if the section is part of a window. `nil` for a whole
-    /// section.
+    /// If the section is a part of a window, says which of the section's displayed rows ``rows`` contains. `nil` for a
+    /// whole section.
     public internal(set) var extent: Extent?
 
     /// Creates a section from its parts. A ``Binder`` makes the sections of a snapshot; tests and decoders use this
@@ -46,11 +46,12 @@ extension Section {
 }
 
 extension Section {
-    /// Which of a section's displayed rows a window contains.
+    /// The place of a window's rows in a section: the index of the first one, and the section's number of displayed
+    /// rows.
     public struct Extent: Sendable, Hashable {
         /// The index, in the section, of the first row that the window contains.
         public var offset: Int
-        /// The number of the section's displayed rows, in the window and outside of it.
+        /// The number of all displayed rows of the section, in the window and outside of the window.
         public var rowCount: Int
 
         /// Creates an extent.

@@ -5,10 +5,11 @@
 public struct TableWindow: Sendable, Hashable {
     /// The section whose rows the window shows. `nil` for a window across all displayed sections.
     public var section: SectionID?
-    /// Where the run of rows begins, and how many rows it has.
+    /// Which rows of the section or table the window shows: where the run of rows begins, and how many rows it
+    /// contains.
     public var run: Run
 
-    /// The run of a window's rows.
+    /// How a window names its run of rows: by an offset, or by an anchor row.
     public enum Run: Sendable, Hashable {
         /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end: the rows from -3 on
         /// are the last three.
@@ -18,7 +19,7 @@ public struct TableWindow: Sendable, Hashable {
         case around(Anchor?, before: Int, after: Int)
     }
 
-    /// A row that a window stays with while other rows come and go.
+    /// A row that a window keeps showing while other rows of the table are inserted, deleted and moved.
     public struct Anchor: Sendable, Hashable {
         /// The section that displays the row.
         public var section: SectionID

@@ -1,8 +1,10 @@
-/// A snapshot from which windows are cut. All windows of a revision share it.
+/// The snapshot of a whole table, prepared so that windows can be cut out of it. All windows of one revision share one
+/// `WindowSource`.
 public struct WindowSource: Sendable {
     /// The whole displayed table.
     public let snapshot: Snapshot
-    /// For each displayed section the number of rows before it in display order, and at the end the number of all rows.
+    /// For each displayed section, the number of displayed rows in the sections before it. The last element is the
+    /// number of all displayed rows.
     let starts: [Int]
 
     /// Prepares a snapshot for cutting windows. O(sections).
@@ -56,9 +58,9 @@ public struct WindowSource: Sendable {
         return cut(window, anchorAt: RowPath(section: section, row: row))
     }
 
-    /// Cuts a window that was seen at an earlier revision, if the updates since then are not known. The window stays with
-    /// its anchor if a row with the anchor's id is displayed in the anchor's section. Otherwise the row at the same
-    /// place becomes the anchor.
+    /// Returns the window `old`, which was cut at an earlier revision, at this revision. Use this method if the updates
+    /// between the two revisions are not known. The window keeps its anchor if the anchor's section still displays a
+    /// row with the anchor's id. Otherwise the row that is now at the old anchor's index becomes the anchor.
     public func cut(following old: WindowedSnapshot, index: (TableWindow.Anchor) -> Int? = { _ in nil })
         -> WindowedSnapshot
     {
@@ -66,15 +68,16 @@ public struct WindowSource: Sendable {
         return cut(old.window, anchorAt: path(near: old.anchorIndex ?? 0, old.window))
     }
 
-    /// Returns the sections that display a row with an id. O(rows).
+    /// Returns the ids of all sections that display a row with the row id `id`. O(rows).
     public func sections(with id: RowID) -> [SectionID] {
         snapshot.sections.filter { !$0.rows.indexes(of: id).isEmpty }.map(\.id)
     }
 
-    /// Cuts a window whose anchor is the row at an index path. `nil` stands for a window without an anchor: the row that
-    /// is then the first one becomes the anchor if the window needs one.
+    /// Cuts a window whose anchor is the row at the index path `path`. If `path` is `nil` and the window needs an
+    /// anchor, the first row becomes the anchor.
     ///
-    /// - Parameter old: the same window at an earlier revision. The result shares the rows that did not change with it.
+    /// - Parameter old: the same window at an earlier revision. The result shares the lists of unchanged rows with
+    ///   `old`.
     func cut(_ window: TableWindow, anchorAt path: RowPath?, sharing old: WindowedSnapshot? = nil) -> WindowedSnapshot {
         let bounds = self.bounds(of: window, near: path ?? old?.anchorPath)
         var window = window, path = path
@@ -129,7 +132,8 @@ public struct WindowSource: Sendable {
         return section.rows[path.row].id.map { TableWindow.Anchor(section: section.id, id: $0) }
     }
 
-    /// Returns the snapshot with only the sections and rows of a run.
+    /// Returns the snapshot with only the sections and rows of a window. `run` contains the rows as indexes in display
+    /// order.
     private func slice(_ run: Range<Int>, _ window: TableWindow, sharing old: WindowedSnapshot?) -> Snapshot {
         var sections: [Section] = []
         for index in sectionIndexes(of: run, window) {
@@ -155,9 +159,9 @@ public struct WindowSource: Sendable {
         return result
     }
 
-    /// Returns the indexes of the sections that a window touches: its own section, or those with rows in the run. A
-    /// section without rows belongs to the run that contains the row after it, and at the end of the table to the run
-    /// with the last row.
+    /// Returns the indexes of the sections that a window touches: the window's section, or the sections with rows in
+    /// the run. An empty section belongs to the run that contains the next row after the section. An empty section at
+    /// the end of the table belongs to the run that contains the last row.
     private func sectionIndexes(of run: Range<Int>, _ window: TableWindow) -> Range<Int> {
         if let id = window.section {
             guard let section = index(of: id, near: nil) else { return 0..<0 }
@@ -172,7 +176,7 @@ public struct WindowSource: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// Returns the rows of a range. Returns `known` itself if it consists of the same rows.
+    /// Returns the rows of a range. Returns `known` itself if `known` consists of the same rows as the range.
     fileprivate func slice(_ range: Range<Int>, sharing known: PersistentList<Row>?) -> PersistentList<Row> {
         if let known, known.count == range.count, hasSameRows(range, as: known) { return known }
         if range.count == count { return self }

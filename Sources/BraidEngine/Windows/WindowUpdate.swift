@@ -1,16 +1,17 @@
 /// The change of a window between two revisions, or from one window to another one.
 ///
-/// The index paths of ``update`` refer to the window: its first section has the index 0, and so has the first row of
-/// each section that the window contains. A row that enters the window is inserted, and a row that leaves it is deleted.
+/// The index paths of ``update`` refer to the window. The first section in the window has the index 0, and in each
+/// section the first row in the window has the index 0. A row that enters the window is an insert in ``update``, and a
+/// row that leaves the window is a delete.
 public struct WindowUpdate: Sendable {
     /// The update of the window's sections and rows. `totalRowCount`, `state` and `empty` are those of the whole table.
     public let update: BatchUpdate
-    /// The sections that are in the window before and after the update, and whose extent changed. `section` is an index
-    /// after the update.
+    /// The new extents of the sections that are in the window before and after the update, if the extents changed.
+    /// `section` is the section's index in the window after the update.
     public let extents: [(section: Int, extent: Section.Extent)]
-    /// Whether the table's number of rows changed.
+    /// Whether the number of displayed rows of the whole table changed.
     private let changesTotal: Bool
-    /// The window after the update, if its offset or its anchor changed.
+    /// The window after the update. `nil` if neither the window's offset nor its anchor changed.
     private let place: WindowedSnapshot?
 
     /// Computes the update that leads from one window to another one: the fewest row operations, in the fewest stages.
@@ -47,7 +48,7 @@ public struct WindowUpdate: Sendable {
         return changed
     }
 
-    /// Whether a client that shows the window sees no change at all: neither a row nor a number.
+    /// Whether the update changes nothing for a client of the window: no row, no number, no anchor and no state.
     public var isEmpty: Bool { update.isEmpty && extents.isEmpty && place == nil && !changesTotal }
 
     /// The update as JSON: the members of an update, then `extents`, the changed extents of sections, and `window`, the

@@ -1,33 +1,35 @@
-/// The part of a table that a window shows at one revision.
+/// The content of a window at one revision: the sections and rows that the window shows.
 public struct WindowedSnapshot: Sendable {
-    /// The window. If it has an anchor, then the anchor that it has at this revision.
+    /// The window that was cut. If the window has an anchor, this is the anchor at this revision.
     public let window: TableWindow
     /// The sections that the window touches, with the window's rows only and with ``Section/extent``. The other members,
     /// such as `totalRowCount`, are those of the whole table.
     public let snapshot: Snapshot
-    /// The number of rows before the window's first row: of the window's section, or of the table.
+    /// The number of displayed rows before the window's first row, in the window's section or in the whole table.
     public let offset: Int
     /// The index path of the window's anchor in the whole table.
     let anchorPath: RowPath?
-    /// The starts of the table's sections (``WindowSource/starts``).
+    /// The number of rows before each section of the whole table (``WindowSource/starts``).
     let starts: [Int]
 
-    /// The window's anchor. `nil` if the window has a fixed offset, or if there is no row to stay with.
+    /// The row that the window stays with. `nil` if the window has a fixed offset, or if the window could find no
+    /// anchor row with an id.
     public var anchor: TableWindow.Anchor? {
         if case .around(let anchor, _, _) = window.run { anchor } else { nil }
     }
 
     /// Returns the window at the next revision.
     ///
-    /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor. If the anchor is
-    /// gone, the nearest row that is left becomes the anchor: of two rows at the same distance, the later one. If no row
-    /// near the old anchor is left, the row at the same place in display order becomes the anchor.
+    /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor. If the anchor was
+    /// deleted, the nearest remaining row becomes the new anchor. If two remaining rows are at the same distance, the
+    /// later one becomes the anchor. If no row near the old anchor remains, the row that is now at the old anchor's
+    /// index becomes the anchor.
     ///
     /// - Parameters:
     ///   - follower: the update that leads from this revision to the next one.
     ///   - source: the table at the next revision.
-    /// - Complexity: O(rows of the window + log operations of the update). If the anchor is gone, up to
-    ///   2,000 rows are followed.
+    /// - Complexity: O(rows of the window + log operations of the update). If the anchor was deleted, the method looks
+    ///   for up to 2,000 other rows.
     public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
     }
@@ -42,7 +44,7 @@ public struct WindowedSnapshot: Sendable {
         func place(of path: RowPath) -> RowPath? {
             guard let place = follower.following(path), source.contains(place) else { return nil }
             let section = source.snapshot.sections[place.section]
-            // The anchor has to be a row with an id, of the window's section.
+            // A window's anchor must have an id, and must be in the window's section.
             guard window.section == nil || window.section == section.id, section.rows[place.row].marks.idHash != 0
             else { return nil }
             return place
@@ -62,7 +64,7 @@ public struct WindowedSnapshot: Sendable {
         return source.path(near: anchorIndex ?? 0, window)
     }
 
-    /// How many rows before and after a lost anchor are followed to find the nearest one that is left.
+    /// How many rows before and after a deleted anchor are searched for the nearest remaining row.
     static let searchedDistance = 1_000
 }
 
@@ -72,8 +74,8 @@ extension WindowSource {
             && snapshot.sections[path.section].rows.indices.contains(path.row)
     }
 
-    /// Returns the index path of the row with an index in the window's section or in the table, or of the last row.
-    /// `nil` if there are no rows.
+    /// Returns the index path of the row at `index` in the window's section or in the table. If `index` is too high,
+    /// returns the index path of the last row. Returns `nil` if the section or table has no rows.
     func path(near index: Int, _ window: TableWindow) -> RowPath? {
         let all = bounds(of: window, near: nil)
         return all.isEmpty ? nil : path(at: all.lowerBound + min(index, all.count - 1))

@@ -7,7 +7,7 @@ package final class ControllerTokens: Sendable {
     private struct State {
         var digests: [SHA256Digest]
         var streams: [OpenedStream] = []
-        /// The number of streams at which closed streams are removed from the list.
+        /// When the list contains this number of streams, closed streams are removed from it.
         var pruning = 64
     }
 
@@ -28,8 +28,8 @@ package final class ControllerTokens: Sendable {
 
     /// Replaces the tokens. Ends the streams that were opened with a token that is no longer accepted.
     ///
-    /// - Parameter tokens: at least one token. With none, this method changes nothing: a server that needs a token cannot
-    ///   stop needing one.
+    /// - Parameter tokens: at least one token. For an empty array, this method changes nothing, because a server with a
+    ///   token must not become a server without one.
     package func replace(with tokens: [String]) {
         guard !isEmpty, !tokens.isEmpty else { return }
         let digests = tokens.map { PresentedToken($0).digest }

@@ -32,8 +32,8 @@ package struct PagePolicy: Sendable {
     ///
     /// - Parameters:
     ///   - isOpen: whether every requester is a controller, because the server has no token.
-    ///   - hosts: the accepted host names. Only a server without a token needs a list: on a loopback address, or
-    ///     if it names the origins of its pages.
+    ///   - hosts: the accepted host names. Only a server without a token needs this list: if the server's address is a
+    ///     loopback address, or if `--allow-origin` names origins.
     package init(origins: [String] = [], isOpen: Bool = true, hosts: Set<String>? = nil) {
         self.origins = Set(origins)
         allowsAll = origins.contains("*")

@@ -8,7 +8,8 @@ struct Requester: Sendable {
     var role: Role
     /// The requester's token. `nil` for a controller.
     var token: SessionToken?
-    /// The digest of a controller's token. `nil` if the controller needs no token.
+    /// The digest of the controller token in the request. `nil` if the server has no token, so that everyone is a
+    /// controller.
     var controllerToken: SHA256Digest?
 
     static let controller = Requester(role: .controller)

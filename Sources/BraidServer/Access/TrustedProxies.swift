@@ -9,7 +9,8 @@ package struct TrustedProxies: Sendable {
     /// Whether the server trusts every peer at its Unix socket.
     private var isUnixSocketTrusted = false
 
-    /// The value that means the peers at the Unix socket. It is also the address of a client at the Unix socket.
+    /// The value of `--trusted-proxy` that means all peers at the Unix socket. The log also contains this text as the
+    /// address of a client at the Unix socket.
     private static let unixSocket = "unix"
 
     package init() {}

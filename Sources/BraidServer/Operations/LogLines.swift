@@ -16,10 +16,10 @@ package enum LogLevel: String, CaseIterable, Comparable, Sendable {
 /// The log: writes each event to stderr as one line. A line contains the time, the level, the message and the
 /// event's values, as text or as a JSON object.
 ///
-/// A thread writes the lines, so that a slow reader of stderr delays no request. A value that a client sent can neither
-/// break the line nor add another value, nor control a terminal.
+/// A separate thread writes the lines, so that a slow reader of stderr delays no request. A value that a client sent
+/// can neither begin a new line, nor add another value to the line, nor control a terminal.
 package struct LogLines: Sendable {
-    /// The form of a log line: words and `name=value` pairs, or a JSON object.
+    /// The form of log lines: text with `name=value` pairs, or JSON objects.
     package enum Format: String, CaseIterable { case text, json }
 
     package let format: Format
@@ -40,7 +40,7 @@ package struct LogLines: Sendable {
     /// The number of lines that were dropped because stderr was full or could not be written.
     package var dropped: Int { writer.dropped }
 
-    /// Waits until the lines are written, for at most a second.
+    /// Waits until all log lines are written to stderr, for at most one second.
     package func flush() { writer.flush(within: .seconds(1)) }
 
     /// Returns a line without values: the time, the level and the message.
@@ -91,7 +91,7 @@ package struct LogLine {
             return isPlain
         }
         if isPlain, format == .text { return }
-        // JSON escapes the controls below 0x20, and keeps all others.
+        // A JSON string escapes only the control characters below 0x20, so the others are replaced before.
         writer.value(isPlain ? value : Self.withoutControls(value, replacing: "\u{FFFD}", from: 0x20))
     }
 
@@ -107,15 +107,15 @@ package struct LogLine {
         writer.bytes.append(UInt8(ascii: "="))
     }
 
-    /// The whole line, with its line feed.
+    /// The whole log line, with its line feed.
     fileprivate consuming func finished() -> [UInt8] {
         if format == .json { writer.endObject() }
         writer.bytes.append(.lineFeed)
         return writer.bytes
     }
 
-    /// Replaces the characters that can break a line, control a terminal, or show a text in another order than its
-    /// own: controls, separators of lines and paragraphs, and controls of the writing direction.
+    /// Replaces the characters that can begin a new line, control a terminal, or display a text in another order. These
+    /// are control characters, separators of lines and paragraphs, and controls of the writing direction.
     private static func withoutControls(_ text: String, replacing replacement: Unicode.Scalar, from first: UInt32 = 0)
         -> String
     {

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The counters of requests. Every thread can increment them without a lock, and `GET /metrics` reads them.
 ///
-/// The metrics' labels are routes and statuses only. No counter is labelled with a value that clients choose, such as a
-/// session, a path, a token or a method.
+/// The labels of these metrics are the method and path pattern of a route, and the status. No label contains a value
+/// that clients choose, such as a session's id, a path, a token or an unknown method.
 final class Metrics: Sendable {
     /// The counters of requests that match no route: unknown paths and methods, and bytes that are not HTTP.
     let unrouted = RouteCounters(method: "", template: "")

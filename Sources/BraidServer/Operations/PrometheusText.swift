@@ -10,8 +10,8 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// Writes the `# HELP` and `# TYPE` lines that begin a metric family. Names, labels and help texts come from this
-    /// program and need no escaping.
+    /// Writes the `# HELP` and `# TYPE` lines that begin a metric family. Names, labels and help texts are constants of
+    /// this program, so they need no escaping.
     mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
@@ -36,8 +36,8 @@ struct PrometheusText {
         single(name, kind, help, Double(value))
     }
 
-    /// Writes the samples of a histogram. In this format each bucket also counts the smaller values (cumulative
-    /// buckets).
+    /// Writes the samples of a histogram. In Prometheus' format, each bucket also counts the values of all smaller
+    /// buckets (cumulative buckets).
     mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
         var total = 0
         for (bound, count) in zip(histogram.bounds.map(Self.number) + ["+Inf"], histogram.counts) {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The log lines about requests: answered requests, administrative acts, and limits that requests reach.
 package struct RequestLog: Sendable {
-    /// `nil` if the server logs nothing.
+    /// The log to which the lines are written. `nil` if the server logs nothing.
     let lines: LogLines?
     private let proxies: TrustedProxies
     private let limits = LimitWarnings()
@@ -16,7 +16,8 @@ package struct RequestLog: Sendable {
 
     /// Logs an answered request. Log lines never contain queries, bodies or tokens.
     ///
-    /// - Parameter nanoseconds: the time from the request to its answer. `nil` if the request was never complete.
+    /// - Parameter nanoseconds: the time from the request to its answer. `nil` if the server refused the request before
+    ///   it was complete.
     func answered(_ request: LoggedRequest, _ route: Route?, status: Int, nanoseconds: Int? = nil) {
         lines?.write(route?.isProbe == true ? .debug : .info, "request") { line in
             add(request, to: &line) { line in
@@ -45,7 +46,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs that a limit is reached: at most one line a minute for each limit.
+    /// Logs that a limit is reached. The log contains at most one such line a minute for each limit.
     ///
     /// - Parameters:
     ///   - limit: the option that sets the limit.
@@ -63,7 +64,8 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Adds a request's ids and its sender to a line, and `facts` between them.
+    /// Adds the values of a request to a log line: the request's id, the sender, then `facts`, and at the end the trace
+    /// id.
     private func add(_ request: LoggedRequest, to line: inout LogLine, _ facts: (inout LogLine) -> Void = { _ in }) {
         line.add("requestId", request.id)
         line.add("client", proxies.client(request.head, peer: request.peer))
@@ -79,14 +81,15 @@ package struct RequestLog: Sendable {
 /// The parts of a request that its log lines name.
 struct LoggedRequest: Sendable {
     let id: String
-    /// The known part of the request's head.
+    /// The part of the request's head (first line and headers) that the server has read.
     let head: HTTPRequestHead?
     let peer: IPAddress?
-    /// The sender. `nil` if the server did not have to know the sender.
+    /// The sender of the request. `nil` if the server did not have to identify the sender.
     let requester: Requester?
 }
 
-/// The limits that were reached lately, so that the log has one line about them and not one for each request.
+/// The limits that requests have reached in the last minute, so that the log contains one line for a limit and not one
+/// for each request.
 private final class LimitWarnings: Sendable {
     private struct Limit: Hashable {
         let name: String
@@ -96,8 +99,8 @@ private final class LimitWarnings: Sendable {
     private static let interval = 60_000_000_000
     private let limits = Mutex<[Limit: (times: Int, next: Int)]>([:])
 
-    /// Notes that a limit was reached. Returns how many times it was reached since the last line about it, or `nil` if
-    /// the next line is not due yet.
+    /// Records that a limit was reached. Returns how often the limit was reached since the last log line about it.
+    /// Returns `nil` if the next log line about the limit is not due yet.
     func reached(_ name: String, isShare: Bool) -> Int? {
         let now = monotonicNanoseconds()
         return limits.withLock { limits in

@@ -6,7 +6,7 @@ package final class ServerPhase: Sendable {
         /// The server waits for its database, or loads fixtures.
         case starting
         case running
-        /// The server still answers requests, but will stop soon.
+        /// The server has received a signal to stop: it still answers requests, but will stop soon.
         case stopping
     }
 

@@ -2,10 +2,11 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// What `/readyz` and `/metrics` ask the store. A store that hangs delays each answer by at most ``longestWait``.
+/// The queries that `/readyz` and `/metrics` send to the store. A store that hangs delays each of these answers by at
+/// most ``longestWait``.
 final class StoreHealth: Sendable {
-    /// The longest time for which a request waits for the store. The time is shorter than the 5 seconds after which
-    /// `braid-server health` gives up.
+    /// The longest time for which a request waits for the store. `longestWait` is shorter than the 5 seconds after
+    /// which the command `braid-server health` fails.
     static let longestWait = Duration.seconds(4)
 
     private let checks: SharedOperation<StoreCondition>
@@ -16,14 +17,14 @@ final class StoreHealth: Sendable {
         sizes = SharedOperation { try await store.size() }
     }
 
-    /// Returns what the store does with writes. Throws the reason if the store can neither be read nor written.
+    /// Returns whether the store accepts writes. Throws the reason if the store can neither be read nor written.
     func condition() async throws -> StoreCondition { try await checks.value(within: Self.longestWait) }
 
     func size() async throws -> StoreSize { try await sizes.value(within: Self.longestWait) }
 }
 
-/// An operation that runs at most once at a time. Callers that arrive while it runs wait for the same result, so an
-/// operation that hangs does not accumulate.
+/// An operation that runs at most once at a time. Callers that arrive while the operation runs wait for its result, so
+/// a store that hangs is not asked again and again.
 private final class SharedOperation<Value: Sendable>: Sendable {
     private typealias Waiter = CheckedContinuation<Value, any Error>
 
@@ -38,7 +39,8 @@ private final class SharedOperation<Value: Sendable>: Sendable {
 
     init(_ operation: @escaping @Sendable () async throws -> Value) { self.operation = operation }
 
-    /// Returns the operation's result. Throws `unavailable` if the operation takes longer than `time`.
+    /// Returns the operation's result. Throws `unavailable` if the operation takes longer than `time`. The operation
+    /// then continues to run.
     func value(within time: Duration) async throws -> Value {
         try await withCheckedThrowingContinuation { waiter in
             let (id, isFirst) = state.withLock { state in

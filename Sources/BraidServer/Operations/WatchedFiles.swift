@@ -1,16 +1,17 @@
 import BraidEngine
 import Synchronization
 
-/// What the server knows about the description files that it watches (`--watch`). `GET /v1/fixtures` shows it.
+/// The files of table descriptions that the server watches (`--watch`), with their faults. `GET /v1/fixtures` answers
+/// with these files.
 package final class WatchedFiles: Sendable {
     /// A watched description file.
     package struct File: Sendable {
         /// The name of the table that the file describes, and the version that was registered from the file. `nil` if
         /// the file has had faults since the server started.
         package var table: (name: String, version: Int)?
-        /// The file's present faults, in the form `file:line:column: pointer: message`.
+        /// The faults in the file's current content, in the form `file:line:column: pointer: message`.
         package var faults: [String] = []
-        /// The sessions that stay at an earlier version of the table, with the reasons.
+        /// The sessions that the server could not bind to the table's newest version, with the reasons.
         package var behind: [(session: String, detail: String)] = []
 
         package init() {}
@@ -25,12 +26,12 @@ package final class WatchedFiles: Sendable {
 
     private let known = Mutex(Known())
 
-    /// Starts the watch. Before, the server watches no files.
+    /// Records that the server watches files. Before this call, `files` is `nil`.
     package func start() { change { $0 = [:] } }
 
     package func file(_ path: String) -> File { known.withLock { $0.files?[path] } ?? File() }
 
-    /// Stores what is known about a file. `nil` forgets a file that was deleted.
+    /// Stores the state of a file. The value `nil` removes a file that was deleted.
     package func set(_ file: File?, of path: String) { change { $0?[path] = file } }
 
     private func change(_ body: (inout [String: File]?) -> Void) {
@@ -40,9 +41,10 @@ package final class WatchedFiles: Sendable {
         }
     }
 
-    /// Waits until the revision is not `revision` any more, or for the time. Throws if the task is cancelled.
+    /// Waits until `self.revision` differs from the parameter `revision`, at most for the given time. Throws if the
+    /// task is cancelled.
     ///
-    /// A file changes at the speed of a person, so the wait looks ten times in a second.
+    /// People save files rarely, so this method compares the revisions only ten times in a second.
     func waitForChange(of revision: Int, within time: Duration) async throws {
         let deadline = ContinuousClock.now + time
         while known.withLock({ $0.revision }) == revision, .now < deadline {

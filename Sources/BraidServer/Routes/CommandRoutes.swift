@@ -35,7 +35,7 @@ extension RequestContext {
 }
 
 extension Session.Answer {
-    /// 201 if the command has inserted a row that it names by its id, otherwise 200.
+    /// The status of the answer: 201 if a call by ids has inserted a row, otherwise 200.
     var status: Int { inserted == nil ? 200 : 201 }
 
     /// The `Location` field with the path of the inserted row, if the command has inserted a row with an id.
@@ -47,7 +47,8 @@ extension Session.Answer {
 }
 
 extension String {
-    /// This text as a segment of a path: every byte that is not unreserved is percent-encoded (RFC 3986, 2.3).
+    /// This text as a segment of a URL's path. Every byte except the unreserved characters is percent-encoded (RFC
+    /// 3986, 2.3).
     fileprivate var percentEncoded: String {
         utf8.map { byte in
             let letter = byte | 0x20

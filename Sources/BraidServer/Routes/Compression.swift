@@ -22,7 +22,7 @@ struct AcceptEncoding: Sendable {
 
     private func weight(of coding: ContentCoding?) -> Int {
         switch coding {
-        // Every client accepts the plain body, unless the field excludes it.
+        // Every client accepts the plain body, unless `Accept-Encoding` excludes it.
         case nil: weights["identity"] ?? (weights["*"] == 0 ? 0 : 1)
         case .gzip: weights["gzip"] ?? weights["x-gzip"] ?? weights["*"] ?? 0
         case .zstd: weights["zstd"] ?? weights["*"] ?? 0
@@ -79,8 +79,8 @@ extension HTTPRequest {
                 if size > HTTPBodyDisposition.smallBody {
                     do { try lease.grow(to: size) } catch { throw HTTPFailure.noRoomForBody(error) }
                 }
-                // One reservation instead of growing: growing would need the memory of the old and of the new bytes.
-                // Only the used part of the reservation takes memory.
+                // The memory for all decompressed bytes is reserved at once. If the array grew, it would need memory
+                // for the old and for the new bytes. Only the used part of the reservation occupies memory.
                 if !plain.isEmpty, plain.capacity < size { plain.reserveCapacity(limit) }
                 plain += piece
             }
@@ -114,6 +114,8 @@ extension HTTPResponse {
     /// The coding in which the client gets the answer's body. `nil` means the plain body.
     func coding(for head: HTTPRequestHead) -> ContentCoding? {
         guard body.count != 0, let field = head.headers["accept-encoding"] else { return nil }
+        // Compression would change the length that the answer announces.
+        if case .stream(let stream) = body, stream.length != nil { return nil }
         // Only a weight can exclude the plain body.
         guard isWorthCompressing || field.utf8.contains(UInt8(ascii: ";")) else { return nil }
         let encodings = AcceptEncoding(field)

@@ -40,10 +40,11 @@ extension HTTPRequestHead {
     }
 
     /// Returns the entity tag of a 304 answer: the tag in the request's `If-None-Match` that names the resource's
-    /// current content, in a coding that the client accepts. Returns `nil` if no tag does.
+    /// current content, in a coding that the client accepts. Returns `nil` if no tag in `If-None-Match` names the
+    /// current content.
     ///
-    /// A cache answers its client with the stored body of this tag. So the tag of a coding that the client excludes
-    /// does not count.
+    /// A cache answers its client with the stored body of this tag. Therefore the tag of a coding that the client
+    /// excludes does not count.
     func knownTag(_ etag: String) -> String? {
         guard let list = headers["if-none-match"] else { return nil }
         let encodings = acceptEncoding

@@ -45,7 +45,7 @@ extension Problem {
     func writePage(to writer: inout JSONWriter) {
         let explanation = explanation
         writer.beginObject()
-        writeMembers(detail: explanation.summary, to: &writer)
+        writeMembers(status: status, detail: explanation.summary, to: &writer)
         writer.name("cause")
         writer.value(explanation.cause)
         writer.name("remedy")
@@ -224,6 +224,16 @@ extension Problem {
                     "/v1/sessions/contacts/taps",
                     "The Idempotency-Key \"order-17\" was sent before with another request. Use a new key for each request."
                 ))
+        case .injectedFault:
+            .init(
+                "A test has told the server to answer so. Only a server with `--test-mode` injects faults.",
+                cause:
+                    "A rule of `/v1/test/faults` matches the request. The rule also sets the answer's status, which can be any from 400 to 599.",
+                remedy:
+                    "Handle the status as your program would handle it from any server. Remove the rules with `DELETE /v1/test/faults`.",
+                example: .init(
+                    "/v1/sessions/contacts/snapshot",
+                    "The fault \"fault-1\" of /v1/test/faults answers this request. Nothing was done."))
         case .internalError:
             .init(
                 "The server failed. The request is not at fault.",
@@ -564,6 +574,15 @@ extension Problem {
                 cause: "The request line names another version than HTTP/1.1 or HTTP/1.0.",
                 remedy: "Use HTTP/1.1. A reverse proxy in front of the server can offer HTTP/2.",
                 example: .init("", "This server speaks HTTP/1.1 and HTTP/1.0 only."))
+        case .verificationFailed:
+            .init(
+                "Another number of recorded requests matches than a test has claimed. Only a server with `--test-mode` records requests.",
+                cause:
+                    "A test has sent `POST /v1/test/requests/verify`, and its claim is not true. `count` is the number of requests that match, and `requests` contains their ids.",
+                remedy:
+                    "Compare the `differences` of `nearestMisses` with what the program under test should have sent. `GET /v1/test/requests` lists all recorded requests.",
+                example: .init(
+                    "/v1/test/requests/verify", "0 of 2 recorded requests match, but exactly 1 should."))
         }
     }
 }

@@ -18,6 +18,7 @@ enum Problem: String, CaseIterable, Sendable {
     case headersTooLarge = "headers-too-large"
     case idempotencyKeyInUse = "idempotency-key-in-use"
     case idempotencyKeyReused = "idempotency-key-reused"
+    case injectedFault = "injected-fault"
     case internalError = "internal-error"
     case invalidJSON = "invalid-json"
     case methodNotAllowed = "method-not-allowed"
@@ -58,12 +59,14 @@ enum Problem: String, CaseIterable, Sendable {
     case unavailable
     case unsupportedMediaType = "unsupported-media-type"
     case unsupportedVersion = "http-version-not-supported"
+    case verificationFailed = "verification-failed"
 
+    /// The status of the type's answers. An injected fault can have another one.
     var status: Int { facts.status }
     var title: String { facts.title }
 
     /// Writes the members `type`, `title`, `status` and `detail` of a problem document.
-    func writeMembers(detail: String, to writer: inout JSONWriter) {
+    func writeMembers(status: Int, detail: String, to writer: inout JSONWriter) {
         writer.name("type")
         writer.value("/problems/\(rawValue)")
         writer.name("title")
@@ -91,6 +94,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .headersTooLarge: (431, "Header fields too large")
         case .idempotencyKeyInUse: (409, "Idempotency key in use")
         case .idempotencyKeyReused: (422, "Idempotency key reused")
+        case .injectedFault: (500, "Injected fault")
         case .internalError: (500, "Internal error")
         case .invalidJSON: (400, "Not JSON")
         case .methodNotAllowed: (405, "Method not allowed")
@@ -131,6 +135,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .unavailable: (503, "Unavailable")
         case .unsupportedMediaType: (415, "Unsupported media type")
         case .unsupportedVersion: (505, "HTTP version not supported")
+        case .verificationFailed: (422, "Verification failed")
         }
     }
 }

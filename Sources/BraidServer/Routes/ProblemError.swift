@@ -6,16 +6,20 @@ import BraidStore
 /// An error in the form in which clients receive it: a problem type, a detail, and the faults of the request.
 package struct ProblemError: Error, Sendable {
     var problem: Problem
+    var status: Int
     package var detail: String
     package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
     /// The number of the faulty line of the request's body, from 1. `nil` if the body is not read line by line.
     package var line: Int?
+    /// Writes further members of the problem document.
+    var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
     /// The option whose limit the request has reached. `nil` for other errors.
     var limit: String?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
         self.problem = problem
+        status = problem.status
         self.detail = detail
         self.faults = faults
         self.headers = headers
@@ -192,14 +196,14 @@ package struct ProblemError: Error, Sendable {
         var writer = JSONWriter()
         write(path: path, requestID: requestID, to: &writer)
         return HTTPResponse(
-            status: problem.status, headers: [("Content-Type", "application/problem+json")] + headers,
+            status: status, headers: [("Content-Type", "application/problem+json")] + headers,
             body: .bytes(writer.bytes))
     }
 
     /// Writes the problem document.
     func write(path: String, requestID: String, to writer: inout JSONWriter) {
         writer.beginObject()
-        problem.writeMembers(detail: detail, to: &writer)
+        problem.writeMembers(status: status, detail: detail, to: &writer)
         writer.name("instance")
         writer.value(path)
         writer.name("requestId")
@@ -209,6 +213,7 @@ package struct ProblemError: Error, Sendable {
             writer.value(line)
         }
         writer.faults(faults, named: "errors")
+        writeMembers?(&writer)
         writer.endObject()
     }
 }

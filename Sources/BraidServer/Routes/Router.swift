@@ -68,7 +68,8 @@ final class Route: Sendable {
     let method: String
     /// The method and the path pattern of the route, as in `GET /v1/tables`.
     let name: String
-    /// Whether monitoring asks for the route again and again. Its requests are logged only at the level `debug`.
+    /// Whether the route is a probe, which monitoring requests again and again. The server logs the requests of probes
+    /// only at the level `debug`.
     let isProbe: Bool
     /// Who may use the route.
     let admission: Admission

@@ -124,7 +124,7 @@ private struct SnapshotRequest {
 }
 
 extension Session {
-    /// The session's table and its version, for a log line.
+    /// The name and the version of the session's table description, for a log line.
     var boundTableFacts: [(name: String, value: String)] {
         guard let binding else { return [] }
         return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])

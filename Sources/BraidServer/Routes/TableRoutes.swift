@@ -144,7 +144,7 @@ func fixtureRoute(_ files: WatchedFiles) -> Route {
     }
 }
 
-/// What the registration of a table description has added.
+/// The result of registering a table description: a new table, a new version, or no change.
 private enum Registration { case newTable, newVersion, unchanged }
 
 extension SessionStore {

@@ -5,9 +5,9 @@ import BraidSessions
 extension WindowQuery {
     /// The query parameters that name a window.
     static let parameters: Set = ["section", "offset", "limit", "around", "aroundSection", "before", "after"]
-    /// The most rows of a window, and the most rows before or after an anchor.
+    /// The allowed values of `limit`, `before` and `after`: numbers of rows in a window.
     private static let rows = 0...10_000
-    /// The number of rows before and after an anchor, if the request does not say.
+    /// The default of `before` and of `after`: the number of rows before or after an anchor.
     private static let rowsAround = 50
 
     /// Reads the window from a request's query. Returns `nil` if the query names no window.

@@ -80,8 +80,8 @@ package final class SessionTokens: Sendable {
         token: String, stored: NewToken
     ) {
         let now = clock.now()
-        let id = ids.tokenID()
-        let token = "\(Self.prefix)\(id).\(ids.secret())"
+        let (id, secret) = ids.token()
+        let token = "\(Self.prefix)\(id).\(secret)"
         let stored = NewToken(
             id: id, role: role.rawValue, created: now, expires: now + seconds * 1000,
             hash: PresentedToken(token).digest.bytes.hexadecimal)
@@ -134,6 +134,14 @@ package final class SessionTokens: Sendable {
         state.withLock { state in
             state.revocations += 1
             for token in state.known.values where token.session == session { state.known[token.id] = nil }
+        }
+    }
+
+    /// Removes all tokens from the cache, because the content of the store was replaced.
+    func forgetAll() {
+        state.withLock { state in
+            state.revocations += 1
+            state.known = [:]
         }
     }
 
@@ -257,15 +265,20 @@ extension SessionTokens {
     private func sweep() async {
         while true {
             try? await Task.sleep(for: .seconds(1))
-            let now = clock.now()
-            let expired: [Follower]? = state.withLock { state in
-                let gone = Self.taking(&state) { $0.token.expires <= now || !$0.isThere() }
-                state.isSweeping = !state.followers.isEmpty || !gone.isEmpty
-                return state.isSweeping ? gone : nil
+            endExpired()
+            let isDone = state.withLock { state in
+                state.isSweeping = !state.followers.isEmpty
+                return !state.isSweeping
             }
-            guard let expired else { return }
-            for follower in expired { follower.end() }
+            if isDone { return }
         }
+    }
+
+    /// Ends the streams and long polls of tokens that have expired.
+    package func endExpired() {
+        let now = clock.now()
+        let expired = state.withLock { Self.taking(&$0) { $0.token.expires <= now || !$0.isThere() } }
+        for follower in expired { follower.end() }
     }
 }
 

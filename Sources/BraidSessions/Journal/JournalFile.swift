@@ -100,7 +100,8 @@ package struct JournalFile {
             request = try SessionOpening(stored: body, description: line["description"])
             let checkpoint = line["checkpoint"]
             if let text = checkpoint?["description"] ?? line["description"] {
-                // The version's number is part of no snapshot and of no update.
+                // The replay needs no version number, because snapshots and updates do not contain the version of the
+                // description.
                 bound = BoundTable(try TableDescription(text), version: nil)
             } else {
                 bound = BoundTable(showing: request.empty)

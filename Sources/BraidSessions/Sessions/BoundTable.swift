@@ -3,9 +3,9 @@ import BraidStore
 
 /// The table to which a session is bound: a version of its description, or data without a description.
 package struct BoundTable: Sendable {
-    /// The compiled description. `nil` for a session that was opened without one.
+    /// The compiled table description. `nil` for a session that was opened without a description.
     let description: TableDescription?
-    /// The description's version. `nil` if the description is not a registered one.
+    /// The version of the table description. `nil` if the description is not a registered version.
     let version: Int?
     /// What a session without a description shows while it has no rows. `nil` for nothing.
     let empty: JSONText?
@@ -27,7 +27,7 @@ package struct BoundTable: Sendable {
         binder = Binder.dataSource.showing(empty: empty)
     }
 
-    /// Returns the table after a change of the description. The limits stay.
+    /// Returns the table after it was bound to another description. The session's limits stay the same.
     package func rebound(by rebinding: Rebinding?) -> BoundTable {
         guard let rebinding else { return self }
         var table = BoundTable(rebinding.description, version: rebinding.version)
@@ -35,7 +35,8 @@ package struct BoundTable: Sendable {
         return table
     }
 
-    /// The binding as the store keeps it. `nil` for a session without a description.
+    /// The table description and its version in the form in which the store keeps them. `nil` for a session without a
+    /// description.
     var stored: StoredBinding? {
         description.map { StoredBinding(table: $0.name, version: version, description: $0.text) }
     }
@@ -105,8 +106,8 @@ extension Sessions {
         }
     }
 
-    /// Binds all sessions of a registered table to a version. A session that would lose something keeps its version, and
-    /// so does a session whose request contained the description.
+    /// Binds all sessions of a registered table to a version. A session that would lose models or titles keeps its
+    /// version. A session whose opening request contained its description also keeps its description.
     ///
     /// Sessions with subscribers are bound first.
     ///

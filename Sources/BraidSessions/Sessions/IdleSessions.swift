@@ -14,6 +14,13 @@ package struct IdleSessions: Sendable {
 
     package init(time: Duration) { self.time = time }
 
+    /// Drops the sessions from memory that are idle after `time` more without a request.
+    package func unload(from sessions: Sessions, afterAnother time: Duration) {
+        guard self.time > .zero else { return }
+        let sweeps = time >= self.time ? Self.sweeps : Int(time / (self.time / (Self.sweeps - 1)))
+        for _ in 0..<sweeps { _ = sessions.unloadIdle(after: Self.sweeps) }
+    }
+
     /// Sweeps for idle sessions at regular intervals and drops them from memory, until the task is cancelled.
     package func unload(from sessions: Sessions) async {
         while (try? await Task.sleep(for: time / (Self.sweeps - 1))) != nil {

@@ -161,7 +161,7 @@ package final class Session: Sendable {
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
-        /// The row that the command has inserted, if the command is one that reports it. Otherwise `nil`.
+        /// The row that a data source call by ids has inserted. `nil` for all other commands.
         package var inserted: (section: SectionID, id: RowID?)?
     }
 

@@ -30,6 +30,9 @@ final class SessionCount: Sendable {
         known.withLock { if $0 == nil || store.sharing != nil { $0 = (stored, .now) } }
     }
 
+    /// Forgets the count, because the content of the store was replaced.
+    func forget() { known.withLock { $0 = nil } }
+
     /// Counts a session that the server is about to open. Throws `tooManySessions` if the limit is reached.
     func addOne() async throws {
         try await prepare()

@@ -67,7 +67,8 @@ extension Sessions {
         _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value
     ) async throws -> Once<Value> {
         try await keysUnderWay.holding(key, of: session) {
-            // Start again if another server has stored an answer under the key in the meantime.
+            // If another server has stored an answer under the same idempotency key in the meantime, the loop starts
+            // again and finds this answer.
             while true {
                 if let kept = try await answer(to: key, of: session) { return .replayed(kept) }
                 let clock = store.answerClock

@@ -7,8 +7,8 @@ import Synchronization
 /// until no request has used it for some time.
 package final class Sessions: Sendable {
     package let store: any SessionStore
-    let clock: Clock
-    private let ids: IDGenerator
+    package let clock: Clock
+    let ids: IDGenerator
     package let tokens: SessionTokens
     let limits: SessionLimits
     package let streams: StreamLimits
@@ -171,6 +171,14 @@ package final class Sessions: Sendable {
         guard let session else { return }
         session.markStale(.ended)
         if session.current.snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
+    }
+
+    /// Removes all sessions from memory, because the content of the store is replaced. Their event streams receive the
+    /// end of the session. No request for a session may be under way.
+    func forgetAll() {
+        for session in inMemory { forget(session.number) }
+        count.forget()
+        tokens.forgetAll()
     }
 
     /// Opens a new session and stores it.

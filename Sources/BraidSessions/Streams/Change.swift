@@ -7,7 +7,8 @@ import Synchronization
 package struct StreamForm: Sendable, Hashable {
     /// Whether updates contain `operations`, one after the other, instead of `stages`.
     package var isSequential: Bool
-    /// Whether the stream also contains the session's taps and cell events. Only controllers receive them.
+    /// Whether the stream also contains the session's taps, cell events and emitted events, which only controllers
+    /// receive.
     package var hasControllerEvents: Bool
 
     package init(isSequential: Bool = false, hasControllerEvents: Bool = true) {
@@ -17,14 +18,15 @@ package struct StreamForm: Sendable, Hashable {
 }
 
 /// One committed revision of a session, in the form in which subscribers receive it. The revision's events are encoded
-/// once, however many subscribers there are.
+/// once for all subscribers that want the same form.
 final class Change: Sendable {
     let epoch: String
     let revision: Int
     let update: BatchUpdate
     let updateText: JSONText
     let controllerEvents: [JSONText]
-    /// The tables before and after the change. `nil` if nobody reads windows of the session.
+    /// The tables before and after the change. `nil` if no client was reading windows of the session when the change
+    /// was published.
     let tables: ChangedTable?
     private let encoded = Mutex(Encoded())
 
@@ -92,8 +94,9 @@ final class Change: Sendable {
     /// Returns the events of one revision, encoded for an event stream.
     ///
     /// Taps, cell events and emitted events precede the update of their command, because the index paths of taps and
-    /// cell events refer to the table before the update. Only the last event of a revision carries the position. So a reader that loses the connection
-    /// between two events receives the whole revision again.
+    /// cell events refer to the table before the update. Only the last event of a revision has the position as its id.
+    /// A reader that loses the connection between two events of one revision therefore receives all events of the
+    /// revision again.
     static func events(epoch: String, revision: Int, update: JSONText?, controllerEvents: [JSONText]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(controllerEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
@@ -109,13 +112,14 @@ final class Change: Sendable {
     }
 }
 
-/// A window's step from one revision to the next, and the events that tell its readers of it.
+/// A window after one revision, and the encoded events of this revision for the clients that follow the window.
 struct WindowStep: Sendable {
     var window: WindowedSnapshot
     var events: EventBytes
 }
 
-/// The steps of windows that the pump has computed in one round. All readers of the same window share a step.
+/// The steps of windows that the feed's pump has computed in one round, so that all clients that follow the same window
+/// share a step.
 struct WindowSteps {
     private struct Key: Hashable {
         var window: TableWindow
@@ -125,7 +129,8 @@ struct WindowSteps {
 
     private var steps: [Key: WindowStep] = [:]
 
-    /// Returns a window's step to the revision of a change. Returns `nil` if the change was stored without its tables.
+    /// Returns the step that leads a window to the revision of a change. Returns `nil` if the change was stored without
+    /// its tables.
     mutating func step(of window: WindowedSnapshot, by change: Change, _ form: StreamForm) -> WindowStep? {
         let key = Key(window: window.window, revision: change.revision, form: form)
         if let known = steps[key] { return known }
@@ -155,11 +160,11 @@ final class EventBytes: Sendable {
         return compressed.value(for: coding) { BodyPiece(plain.bytes, in: coding) }
     }
 
-    /// Returns a lease of memory for these bytes, from the quota for answers. All streams in whose queues the bytes
-    /// wait share the lease. Returns `nil` for small events, which need no such lease.
+    /// Returns a lease of memory for these bytes, from the quota for answers. All event streams that have these bytes
+    /// in their queues share the lease. Returns `nil` for small events, which need no lease.
     ///
-    /// The lease covers the plain events, which exist as long as their compressed forms. The lease counts against the
-    /// account of the first stream that needs it. Throws if the quota refuses the lease.
+    /// The lease is for the uncompressed bytes, which stay in memory as long as the compressed bytes. The lease counts
+    /// against the account of the first stream that needs it. Throws if the quota refuses the lease.
     func lease(_ limits: StreamLimits, for account: Quota.Account) throws(Quota.Refusal) -> Quota.Lease? {
         guard plain.bytes.count > limits.largeBytes else { return nil }
         return try known.withLock { weak throws(Quota.Refusal) in
@@ -171,7 +176,7 @@ final class EventBytes: Sendable {
     }
 }
 
-// The events of a revision that was read from the session's journal, as opposed to memory.
+// The events of a revision that was read from the session's journal because it is no longer in memory.
 extension JournalRecord {
     /// Returns the events of this record's revision, encoded for an event stream: the same bytes as `Change.events`
     /// returns.

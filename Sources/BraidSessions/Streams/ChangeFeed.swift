@@ -3,12 +3,12 @@ import Synchronization
 
 /// Delivers a session's committed changes to its followers, in the order of revisions.
 ///
-/// A follower is a subscriber with an event stream, or a waiting long poll. `publish` only stores a change,
-/// wakes the long polls that wait for the change, and wakes the pump. The pump is a single task that writes to the
-/// queues of all subscribers. So the time of a command does not depend on the number of event streams.
+/// A follower is a subscriber with an event stream, or a waiting long poll. `publish` only stores a change, wakes the
+/// long polls that wait for the change, and wakes the pump. The pump is a single task that writes to the queues of all
+/// subscribers. The time of a command therefore does not depend on the number of event streams.
 ///
-/// Every follower has a position and receives the changes after this position. So a follower can read a snapshot and
-/// then subscribe without a gap and without duplicates.
+/// Every follower has a position and receives the changes after this position. A follower can therefore read a snapshot
+/// and then subscribe, without a gap and without duplicates.
 final class ChangeFeed: Sendable {
     /// The reason why a session's feed delivers no more changes to event streams and long polls.
     enum End: Sendable {
@@ -28,36 +28,37 @@ final class ChangeFeed: Sendable {
         var hasNews = false
         var isPumping = false
         var isCommenting = false
-        /// The highest revision of this session in the notices of other servers.
+        /// The highest revision of this session that another server has reported in a notification of the database.
         var heard = 0
-        /// The event with the latest snapshot that a subscriber of this feed needed. `nil` without subscribers.
+        /// The encoded event with the latest snapshot that a subscriber of this feed needed. `nil` if the feed has no
+        /// subscribers.
         var snapshotEvent: SnapshotEvent?
 
         /// The number of subscribers that follow a window.
         var windowSubscribers = 0
-        /// The time until which changes keep their tables, because a request has read a window.
+        /// The time until which new changes are stored with their tables, because a request has read a window.
         var windowsUntil: ContinuousClock.Instant?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
 
         var hasWindowReaders: Bool { windowSubscribers > 0 || windowsUntil.map { $0 > .now } ?? false }
 
-        /// Forgets the recent changes if nobody needs them.
+        /// Removes the recent changes from memory if the feed has no followers and no recent readers of windows.
         mutating func forgetUnneeded() {
             if !isFollowed, !hasWindowReaders { recent.forget() }
         }
     }
 
-    /// How long changes keep their tables after a request has read a window. The client's next request can then ask for
-    /// an update from this window.
+    /// For how long new changes are stored with their tables after a request has read a window. During this time, the
+    /// client's next request can ask for an update of this window.
     private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
-    /// The action that fetches a missing revision. The feed runs the action if the session has followers and a notice
-    /// has named a revision that is not published yet.
+    /// The action that reads a revision of another server from the database. The feed runs the action if the session
+    /// has followers, and if another server has reported a revision that is not published here yet.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
-    /// The counter of how often a reader of an event stream was too slow. All sessions share it.
+    /// Counts how often a reader of an event stream was too slow. The feeds of all sessions share this counter.
     let behind: Counter
 
     init(revision: Int, limits: StreamLimits, behind: Counter) {
@@ -68,8 +69,8 @@ final class ChangeFeed: Sendable {
 
     func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
 
-    /// Notes that another server has committed `revision`. Returns whether a follower of this session waits for this
-    /// revision.
+    /// Records that another server has committed `revision`. Returns whether the session has followers that have not
+    /// received this revision.
     func hear(revision: Int) -> Bool {
         state.withLock { state in
             state.heard = max(state.heard, revision)
@@ -77,17 +78,18 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Fetches a revision that another server's notice named while the session had no followers. Called when a follower
-    /// is added.
+    /// Runs the action for missing revisions if another server has reported a revision while the session had no
+    /// followers. Called when a follower is added.
     private func lookForMissing() {
         if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
 
-    /// Notes that a request has read a window of the session.
+    /// Records that a request has read a window of the session.
     func noteWindowReader() { state.withLock { $0.windowsUntil = .now + Self.windowTime } }
 
-    /// Passes a committed revision on to the session's followers. The caller publishes revisions in order. `change` is
-    /// called only if somebody needs the change. Its argument says whether the change must have its tables.
+    /// Passes a committed revision on to the session's followers. The caller must publish revisions in order. The
+    /// method calls `change` only if the session has followers or recent readers of windows. The argument of `change`
+    /// says whether the change must contain the tables before and after it.
     func publish(revision: Int, _ change: (_ hasTables: Bool) -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
             let hasTables = state.hasWindowReaders
@@ -103,8 +105,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed: its followers learn the reason, and it delivers no more changes. Only the reason of the first
-    /// call counts.
+    /// Closes the feed: the feed passes the reason `end` to its followers, and delivers no more changes. If the feed is
+    /// already closed, the first reason remains.
     func close(_ end: End) {
         let (woken, recent, startsPump) = state.withLock { state in
             state.end = state.end ?? end
@@ -114,7 +116,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed if it has neither event streams nor long polls. Returns whether it had none.
+    /// Closes the feed if it has neither event streams nor waiting long polls. Returns whether the feed was closed for
+    /// this reason.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }
@@ -127,7 +130,7 @@ final class ChangeFeed: Sendable {
     /// The number of the session's event streams, and the number of its waiting long polls.
     var followers: (subscribers: Int, polls: Int) { state.withLock { ($0.subscribers.count, $0.waiting.count) } }
 
-    /// The session's recent changes. If no more changes will come, also the reason.
+    /// The session's recent changes. If the feed is closed, also the reason.
     var recent: (changes: RecentChanges, end: End?) { state.withLock { ($0.recent, $0.end) } }
 
     /// Removes and returns the long polls that wait for `revision` or an earlier revision, so that they can be
@@ -143,8 +146,8 @@ final class ChangeFeed: Sendable {
 
     // MARK: Subscribers
 
-    /// Adds the subscriber of an event stream. From now on, the feed keeps changes for it. Returns `false` if no more
-    /// changes will come.
+    /// Adds the subscriber of an event stream. After this call, the feed keeps changes in memory for the subscriber.
+    /// Returns `false` if the feed is closed.
     func add(_ subscriber: Subscriber) -> Bool {
         let (isOpen, startsComments) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
@@ -223,8 +226,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Notes that the pump has changes to deliver to subscribers. Returns whether the caller must start the pump,
-    /// because it is idle and there are subscribers.
+    /// Records that the pump has changes to deliver to subscribers. Returns whether the caller must start the pump,
+    /// because the pump is idle and the feed has subscribers.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }
@@ -274,7 +277,7 @@ final class ChangeFeed: Sendable {
 extension ChangeFeed {
     /// Waits for the session's next change after `revision`, at most for `time`, and returns the recent changes.
     ///
-    /// Returns without a new change if no more changes will come, if the time is over, or if the task is cancelled.
+    /// Returns without a new change if the feed is closed, if the time is over, or if the task is cancelled.
     func changes(after revision: Int, waiting time: Duration) async -> RecentChanges {
         await withTaskGroup(of: RecentChanges?.self) { group in
             group.addTask { await self.nextChange(after: revision) }

@@ -1,10 +1,10 @@
-/// The changes of a session's last revisions, kept in memory without a gap. Subscribers that keep up receive these
-/// changes without a read of the journal.
+/// The changes of a session's latest revisions in memory, without a gap. Subscribers that are not too slow receive
+/// these changes without a read of the journal.
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0
     private let limits: StreamLimits
-    /// The session's last published revision, whether its change is kept here or not.
+    /// The session's last published revision, even if the change of this revision is not in memory.
     private(set) var last: Int
 
     init(last: Int, limits: StreamLimits) {
@@ -12,8 +12,8 @@ struct RecentChanges: Sendable {
         self.limits = limits
     }
 
-    /// Adds the change of the revision after `last`. Drops the oldest changes until the limits are met, but never the
-    /// newest one.
+    /// Adds the change of the revision after `last`. Then removes the oldest changes until the limits are met, but
+    /// never the newest change.
     mutating func append(_ change: Change) {
         last = change.revision
         changes.append(change)
@@ -26,7 +26,8 @@ struct RecentChanges: Sendable {
         changes.removeFirst(excess)
     }
 
-    /// Notes that a revision was published without keeping its change, because the session has no followers.
+    /// Records that a revision was published. Does not keep the revision's change, because the session has no
+    /// followers.
     mutating func skip(to revision: Int) {
         forget()
         last = revision
@@ -37,11 +38,11 @@ struct RecentChanges: Sendable {
         bytes = 0
     }
 
-    /// Returns the session's changes after a revision. Returns `nil` if some of them are not kept here, but only in the
-    /// journal.
+    /// Returns the session's changes after a revision. Returns `nil` if some of these changes are not in memory, but
+    /// only in the journal.
     ///
-    /// A reader may be ahead of these changes for a moment: it can read a snapshot before the snapshot's revision is
-    /// published.
+    /// A reader can have a later revision than these changes for a moment, because it can read a snapshot before the
+    /// snapshot's revision is published.
     /// - Complexity: O(1).
     func after(_ revision: Int) -> ArraySlice<Change>? {
         guard revision < last else { return [] }

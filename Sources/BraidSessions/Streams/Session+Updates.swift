@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The form in which a client wants a list of updates.
+/// The form of a list of updates that a client has asked for.
 package struct UpdateListForm: Sendable {
     var isSequential: Bool
     /// Whether one update combines the updates of all revisions in the list.
@@ -30,10 +30,10 @@ extension Session {
         return position.revision <= current.snapshot.revision ? position.revision : nil
     }
 
-    /// Returns an event stream of the changes after a position.
+    /// Returns an event stream of the session's changes after a position.
     ///
-    /// If `position` is `nil`, or if the journal does not reach back to it, the stream starts with a snapshot. The
-    /// stream of a window starts with a snapshot if memory does not contain the table at the position.
+    /// If `position` is `nil`, or if the journal does not reach back to `position`, the stream starts with a snapshot.
+    /// The stream of a window starts with a snapshot if the table at `position` is no longer in memory.
     /// - Parameters:
     ///   - window: the window that the stream follows. `nil` for the whole table.
     ///   - old: the window that the client has at `position`, if it is another one.
@@ -57,8 +57,8 @@ extension Session {
     /// If there are no updates, waits for the next update for at most `time`.
     ///
     /// If the journal does not reach back to the position, the list contains a snapshot instead.
-    /// - Parameter isKnown: returns whether the client already has the answer that leads to the given position. If so,
-    ///   the method makes no JSON.
+    /// - Parameter isKnown: returns whether the client already has the answer that leads to the given position. If the
+    ///   client has the answer, the method makes no JSON.
     package func updates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ form: UpdateListForm, for account: Quota.Account

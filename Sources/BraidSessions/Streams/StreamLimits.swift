@@ -7,7 +7,8 @@ package struct StreamLimits: Sendable {
     var commentInterval: Duration
     /// The time that an event stream's reader should wait before it reconnects.
     var retryTime: Duration
-    /// The size of the queue of one event stream, in bytes. The stream's socket can hold as much again.
+    /// The size of the queue of one event stream, in bytes. The stream's socket can buffer the same number of bytes in
+    /// addition.
     var queueBytes: Int
     /// The most changes that a session with event streams or long polls keeps in memory for them, one for each
     /// revision. `recentBytes` limits the size of these changes.

@@ -5,14 +5,15 @@ import Synchronization
 
 /// One open event stream of a session, with its reader's progress.
 ///
-/// A subscriber that keeps up is *live*: the feed's pump writes each change to its queue. A new subscriber, or one
-/// whose queue is full, catches up in a separate task. The separate task reads the journal or sends a new snapshot, and
-/// then makes the subscriber live. The pump and this task never write at the same time.
+/// A subscriber that is not too slow is *live*: the pump of the session's feed writes each change to the subscriber's
+/// queue. A new subscriber, or a subscriber whose queue is full, catches up in a separate task. The separate task reads
+/// the journal or sends a new snapshot, and then makes the subscriber live. The pump and the separate task never write
+/// to a queue at the same time.
 final class Subscriber: Sendable {
     let stream: ByteStream
     private let session: Session
     private let form: StreamForm
-    /// The lease of one of the `--max-subscribers` places, until the event stream ends.
+    /// The lease with which this event stream counts against `--max-subscribers` until the stream ends.
     private let lease: Quota.Lease?
     /// The account (session and token) against which the memory of this stream's large events counts.
     private let account: Quota.Account
@@ -24,9 +25,11 @@ final class Subscriber: Sendable {
         var position: Int?
         var isLive = false
         var owesCaughtUp = true
-        /// The window at `position`, or the last one that is known. `nil` if the stream follows the whole table.
+        /// The stream's window at `position`, or the latest known one if `position` is `nil`. `nil` if the stream
+        /// follows the whole table.
         var window: WindowedSnapshot?
-        /// The event that leads the reader from its earlier window to `window`, until the event is queued.
+        /// The event that leads the reader from its earlier window to `window`. `nil` after the event was queued, or if
+        /// the stream needs no such event.
         var firstEvent: EventBytes?
     }
 
@@ -37,7 +40,7 @@ final class Subscriber: Sendable {
     ///
     /// - Parameters:
     ///   - position: the revision after which the stream continues, or `nil` to start with a snapshot.
-    ///   - window: the window that the stream follows, at `position` if there is one. `nil` for the whole table.
+    ///   - window: the window that the stream follows, as it was at `position`. `nil` for the whole table.
     init(
         _ session: Session, after position: Int?, form: StreamForm, window: Session.WindowStart? = nil,
         lease: Quota.Lease? = nil, account: Quota.Account = Quota.Account()
@@ -78,7 +81,7 @@ final class Subscriber: Sendable {
         startCatchingUp(readsHistory: false)
     }
 
-    /// Queues a comment. A subscriber that catches up needs no comment.
+    /// Queues a comment for the stream's reader, unless the subscriber is catching up.
     func comment() {
         guard progress.withLock({ $0.isLive }) else { return }
         stream.write(ServerSentEvent.comment.piece(in: stream.coding))
@@ -120,7 +123,8 @@ final class Subscriber: Sendable {
                 return session.feed.resume(after: position ?? 0)
             }
             do {
-                // The journal contains no tables, which the updates of a window need.
+                // Updates of a window need the table, which the journal does not contain, so the reader gets a
+                // snapshot.
                 if readsHistory, !followsWindow, let told = try await deliverHistory() {
                     result = told
                 } else {
@@ -164,8 +168,8 @@ final class Subscriber: Sendable {
         return deliver(step.events, revision: change.revision, window: step.window)
     }
 
-    /// Returns the event that leads a reader from one window to another one at the same revision. `nil` if the windows
-    /// are equal.
+    /// Returns the event that leads a stream's reader from one window to another window at the same revision. Returns
+    /// `nil` if the two windows show the same.
     private static func event(_ update: WindowUpdate, _ form: StreamForm, _ epoch: String) -> EventBytes? {
         guard !update.isEmpty else { return nil }
         return EventBytes(
@@ -183,8 +187,8 @@ final class Subscriber: Sendable {
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let events = try record.events(form, epoch: session.epoch)
-            // Lease the memory of these events before the queue has room for them, because events that wait for room
-            // use memory as well.
+            // Takes the lease for the memory of these events before the queue has room for them, because waiting events
+            // also use memory.
             let lease = try events.lease(session.feed.limits, for: account)
             while case let result = deliver(events, lease, revision: record.revision), result != .accepted {
                 if result == .closed { return .closed }
@@ -223,8 +227,8 @@ final class Subscriber: Sendable {
         return result
     }
 
-    /// Queues encoded events for the stream's reader. If there is no memory for large events, closes the stream: the
-    /// reader then reconnects with its position.
+    /// Queues encoded events for the stream's reader. If the quota has no memory for large events, closes the stream:
+    /// the reader then reconnects with its position.
     private func deliver(_ events: EventBytes, revision: Int, window: WindowedSnapshot? = nil) -> ByteStream.WriteResult
     {
         do {

@@ -1,7 +1,7 @@
 import BraidEngine
 import Synchronization
 
-/// A window as a request names it. The request may leave out the section of the window's anchor.
+/// A window in the form in which a request names it. The request may leave out the section of the window's anchor.
 package struct WindowQuery: Sendable {
     /// The section whose rows the window shows. `nil` for a window across all displayed sections.
     package var section: SectionID?
@@ -22,9 +22,10 @@ package struct WindowQuery: Sendable {
 }
 
 extension WindowQuery {
-    /// Cuts the window out of a table.
+    /// Cuts the window that the request names out of a table.
     ///
-    /// - Parameter model: the stored table at the same revision or near it, which finds rows by their ids.
+    /// - Parameter model: the session's stored table, which finds rows by their ids. Its revision may differ from the
+    ///   revision of `source`.
     /// - Throws: `Refusal` with `sectionNotFound`, `rowNotFound` or `ambiguousRow`.
     func cut(from source: WindowSource, _ model: TableModel) throws(Refusal) -> WindowedSnapshot {
         if let section, model[section] == nil { throw .noSection(section, among: model.sections.lazy.map(\.id)) }
@@ -43,7 +44,7 @@ extension WindowQuery {
         }
     }
 
-    /// Returns the only displayed section that has a row with an id.
+    /// Returns the id of the only displayed section that contains a row with the row id `id`.
     private static func section(of id: RowID, in source: WindowSource) throws(Refusal) -> SectionID {
         let sections = source.sections(with: id)
         guard let first = sections.first else {
@@ -58,14 +59,15 @@ extension WindowQuery {
     }
 }
 
-/// The tables before and after a change, for readers of windows.
+/// The displayed tables before and after one change of a session, from which the updates of windows are computed.
 final class ChangedTable: Sendable {
     let before: Snapshot
     private let after: Snapshot
     private let update: BatchUpdate
     private let prepared = Mutex<(source: WindowSource, follower: RowFollower)?>(nil)
 
-    /// The approximate memory that a table uses which shares all but one row with the next table, in bytes.
+    /// The approximate memory in bytes that the tables of one change need. The two tables share all their rows except
+    /// the changed ones.
     static let size = 6 * 1024
 
     init(before: Snapshot, after: Snapshot, update: BatchUpdate) {
@@ -74,7 +76,7 @@ final class ChangedTable: Sendable {
         self.update = update
     }
 
-    /// Returns a window after the change. All windows share the preparation of the table and of the update.
+    /// Returns a window after the change. The table and the update are prepared once for all windows.
     func following(_ window: WindowedSnapshot) -> WindowedSnapshot {
         let (source, follower) = prepared.withLock { prepared in
             let known = prepared ?? (WindowSource(after), RowFollower(update))
@@ -86,8 +88,8 @@ final class ChangedTable: Sendable {
 }
 
 extension Session {
-    /// The table at a revision, and the changes that lead from it to the newest published revision. `nil` if memory does
-    /// not contain them.
+    /// Returns the displayed table at a revision, and the changes from this revision to the newest published one.
+    /// Returns `nil` if the table or one of the changes is no longer in memory.
     private func table(at revision: Int) -> (source: WindowSource, changes: [Change])? {
         let snapshot = current.snapshot, recent = feed.recent.changes
         if let changes = recent.after(revision), let tables = changes.first?.tables,
@@ -95,11 +97,12 @@ extension Session {
         {
             return (WindowSource(tables.before), Array(changes))
         }
-        // A client can read a snapshot before its revision is published to the feed.
+        // A client can read a snapshot before the snapshot's revision is published to the session's feed.
         return snapshot.revision == revision && recent.last <= revision ? (WindowSource(snapshot), []) : nil
     }
 
-    /// Returns the session's window as JSON. Throws `Refusal` if the section or the anchor does not exist.
+    /// Returns the window that `query` names as JSON, at the session's current revision. Throws `Refusal` if the
+    /// window's section or anchor does not exist.
     package func encodedWindow(_ query: WindowQuery) throws -> (revision: Int, bytes: [UInt8]) {
         feed.noteWindowReader()
         let window = try currentWindow(query)
@@ -119,19 +122,20 @@ extension Session {
         return try query.cut(from: WindowSource(current.snapshot), current.model)
     }
 
-    /// The first event of a stream of a window.
+    /// The window with which an event stream starts, and the update for the stream's first event.
     struct WindowStart: Sendable {
         var window: WindowedSnapshot
-        /// The update that leads from the client's window to `window`, at the same revision. `nil` if the client has no
-        /// window yet, or one of which memory does not contain the table.
+        /// The update that leads from the client's window to `window` at the same revision. `nil` if the stream must
+        /// start with a snapshot: the client has no window yet, or the table at the client's revision is no longer in
+        /// memory.
         var update: WindowUpdate?
     }
 
     /// Returns the window with which an event stream starts.
     ///
     /// - Parameters:
-    ///   - position: the position that the client has, or `nil` for a client that needs a snapshot.
-    ///   - old: the window that the client has at `position`. `nil` if it has `query`.
+    ///   - old: the window that the client has at `revision`. `nil` if the client has the window `query`.
+    ///   - revision: the revision that the client has, or `nil` if the client needs a snapshot.
     func windowStart(_ query: WindowQuery, from old: WindowQuery?, at revision: Int?) throws -> WindowStart {
         if let revision, let (source, _) = table(at: revision),
             let window = try? query.cut(from: source, current.model),
@@ -142,11 +146,11 @@ extension Session {
         return WindowStart(window: try currentWindow(query))
     }
 
-    /// Returns the update of a window after a position, in a list of at most one update. If nothing in the window
-    /// changes, waits for at most `time`.
+    /// Returns the update of a window after a position, in a list of at most one update. If the window has not changed
+    /// since the position, waits for a change for at most `time`.
     ///
-    /// The one update leads from the window `old` at the position to the window `query` at the newest revision. If
-    /// memory does not contain the table at the position, the list contains a snapshot of the window instead.
+    /// The update leads from the window `old` at the position to the window `query` at the newest revision. If the
+    /// table at the position is no longer in memory, the answer contains a snapshot of the window instead.
     package func windowUpdates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ query: WindowQuery, from old: WindowQuery?, isSequential: Bool
@@ -158,7 +162,8 @@ extension Session {
             let window = try currentWindow(query), now = self.position(at: window.snapshot.revision)
             return isKnown(now) ? UpdateList(position: now) : reset(encoded(window), at: now)
         }
-        // The new anchor can be a row that has come since then.
+        // The anchor of `query` can be a row that was inserted after `from`, so the cut can fail. Then `window` is
+        // `nil`.
         var window = old == nil ? before : try? query.cut(from: source, current.model)
         var revision = from, pending = changes[...]
         let deadline = ContinuousClock.now + time

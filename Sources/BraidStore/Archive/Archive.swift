@@ -1,7 +1,7 @@
 import BraidEngine
 
-/// The format of archives: all data of a database as JSON lines, for both kinds of databases. docs/data-tools.md
-/// describes it.
+/// The format of archives: all data of an SQLite or PostgreSQL database as JSON lines. docs/data-tools.md describes the
+/// format.
 package enum Archive {
     static let name = "braid-server"
     static let version = 1
@@ -17,9 +17,9 @@ package enum Archive {
     }
 }
 
-/// The facts of a database that belong to none of its sessions.
+/// The values that a database stores for all of its sessions together: its epoch suffix and session numbers.
 package struct DatabaseFacts: Sendable, Equatable {
-    /// The suffix of the epochs of the sessions up to the number `suffixedSessions`.
+    /// The epoch suffix of the sessions with numbers up to `suffixedSessions`.
     package var epochSuffix: String
     package var suffixedSessions: Int
     /// The number of the session that was opened last. Later sessions get larger numbers.
@@ -40,7 +40,7 @@ package struct ArchiveFault: Error, CustomStringConvertible {
 }
 
 extension Archive {
-    /// Writes all data as an archive. Memory holds one row at a time.
+    /// Writes all data of a database as an archive. Memory contains one row at a time.
     ///
     /// - Parameter write: writes the next bytes of the archive.
     /// - Throws: a `StoreError` for a damaged value, and the errors of `write`.

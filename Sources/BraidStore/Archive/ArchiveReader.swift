@@ -1,10 +1,11 @@
 import BraidEngine
 
 extension Archive {
-    /// Reads an archive to its end, and passes its data to `target`. Memory holds one line at a time.
+    /// Reads an archive to its end, and passes its data to `target`. Memory contains one line at a time.
     ///
     /// - Parameter next: returns the next line of the archive, or `nil` at the end.
-    /// - Throws: an ``ArchiveFault`` for the first mistake. What `target` has received until then must be discarded.
+    /// - Throws: an ``ArchiveFault`` for the first mistake. Then the caller must discard everything that `target` has
+    ///   received.
     package static func read(_ next: () throws -> [UInt8]?, into target: any ArchiveTarget) throws -> Counts {
         var reader = Reader(target: target)
         while let line = try next() { try reader.read(line) }

@@ -1,10 +1,10 @@
 import BraidEngine
 
-/// A table of the database, as archives contain it. SQLite and PostgreSQL store the same rows of these tables, so the
-/// declarations below are enough to read and to write the data of both.
+/// A database table whose rows archives contain. SQLite and PostgreSQL store the same rows in these tables, so the
+/// declarations below are enough to read and to write the data of both databases.
 ///
-/// A change of these declarations changes the archive's format: raise ``Archive/version``. The tests compare the
-/// declarations with both schemas.
+/// A change of these declarations changes the archive's format: then increase ``Archive/version``. The tests compare
+/// the declarations with both schemas.
 package struct ArchiveTable: Sendable {
     /// A column of a table, with the JSON type that its values have in an archive.
     package struct Column: Sendable {
@@ -14,17 +14,17 @@ package struct ArchiveTable: Sendable {
             /// A time of the ``AnswerClock``. The databases' clocks differ, so an archive contains the milliseconds since
             /// the newest answer, negative or 0. An import adds the time of the new database's clock.
             case answerTime
-            /// A string that a client may have chosen. It may contain U+0000.
+            /// A string that a client may have chosen, so the string may contain U+0000.
             case name
             /// A string that the server has chosen.
             case word
-            /// A JSON text, which an archive contains as it is.
+            /// A JSON text, which an archive contains without changes.
             case json
         }
 
         package let name: String
         package let kind: Kind
-        /// Whether the column may be null. An archive has no member for a null.
+        /// Whether the column may be NULL. A row in an archive has no member for a column that is NULL.
         package let isOptional: Bool
     }
 
@@ -145,7 +145,8 @@ extension ArchiveTable {
             "SELECT \(expressions(dialect).joined(separator: ", ")) FROM \(name) ORDER BY \(keys.joined(separator: ", "))"
     }
 
-    /// Returns the values of a row that `select` has returned. A damaged value says what is wrong with it.
+    /// Returns the values of a row that `select` has returned. If a value is damaged, the result contains the reason
+    /// instead (`damaged`).
     package func values(_ row: some StoredColumns) -> [ArchiveValue] {
         columns.enumerated().map { ArchiveValue(row, CInt($0), $1) }
     }
@@ -163,7 +164,7 @@ extension ArchiveTable {
     }
 }
 
-/// The two kinds of databases, whose SQL differs a little.
+/// The SQL dialects of the two databases, SQLite and PostgreSQL.
 package enum SQLDialect: Sendable { case sqlite, postgres }
 
 /// One value of a row.
@@ -172,7 +173,7 @@ package enum ArchiveValue: Sendable {
     case integer(Int)
     case text(String)
     case json(JSONText)
-    /// A stored value that is not what its column must contain, with the reason.
+    /// A stored value that does not have the form that its column needs, with the reason.
     case damaged(String)
 
     fileprivate init(_ row: some StoredColumns, _ index: CInt, _ column: ArchiveTable.Column) {

@@ -1,16 +1,16 @@
 import BraidEngine
 
-/// The data of a database, as the commands `export` and `verify` read it. Reading changes nothing in the database.
+/// The data of a database, for the commands `export` and `verify`. Reading the data changes nothing in the database.
 ///
-/// The protocol describes a connection, which only the calling thread uses.
+/// A value of this protocol is a connection to the database, which only the calling thread uses.
 package protocol StoredData {
     var dialect: SQLDialect { get }
 
-    /// Calls `body` with each row of a table, sorted by the primary key. Memory holds one row at a time.
+    /// Calls `body` with each row of a table, sorted by the primary key. Memory contains one row at a time.
     func rows(of table: ArchiveTable, _ body: ([ArchiveValue]) throws -> Void) throws
     func facts() throws -> DatabaseFacts
 
-    /// Returns the faults that the database itself finds in its file. Always empty for PostgreSQL.
+    /// Returns the faults that SQLite's integrity check finds in the database file. Always empty for PostgreSQL.
     func integrityFaults() throws -> [String]
     /// Runs a query whose result rows have one text each, and returns the texts.
     func texts(_ sql: String) throws -> [String]
@@ -21,19 +21,22 @@ package protocol StoredData {
     func journalStart(of id: String) throws -> StoredSession?
 }
 
-/// An empty database that `import` fills. The database keeps what was inserted only if `finish` returns.
+/// An empty database that `import` fills. The inserted rows remain in the database only if `finish` returns without an
+/// error.
 package protocol ArchiveTarget {
-    /// Inserts a row, perhaps later and together with others. Throws an ``ArchiveFault`` if the database refuses a row,
-    /// for example because another row has the same key.
+    /// Inserts a row, either at once or later together with other rows. Throws an ``ArchiveFault`` if the database
+    /// refuses a row, for example because another row has the same key.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
-    /// Stores the facts, lets the age of the kept answers go on from the time of the database's clock, and checks that all references lead to rows. The first start of a server begins new epochs for
-    /// all sessions, as after the restore of a backup.
+    /// Completes the import. Stores `facts`, converts the times of kept answers to the clock of this database, and
+    /// checks that all references lead to existing rows. Marks the database, so that the first start of a server begins
+    /// new epochs for all sessions, as after the restore of a backup.
     func finish(_ facts: DatabaseFacts) throws
 }
 
 extension StoredData {
-    /// Returns a sentence for each reference that leads to nothing, for example for a row whose session does not exist.
-    /// At most 100 for each kind of reference. Also checks that no later session can get the number of a stored one.
+    /// Returns a sentence for each reference that leads to no row, for example in a row whose session does not exist.
+    /// Returns at most 100 sentences for each kind of reference. Also checks that no later session can get the number
+    /// of a stored session.
     package func danglingReferences() throws -> [String] {
         var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
         let last = try texts("SELECT '' || coalesce(max(number), 0) FROM session").first.flatMap { Int($0) } ?? 0

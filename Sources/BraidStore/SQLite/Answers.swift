@@ -32,7 +32,7 @@ extension SQLiteConnection {
             answer.at - KeptAnswer.lifetime)
     }
 
-    /// Returns the time of the newest kept answer, or `nil` if there is none.
+    /// Returns the time of the newest kept answer, or `nil` if the database contains no answer.
     func latestAnswer() throws -> Int? { try first("SELECT max(at) FROM answer") { $0.optionalInt(0) } ?? nil }
 
     func answer(to key: String, by requester: String, of session: Int, now: Int) throws -> KeptAnswer? {

@@ -2,7 +2,7 @@ import Glibc
 
 extension SQLiteStore {
     /// Writes a copy of a database as it is at one moment, even while a server uses the database. The copy has no
-    /// unused pages, and a server can open it like any database. Throws if a file exists at `target`.
+    /// unused pages, and a server can open it like any database. Throws an error if a file exists at `target`.
     ///
     /// The copy is written to `target` + "-partial", and is renamed to `target` when it is on disk. A backup that fails
     /// leaves no file behind.
@@ -19,7 +19,7 @@ extension SQLiteStore {
                 try copy(source, to: file.partial, progress)
                 try markAsBackup(file.partial)
             } catch let error as SQLiteError where error.code.primary == .full && isDamaged(source) {
-                // SQLite also reports a full database when it follows damaged pages.
+                // SQLite also reports a full database for damaged pages, although the disk is not full.
                 throw StoreError.damaged(path, "SQLite's check finds damaged pages")
             } catch {
                 throw StoreError(error, writing: file.partial, from: path)
@@ -60,8 +60,8 @@ extension SQLiteStore {
 }
 
 extension StoreError {
-    /// Converts an error of SQLite that occurred while it copied the database `source` into the file `target`. A failed
-    /// write concerns the target, and every other error concerns the source.
+    /// Converts an error of SQLite that occurred while it copied the database `source` into the file `target`. The
+    /// error names `target` if a write failed, and `source` for every other error.
     init(_ error: any Error, writing target: String, from source: String) {
         guard let error = error as? SQLiteError, error.isOutOfRoom || error.isFailedWrite else {
             self.init(error, path: source)

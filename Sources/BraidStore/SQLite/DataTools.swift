@@ -5,7 +5,7 @@ import Glibc
 // The work of the commands `verify`, `export`, `import` and `compact` on SQLite files.
 
 extension SQLiteStore {
-    /// Calls `body` with the data of a database file at one moment. A server may use the database meanwhile.
+    /// Calls `body` with the data of a database file at one moment. A server may use the database at the same time.
     ///
     /// Throws a `StoreError` if the file is not a database with this server's schema.
     package static func reading<Value>(_ path: String, _ body: (any StoredData) throws -> Value) throws -> Value {
@@ -21,8 +21,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Opens a database file for reading, and calls `body` with the connection and the file's path. The schema may be an
-    /// older one, or a newer one that this server can use.
+    /// Opens a database file for reading, and calls `body` with the connection and the file's path. The database may
+    /// have an older schema, or a newer schema that this version can use.
     static func reading<Value>(_ path: String, _ body: (SQLiteConnection, String) throws -> Value) throws -> Value {
         let path = literal(path)
         do {
@@ -41,7 +41,8 @@ extension SQLiteStore {
         try Opening.refuseDirectory(path)
     }
 
-    /// Refuses an empty database as well: it may be what is left of a damaged one.
+    /// Throws an error unless the file is a database of Braid Server. An empty file is also refused, because it may be
+    /// a damaged database that has lost its content.
     private static func requireSchema(of connection: SQLiteConnection, path: String) throws {
         try Opening.recognise(connection, path: path)
         guard try connection.pragma("application_id") == SQLiteSchema.applicationID else {
@@ -49,14 +50,15 @@ extension SQLiteStore {
         }
     }
 
-    /// Creates a database file, which `body` fills. The file gets its name when it is complete and on disk. If `body`
-    /// throws, no file is left behind.
+    /// Creates an SQLite database file, which `body` fills. The file gets its final name when it is complete and on
+    /// disk. If `body` throws, no file remains.
     package static func creating<Value>(_ path: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         let file = try NewFile(literal(path), isDatabase: true)
         do {
             let connection = try SQLiteConnection(path: file.partial, mode: .readWrite)
             defer { connection.close() }
-            // Nothing of the partial file survives a failure, and `finish` flushes the complete file.
+            // These settings skip SQLite's journal and flushes. They are safe, because a failure removes the partial
+            // file, and `finish` flushes the complete file.
             try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
             try SQLiteSchema.prepare(connection, found: 0, path: file.partial)
             let value = try connection.inTransaction(.immediate) { try body(connection) }
@@ -64,17 +66,19 @@ extension SQLiteStore {
             try file.finish()
             return value
         } catch let error as SQLiteError {
-            // SQLite does not always know why a write failed. A further write shows whether the disk is full.
+            // SQLite does not always report why a write failed. Another write to the file shows whether the disk is
+            // full.
             if error.isFailedWrite { try file.write([UInt8](repeating: 0, count: 64 << 10)) }
             throw StoreError(error, writing: file.partial, from: file.partial)
         }
     }
 
-    /// Rewrites a database file without its unused pages, and empties its write-ahead log. A crash leaves the old or
-    /// the new content.
+    /// Rewrites an SQLite database file without its unused pages, and empties the write-ahead log. After a crash, the
+    /// file has either the old or the new form, with all data.
     ///
-    /// - Returns: the size of the database with its log, before and after.
-    /// - Throws: `locked` while a server uses the database, because its commands would wait for the whole time.
+    /// - Returns: the size of the database with its write-ahead log in bytes, before and after the rewrite.
+    /// - Throws: `locked` if a server uses the database, because the server's commands would have to wait until the end
+    ///   of the rewrite.
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         var path = literal(path)
         try requireFile(path)
@@ -154,7 +158,8 @@ extension SQLiteConnection: ArchiveTarget {
         try setNewEpochsDue(true)
         try run("DELETE FROM sqlite_sequence WHERE name = 'session'")
         try run("INSERT INTO sqlite_sequence (name, seq) VALUES ('session', ?)", facts.lastSession)
-        // The server's clock starts at the newest answer.
+        // In an archive, the newest answer has the time 0. Its time becomes the machine's time, at which the server's
+        // clock of answers then starts.
         try run("UPDATE answer SET at = at + ?", systemMilliseconds())
         if let fault = try danglingReferences().first { throw ArchiveFault(fault) }
     }

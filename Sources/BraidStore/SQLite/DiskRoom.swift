@@ -1,10 +1,11 @@
 import Glibc
 
-/// What the SQLite writer knows about free room on the disk.
+/// Whether the disk has enough free space for the SQLite writer.
 ///
 /// When the disk is full, the writer deletes the reserve file, and then performs only requests that make room, such as
 /// deletes. The writer performs all requests again when the reserve file can be written again, or when deletes have
-/// left enough unused pages in the database. Without a reserve file, every write tries, and fails if the disk is full.
+/// left enough unused pages in the database. Without a reserve file, the writer tries every write, and the write fails
+/// if the disk is full.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -12,10 +13,10 @@ struct DiskRoom {
 
     init(reserve: ReserveFile?) { self.reserve = reserve }
 
-    /// Makes the reserve file. Without room for the file, the disk is full.
+    /// Makes the reserve file. If the disk has no room for the reserve file, the disk counts as full.
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
-    /// Returns whether the disk is short of room. Tries, once a second at most, to make the reserve again.
+    /// Returns whether the disk has too little free space. At most once a second, tries to make the reserve file again.
     ///
     /// `unused` returns the number of unused bytes in the database. If this number is at least twice the size of the
     /// reserve, the disk does not count as short. The write-ahead log can then use the room that the deleted reserve
@@ -41,11 +42,12 @@ struct DiskRoom {
 }
 
 extension DiskRoom {
-    /// Returns whether the writer should copy its write-ahead log of `pages` pages into the database now. From `limit`
-    /// pages on, it always should.
+    /// Returns whether the writer should copy its write-ahead log of `pages` pages into the database now. Always
+    /// returns `true` if the log has at least `limit` pages.
     ///
-    /// While the log is copied, the database can grow by the size of the log. If the disk has little room, the log is
-    /// therefore limited to half of the reserve. A log of this size can be copied even when the disk is full.
+    /// While the log is copied, the database can grow by the size of the log. If the disk has little free space, the
+    /// log is therefore limited to half the size of the reserve file. A log of this size can be copied even when the
+    /// disk is full.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096
@@ -55,7 +57,7 @@ extension DiskRoom {
 }
 
 extension DiskSpace {
-    /// The room on the file system that contains a file. `nil` if the file does not exist.
+    /// Reads the size and free space of the file system that contains a file. `nil` if the file does not exist.
     init?(of path: String) {
         var facts = statvfs()
         guard statvfs(path, &facts) == 0 else { return nil }

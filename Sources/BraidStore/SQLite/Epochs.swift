@@ -1,4 +1,4 @@
-// New epochs for all sessions of a database at once. This changes only one row of the database.
+// Begins new epochs for all sessions of a database at once, by writing only one row of the database.
 
 extension SQLiteConnection {
     /// Begins new epochs for all sessions if they are due. With `synchronous = normal`, a power loss can lose commits.
@@ -6,25 +6,34 @@ extension SQLiteConnection {
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         let isRenewed = try inTransaction(.immediate) {
-            guard
-                let (last, isDue) = try first(
-                    "SELECT suffix, is_due FROM epoch_suffix", value: { ($0.text(0), $0.int(1) != 0) })
-            else {
+            guard let isDue = try first("SELECT is_due FROM epoch_suffix", value: { $0.int(0) != 0 }) else {
                 throw StoreError.corrupt("it has no epoch_suffix")
             }
-            if isDue {
-                try run(
-                    "UPDATE epoch_suffix SET suffix = ?, last_session = (SELECT coalesce(max(number), 0) FROM session)",
-                    options.newEpochSuffix(last))
-            }
+            if isDue { try replaceEpochs(options) }
             if isDue != losesCommits { try setNewEpochsDue(losesCommits) }
             return isDue
         }
         if isRenewed { options.onChange(.newEpochs) }
     }
 
+    /// Gives new epochs to all sessions.
+    func replaceEpochs(_ options: SQLiteStoreOptions) throws {
+        let last = try first("SELECT suffix FROM epoch_suffix") { $0.text(0) } ?? ""
+        try run(
+            "UPDATE epoch_suffix SET suffix = ?, last_session = (SELECT coalesce(max(number), 0) FROM session)",
+            options.newEpochSuffix(last))
+    }
+
     /// Stores whether the next server that opens the database begins new epochs.
     func setNewEpochsDue(_ isDue: Bool) throws {
         try run("UPDATE epoch_suffix SET is_due = ?", isDue ? 1 : 0)
+    }
+}
+
+extension SQLiteStore: EpochStore {
+    public func setEpoch(_ epoch: String, of sessionNumber: Int) async throws {
+        try await writer.write {
+            _ = try $0.run("UPDATE session SET epoch = ? WHERE number = ?", epoch, sessionNumber)
+        }
     }
 }

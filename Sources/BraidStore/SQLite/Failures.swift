@@ -1,6 +1,6 @@
 import Glibc
 
-/// The error of a failed disk flush. After it, no program can find out whether the transaction is on disk.
+/// The error of a failed disk flush. After such an error, no program can find out whether the transaction is on disk.
 struct LostWrite: Error {
     let detail: String
 

@@ -1,7 +1,6 @@
 import BraidEngine
 
-// The store's reads. Each of these methods runs in a read transaction, so all that it returns is the data at one
-// moment.
+// The store's reads. Each of these methods runs in a read transaction, so the returned data is the data at one moment.
 
 extension SQLiteConnection {
     func session(_ id: String) throws -> StoredSession? {

@@ -72,9 +72,9 @@ struct Opening {
             }, schemaVersion: found)
     }
 
-    /// Checks whose database the file is, creates or upgrades the schema, and applies the settings. The check comes
-    /// first, because a database of another application must not be changed. Returns the schema version that the
-    /// database had, or 0 for a new database.
+    /// Checks that the file is a database of Braid Server, creates or upgrades the schema, and applies SQLite's
+    /// settings. The check comes first, because a database of another application must not be changed. Returns the
+    /// schema version that the database had, or 0 for a new database.
     private func prepare(_ db: SQLiteConnection) throws -> Int {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }

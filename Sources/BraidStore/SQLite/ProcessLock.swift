@@ -42,8 +42,8 @@ final class ProcessLock: Sendable {
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
         }
-        // The file that this process opened has no name any more: the process that made the lock file has removed it
-        // since. The name now leads to no file, or to another process's file.
+        // The opened lock file no longer has its name: the process that made the lock file has removed it in the
+        // meantime. The name now leads to no file, or to another process's lock file.
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else {
             close(descriptor)
@@ -98,7 +98,7 @@ final class ProcessLock: Sendable {
         if isNew { unlink(path) }
     }
 
-    /// Notes in the lock file that a database exists next to it. Called after the database is opened.
+    /// Writes into the lock file that a database exists next to it. Called after the database is opened.
     func rememberDatabase() { write(knowsDatabase: true) }
 
     private static let mark = "database"

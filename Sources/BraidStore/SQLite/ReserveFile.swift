@@ -13,15 +13,15 @@ struct ReserveFile {
 
     /// Makes the reserve file if it does not exist. Returns whether it exists with its full size afterwards.
     ///
-    /// The file is written with twice its size and then shortened. So a disk that has room only for the reserve itself
-    /// still counts as full.
+    /// The file is written with twice its size and then shortened. A disk that has room only for the reserve file
+    /// itself therefore still counts as full.
     func make() -> Bool {
         if isInPlace { return true }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Write the bytes instead of calling `posix_fallocate`: not every file system can allocate, and for some the
-        // call would write the bytes itself.
+        // The method writes bytes instead of calling `posix_fallocate`. Not every file system supports this call, and
+        // on some file systems the call itself would write the bytes.
         let block = [UInt8](repeating: 0, count: 1 << 16)
         var written = 0
         while written < 2 * size {

@@ -27,6 +27,8 @@ final class SQLiteConnection {
     /// The tables that sessions share with the sessions from which they were opened, by session number. `nil` for a
     /// database in a file. See `SharedTables.swift`.
     var sharedTables: [Int: SharedTable]?
+    /// The shared tables at the time of the kept copy. See `Restoring.swift`.
+    var keptSharedTables: [Int: SharedTable] = [:]
 
     /// Opens a database.
     ///

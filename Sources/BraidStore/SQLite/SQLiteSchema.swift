@@ -59,8 +59,8 @@ enum SQLiteSchema {
 }
 
 extension SQLiteConnection {
-    /// Returns the oldest schema version that a server must know to use this database. The database has the schema of a
-    /// version that is newer than this server's.
+    /// Returns the oldest schema version that a server must know to use this database. The database has a newer schema
+    /// version than this server.
     func minimumVersion() throws -> Int? {
         let isKnown = try first("SELECT 1 FROM sqlite_master WHERE name = 'compatibility'") { _ in true }
         return isKnown == true ? try first("SELECT minimum_version FROM compatibility") { $0.int(0) } : nil

@@ -7,13 +7,14 @@ import Glibc
 /// `PATH-reserve` (see `ReserveFile`). All writes go through one thread. Reads of a file have their own connections, so
 /// a read neither waits for a write nor delays a write.
 public final class SQLiteStore: SessionStore {
-    private let database: SQLiteDatabase
-    private let options: SQLiteStoreOptions
-    private let path: String
+    let database: SQLiteDatabase
+    let options: SQLiteStoreOptions
+    let path: String
     private var isInMemory: Bool { path == ":memory:" }
     let writer: SQLiteWriter
     public let answerClock: AnswerClock
-    /// What opening the database did to its schema, for the log. `nil` if it did nothing.
+    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database had this
+    /// server's schema version.
     public let schemaNotice: String?
 
     /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, which ends with the
@@ -171,11 +172,11 @@ extension SQLiteStore {
 extension SQLiteStore {
     public func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
-        // If a transaction is under way and the last one succeeded, the store can be written. A test write would only
-        // have to wait for the transaction.
+        // If a transaction has begun and the transaction before it succeeded, the database accepts writes. A test write
+        // would only have to wait for the open transaction.
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
-        // Test the store with an empty transaction, which takes the write lock, needs no disk flush, and fails while
-        // the disk is full.
+        // An empty transaction tests the store: it takes the write lock, needs no disk flush, and fails while the disk
+        // is full.
         do {
             try await writer.write(isTest: true) { _ in }
             return .writable

@@ -12,7 +12,8 @@ final class SQLiteWriter: @unchecked Sendable {
         /// Whether the request deletes more than it writes. The writer performs such a request even when the disk is
         /// full.
         let makesRoom: Bool
-        /// Whether the request only tests whether the store can be written. The statistics do not count it.
+        /// Whether the request only tests if the database accepts writes. The statistics of commits do not count such a
+        /// request.
         let isTest: Bool
         /// The estimated cost of the request, in rows. `nil` if the cost is not known.
         let cost: Int?
@@ -42,12 +43,12 @@ final class SQLiteWriter: @unchecked Sendable {
     private let path: String
     private let options: SQLiteStoreOptions
     private var lock: ProcessLock?
-    /// The database's files as they were opened, to notice that one is removed or replaced. `nil` for a database in
-    /// memory.
+    /// The database's files as they were opened, so that the writer notices when one of them is removed or replaced.
+    /// `nil` for a database in memory.
     private let files: OpenFiles?
     private var disk: DiskRoom
     let log = LogLength()
-    /// The error of a disk flush that has failed, or `nil`. Once it is set, the writer writes nothing more.
+    /// The error of a failed disk flush, or `nil`. After such an error, the writer writes nothing more.
     private var lostWrite: LostWrite?
     let counters = StoreCounters()
     private let trouble: StoreTrouble
@@ -106,8 +107,8 @@ final class SQLiteWriter: @unchecked Sendable {
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
 
-    /// Returns whether a read may begin: not while the store is closing. If so, the caller must call `endRead`
-    /// afterwards, and the database stays open until then.
+    /// Returns whether a read may begin, which is not allowed while the store is closing. If the result is `true`, the
+    /// caller must call `endRead` after the read, and the database stays open until this call.
     func beginRead() -> Bool {
         condition.withLock {
             if !isStopping { reads += 1 }
@@ -172,8 +173,8 @@ extension SQLiteWriter {
         }
     }
 
-    /// Performs a group of requests. On a full disk, performs only those that make room, and fails the others. Returns
-    /// whether the whole group was committed.
+    /// Performs a group of requests. On a full disk, performs only the requests that make room, and fails the others.
+    /// Returns whether the whole group was committed.
     private func perform(_ group: [Request]) -> Bool {
         if let lostWrite {
             fail(group, StoreError(lostWrite, path: path))
@@ -213,8 +214,8 @@ extension SQLiteWriter {
             for tell in tell { tell() }
             return true
         } catch let error as SQLiteError where error.isOfOneRequest && group.count > 1 {
-            // One request of the group caused the error, but SQLite cannot roll back its writes alone. So run each
-            // request in a separate transaction.
+            // One request of the group caused the error, but SQLite cannot roll back its writes alone. The writer
+            // therefore repeats each request in a separate transaction.
             return group.map { commit([$0]) }.contains(true)
         } catch let error as LostWrite {
             lose(error, group)
@@ -262,7 +263,7 @@ extension SQLiteWriter {
     private func fail(_ group: [Request], _ error: StoreError, isOfOneRequest: Bool = false) {
         if !group.isEmpty, !isOfOneRequest, error.kind != nil { trouble.failed(error) }
         counters.count(failures: group.count { !$0.isTest })
-        // Set `lastSucceeded` before the callers learn of the failure. So a health check that follows does not see a
+        // `lastSucceeded` is set before the callers receive the error, so that a later health check does not see a
         // healthy writer.
         condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }

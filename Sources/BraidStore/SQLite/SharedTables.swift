@@ -111,6 +111,14 @@ extension SQLiteConnection {
         try deleteSharedRows(of: session)
     }
 
+    /// Frees the shared tables of sessions that do not exist any more.
+    func forgetUnusedSharedTables() throws {
+        guard let tables = sharedTables else { return }
+        var used: Set<Int> = []
+        try query("SELECT session FROM shared_table") { used.insert($0.int(0)) }
+        sharedTables = tables.filter { used.contains($0.key) }
+    }
+
     private func deleteSharedRows(of session: Int) throws {
         let keys = Key.all(of: session)
         try run("DELETE FROM shared_row WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)

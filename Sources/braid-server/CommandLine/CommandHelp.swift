@@ -91,8 +91,8 @@ enum CommandHelp {
 
     // MARK: Lines
 
-    /// Returns a text in lines of at most 80 columns, each of which begins with `indent` spaces. The text's own line
-    /// breaks are kept.
+    /// Returns a text in lines of at most 80 columns, each of which begins with `indent` spaces. Line breaks in the
+    /// text are kept.
     private static func wrapped(_ text: String, indent: Int = 0) -> String {
         let start = String(repeating: " ", count: indent)
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { paragraph in

@@ -1,12 +1,12 @@
 /// The declaration of an option: `--name value`, `--name=value`, or `--name` for a flag.
 struct CommandOption<Settings>: Sendable {
-    /// The name without dashes: `max-rows`.
+    /// The option's name without dashes, such as `max-rows`.
     let name: String
     let form: OptionForm
     let help: String
     /// The heading in the help under which the option is listed. `nil` for the heading "Options".
     var heading: String?
-    /// The values that the option accepts, if they are few.
+    /// The values that the option accepts, if the option accepts only some fixed words.
     var choices: [String] = []
     /// Returns the option's current value in the settings as a text, for the help and the log. `nil` if the option has
     /// no value.
@@ -20,7 +20,7 @@ struct CommandOption<Settings>: Sendable {
 
 /// The declaration of an argument without a name.
 struct CommandArgument<Settings>: Sendable {
-    /// The name in the help and in messages.
+    /// The argument's name in the help and in messages.
     let name: String
     let form: ArgumentForm
     let help: String
@@ -34,7 +34,7 @@ enum ArgumentForm { case required, optional, repeated }
 
 /// A value that an option or an argument does not accept.
 struct WrongValue: Error {
-    /// The end of a sentence that begins with the option's name: `must not be empty`.
+    /// What is wrong, as the end of a sentence that begins with the option's name, such as `must not be empty`.
     let complaint: String
     init(_ complaint: String) { self.complaint = complaint }
 }
@@ -57,7 +57,7 @@ extension CommandOption {
         }
     }
 
-    /// An option for a limit that another limit bounds.
+    /// An option for a limit whose value another limit restricts (`BoundedLimit`).
     static func limit(
         _ name: String, _ path: SettingPath<Settings, BoundedLimit>, in range: ClosedRange<Int>, help: String
     ) -> Self {
@@ -125,7 +125,7 @@ extension CommandOption {
         }
     }
 
-    /// Returns the option as an option of the settings that contain this option's settings.
+    /// Returns this option as an option of outer settings, which contain this option's settings as a property.
     /// - Parameters:
     ///   - path: This option's settings in the outer settings.
     ///   - heading: The heading in the help under which the option is listed.
@@ -142,7 +142,7 @@ extension CommandOption {
 // MARK: Arguments
 
 extension CommandArgument {
-    /// An argument that the command needs. The property's value after `init()` has no meaning.
+    /// A required argument of a command. The argument replaces the value that the property has after `init()`.
     static func required(
         _ name: String, _ path: SettingPath<Settings, String>, help: String, check: @escaping ValueCheck = { _ in }
     ) -> Self {
@@ -151,7 +151,7 @@ extension CommandArgument {
         }
     }
 
-    /// An argument that the command does not need. Without the argument, the property is `nil`.
+    /// An optional argument of a command. Without the argument, the property is `nil`.
     static func optional(
         _ name: String, _ path: SettingPath<Settings, String?>, help: String, check: @escaping ValueCheck = { _ in }
     ) -> Self {
@@ -160,7 +160,7 @@ extension CommandArgument {
         }
     }
 
-    /// One or more arguments. Must be the last declaration.
+    /// An argument that can be given once or several times. Must be the last declaration in `arguments`.
     static func repeated(_ name: String, _ path: SettingPath<Settings, [String]>, help: String) -> Self {
         CommandArgument(name: name, form: .repeated, help: help) { text, settings throws(WrongValue) in
             settings[keyPath: path].append(try nonEmpty(text))
@@ -168,7 +168,8 @@ extension CommandArgument {
     }
 }
 
-/// Returns the whole number in the text. Throws a `WrongValue` if the text is not a number of the range.
+/// Returns the whole number in the text. Throws a `WrongValue` if the text is not a whole number, or if the number is
+/// outside of the range.
 private func wholeNumber(_ text: String, in range: ClosedRange<Int>) throws(WrongValue) -> Int {
     guard let value = Int(text), range.contains(value) else {
         let wanted =

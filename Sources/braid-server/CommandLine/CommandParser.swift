@@ -1,5 +1,5 @@
 extension ServerCommand {
-    /// Makes the command from the arguments that follow its name, and from environment variables. The arguments take
+    /// Creates the command from the arguments that follow its name, and from environment variables. The arguments take
     /// precedence over the variables, and the variables over the defaults.
     /// - Throws: A `UsageError` for the first mistake.
     init(_ given: [String], environment: [String: String]) throws(UsageError) {
@@ -10,7 +10,8 @@ extension ServerCommand {
         try readArguments(values)
     }
 
-    /// Reads the options of the command line and adds their names to `read`. Returns the arguments without a name.
+    /// Reads the options of the command line and adds their names to `read`. Returns the other arguments, such as file
+    /// names.
     private mutating func readOptions(_ given: [String], read: inout Set<String>) throws(UsageError) -> [String] {
         let options = Self.options
         var rest = given[...], values: [String] = []
@@ -46,7 +47,7 @@ extension ServerCommand {
         return values
     }
 
-    /// Reads the variables of all options except those that the command line contains.
+    /// Reads the environment variables of all options that the command line does not contain.
     private mutating func readVariables(
         _ environment: [String: String], except read: Set<String>
     ) throws(UsageError) {
@@ -72,7 +73,8 @@ extension ServerCommand {
         if let extra = rest.first { throw UsageError("The command has no argument for '\(extra)'.") }
     }
 
-    /// Stores a value. The error's message begins with the place of the value: `--port` or `BRAID_PORT`.
+    /// Stores the value of an option in the command. The message of an error begins with where the value comes from:
+    /// `--port` or `BRAID_PORT`.
     private mutating func store(
         _ value: String, with store: (String, inout Self) throws(WrongValue) -> Void, of place: String
     ) throws(UsageError) {

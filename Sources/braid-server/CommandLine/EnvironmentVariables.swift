@@ -22,8 +22,8 @@ enum EnvironmentVariables {
         return variables
     }
 
-    /// Throws a `UsageError` that names all variables `BRAID_…` that nothing reads, so that a misspelled limit does not
-    /// go unnoticed.
+    /// Throws a `UsageError` that names all environment variables `BRAID_…` that no command reads. Otherwise nobody
+    /// would notice a misspelled limit.
     static func check(_ environment: [String: String], known: [String]) throws(UsageError) {
         let known = known + [token]
         let unknown = environment.filter { name, value in
@@ -37,8 +37,8 @@ enum EnvironmentVariables {
         throw UsageError(complaints.joined(separator: "\n"))
     }
 
-    /// Returns whether Kubernetes or Docker sets such a variable for a service whose name begins with "braid":
-    /// `BRAID_SERVICE_HOST`, `BRAID_SERVER_SERVICE_PORT_HTTP`, `BRAID_PORT_8080_TCP_ADDR`, or
+    /// Returns whether Kubernetes or Docker sets a variable with this name and value for a service whose name begins
+    /// with "braid": `BRAID_SERVICE_HOST`, `BRAID_SERVER_SERVICE_PORT_HTTP`, `BRAID_PORT_8080_TCP_ADDR`, or
     /// `BRAID_SERVER_PORT=tcp://10.0.0.1:8080`.
     private static func isServiceLink(_ name: String, _ value: String) -> Bool {
         let words = name.split(separator: "_"), protocols = ["TCP", "UDP", "SCTP"]

@@ -1,17 +1,17 @@
 /// A command of `braid-server`.
 ///
-/// A command declares its arguments and options as values. The parser, the environment variables and the help all
-/// follow from these declarations. The default of an option is the value of its property after `init()`.
+/// A command declares its arguments and options as values. The parser, the environment variables and the help use these
+/// declarations. The default of an option is the value that its property has after `init()`.
 protocol ServerCommand: Sendable {
     static var name: String { get }
     /// One sentence.
     static var abstract: String { get }
-    /// The paragraphs of the help, one in a line.
+    /// The paragraphs of the command's help, one in each line.
     static var discussion: String { get }
-    /// The arguments without a name, in their order.
+    /// The arguments that have no `--name`, such as file names, in their order.
     static var arguments: [CommandArgument<Self>] { get }
     static var options: [CommandOption<Self>] { get }
-    /// Whether each option is also an environment variable.
+    /// Whether the command also reads each option from an environment variable.
     static var readsEnvironment: Bool { get }
 
     init()

@@ -23,9 +23,9 @@ struct Compact: ServerCommand {
     var database = ""
 
     func run() throws {
-        // A file that grows too large is an error, not a signal that ends the process.
+        // If a file becomes too large, the write must fail, but the signal SIGXFSZ must not end the process.
         signal(SIGXFSZ, SIG_IGN)
-        // SQLite's temporary copy is put next to the database, which is a disk with room, unlike perhaps /tmp.
+        // SQLite writes its temporary copy next to the database, because `/tmp` may be too small for it.
         let slash = database.lastIndex(of: "/")
         setenv("SQLITE_TMPDIR", slash.map { String(database[...$0]) } ?? ".", 0)
         do {

@@ -26,7 +26,7 @@ struct Diff: ServerCommand {
         var snapshots: [Snapshot] = [], faults: [String] = []
         for path in [from, to] {
             do throws(FaultyFile) {
-                // A snapshot is nested deeper than the models in it.
+                // A snapshot contains models, so its JSON may be nested deeper than the JSON of a model.
                 snapshots.append(try JSONFile(path).read(depthLimit: 140) { try Snapshot(json: $0, at: .root) })
             } catch {
                 faults += error.faults

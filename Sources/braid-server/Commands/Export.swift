@@ -21,7 +21,7 @@ struct Export: ServerCommand {
     var to = ""
 
     func run() throws {
-        // Without a file there is nothing to remove, so a signal ends the process.
+        // An export to stdout leaves no file behind, so a signal may end the process at once.
         if to != "-" { Interruption.prepare() }
         try Database.perform {
             try Database.read(database, isAtOneMoment: true) { data in
@@ -46,7 +46,7 @@ struct Export: ServerCommand {
 }
 
 extension Archive.Counts {
-    /// The numbers of what a reader knows: `7 sessions, 31 rows, 4 table descriptions`.
+    /// The result of an export or import for people: `7 sessions, 31 rows, 4 versions of table descriptions`.
     var summary: String {
         "\(self["session"]) sessions, \(self["model"]) rows, \(self["table_description"]) versions of table descriptions"
     }

@@ -19,7 +19,8 @@ struct Health: ServerCommand {
         }
     ]
     static let options: [CommandOption<Health>] = [
-        // BRAID_PORT=0 is a valid setting of the server. It is wrong here only if `health` has no other address.
+        // BRAID_PORT=0 is a valid setting of the server. For `health`, the port 0 is wrong only if the command has no
+        // other address to ask.
         .integer("port", \.port, in: 0...65_535, help: "The port on this machine."),
         .optionalText("socket", \.socket, help: "The Unix socket that the server listens on."),
     ]
@@ -62,7 +63,8 @@ struct Health: ServerCommand {
         let rest = url.dropFirst(7).prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard !authority.contains("@") else { return nil }
-        // An IPv6 address in brackets contains colons.
+        // An IPv6 address in brackets contains colons, so its host ends at the closing bracket and not at the first
+        // colon.
         let hostEnd =
             authority.hasPrefix("[")
             ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")

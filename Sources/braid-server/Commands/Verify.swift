@@ -20,7 +20,8 @@ struct Verify: ServerCommand {
         let progress = Progress("checking \(database)")
         defer { progress.end() }
         let (sessions, faults) = try Database.read(database, isAtOneMoment: false) { data in
-            // Only for the progress: a damaged table must not keep the other tables from being checked.
+            // The number is only for the progress. An error is ignored, because `verify` must check the other tables
+            // even if this one is damaged.
             let all = (try? data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int($0) }) ?? 0
             let verification = Verification(of: data) { try? StandardOutput.print($0) }
             try verification.run { progress.show(part: $0, of: all) }

@@ -40,8 +40,9 @@ struct AccessOptions {
 
     var proxies: TrustedProxies { TrustedProxies(trustedProxy) ?? TrustedProxies() }
 
-    /// Returns the controller's token, two tokens while the token is being replaced, or none if everyone is a controller.
-    /// No option of the command line contains the token, as other users of the machine can read the command line.
+    /// Returns the controller's token, or the old and the new token while an operator replaces the token. Returns an
+    /// empty array if the server has no token, so that everyone is a controller. The command line never contains the
+    /// token, because other users of the machine can read the command line.
     func controllerTokens() throws -> [String] {
         let variable = getenv(EnvironmentVariables.token).map { String(cString: $0) }
         if let file = tokenFile {
@@ -56,8 +57,8 @@ struct AccessOptions {
         return try variable.map { try tokens(in: $0, upTo: 1, "The environment variable BRAID_TOKEN") } ?? []
     }
 
-    /// Returns the controller's tokens in a text, one in each line. Throws a `Failure` for an empty text: the server must
-    /// not run without a token by mistake.
+    /// Returns the controller's tokens in a text, which contains one token in each line. Throws a `Failure` if the text
+    /// is empty, because the server must not run without a token by mistake.
     private func tokens(in text: String, upTo most: Int, _ place: String) throws -> [String] {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.split(whereSeparator: \.isWhitespace) }
             .filter { !$0.isEmpty }
@@ -70,7 +71,8 @@ struct AccessOptions {
         return lines.joined().map(String.init)
     }
 
-    /// Throws a `Failure` if the server would accept everyone at an address that other machines can reach.
+    /// Throws a `Failure` if the server has no token and other machines can reach its address, unless
+    /// `--allow-anonymous` allows this.
     func checkAddress(_ address: HTTPAddress, tokens: [String]) throws {
         guard tokens.isEmpty, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else {
             return

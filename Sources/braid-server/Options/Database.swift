@@ -6,8 +6,8 @@ import BraidStore
 enum Database {
     static func isPostgres(_ name: String) -> Bool { name.hasPrefix("postgres://") || name.hasPrefix("postgresql://") }
 
-    /// Opens the database. Throws a `Failure` that says why it cannot be opened. A PostgreSQL database is opened when it
-    /// is first used.
+    /// Opens the database. Throws a `Failure` that says why the database cannot be opened. The first connection to a
+    /// PostgreSQL database is opened only when the store is first used.
     static func open(_ options: ServeOptions, logging log: LogLines) throws -> OpenDatabase {
         try perform {
             guard isPostgres(options.database) else {
@@ -41,7 +41,7 @@ enum Database {
         }
     }
 
-    /// Calls `body` with a new database, which keeps what `body` inserts only if `body` returns.
+    /// Calls `body` with a new database. If `body` throws, nothing of what `body` has inserted remains.
     static func fill<Value>(_ name: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         try perform {
             guard isPostgres(name) else { return try SQLiteStore.creating(name, body) }
@@ -67,18 +67,19 @@ enum Database {
             + "`swift build -c release --traits PostgreSQL` (it needs libpq; Debian: libpq-dev).")
 }
 
-/// An open store and the name of its database.
+/// A store that the server uses, and the name of the store's database.
 struct OpenDatabase {
     var store: any SessionStore
     /// The database's name for the log. The name contains no password.
     var name: String
-    /// Returns what opening the database did to its schema, for the log. `nil` if it did nothing.
+    /// Returns a text for the log about the schema of the opened database, such as an upgrade. Returns `nil` if the
+    /// database had the server's own schema version.
     var schemaNotice: @Sendable () -> String?
 
     /// Returns the reason why the server must wait for the database, or `nil` if the database can be used. Throws a
     /// `Failure` if waiting does not help, for example because the database belongs to another application.
     func reasonToWait() async throws -> StoreError? {
-        // An SQLite database is open already.
+        // A store that shares no database is an SQLite store, whose file is already open.
         guard store.sharing != nil else { return nil }
         do {
             _ = try await store.check()
@@ -91,7 +92,7 @@ struct OpenDatabase {
         }
     }
 
-    /// The same, but does not wait longer than a few seconds for an answer of the database.
+    /// Returns the same as `reasonToWait`, but waits at most 3 seconds for an answer of the database.
     func reasonToWaitAtStart() async throws -> StoreError? {
         let seconds = 3
         let (results, continuation) = AsyncStream.makeStream(of: Result<StoreError?, any Error>.self)

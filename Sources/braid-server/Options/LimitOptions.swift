@@ -25,7 +25,7 @@ struct LimitOptions {
     var minBodyRate = 1_024
     var idleTimeout = 75
 
-    /// The upper bound of limits that only the machine's memory restricts.
+    /// The greatest allowed value of limits that only the machine's memory restricts.
     private static let most = 1 << 40
 
     static let options: [CommandOption<LimitOptions>] = [
@@ -79,12 +79,12 @@ struct LimitOptions {
             help: "Seconds after which a connection without a request is closed."),
     ]
 
-    /// Makes the limits fit the process's limit of open files, and each other. Lowers defaults, and throws a `Failure`
-    /// if values that the user has chosen contradict each other.
+    /// Makes the limits consistent with each other and with the number of files that the process may open. Lowers
+    /// defaults where necessary. Throws a `Failure` if values that the user has chosen contradict each other.
     ///
     /// - Parameters:
     ///   - openFiles: the number of files that the process may open.
-    ///   - otherFiles: the number of files that the server opens in addition to its connections.
+    ///   - otherFiles: the number of file descriptors that the server needs in addition to its connections.
     mutating func fit(openFiles: Int, otherFiles: Int) throws(Failure) {
         let most = openFiles - otherFiles
         guard most > 0 else {

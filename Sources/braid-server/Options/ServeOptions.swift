@@ -34,10 +34,12 @@ struct ServeOptions {
     var limits = LimitOptions()
     var synchronous = Synchronous.full
     var deterministic = false
+    var testMode = false
     var logLevel = LogLevel.info
     var logFormat = LogLines.Format.text
     var logFile: String?
     var drainTime = 0
+    var exitWithStdin = false
 
     static let options: [CommandOption<ServeOptions>] =
         ownOptions + AccessOptions.options.map { $0.inside(\.access, heading: "Access") }
@@ -76,7 +78,12 @@ struct ServeOptions {
             help: "Durability. full survives a power loss, normal only a crash of the process."),
         .flag(
             "deterministic", \.deterministic,
-            help: "For tests: ids, epochs and the clock count up, so that equal requests get equal answers."),
+            help:
+                "For tests: ids, epochs, tokens and the clock count up, so that equal requests get equal answers. Everyone can guess the tokens."
+        ),
+        .flag(
+            "test-mode", \.testMode,
+            help: "For tests: /v1/test injects faults, verifies requests, resets, sets the clock. Not with PostgreSQL."),
         .choice(
             "log-level", \.logLevel,
             help:
@@ -87,6 +94,11 @@ struct ServeOptions {
         .integer(
             "drain-time", \.drainTime, in: 0...3_600,
             help: "Seconds between SIGTERM and the stop, in which /readyz answers 503 and all other requests go on."),
+        .flag(
+            "exit-with-stdin", \.exitWithStdin,
+            help:
+                "Stop as with SIGTERM when the standard input ends, and so when the process that started the server ends."
+        ),
     ]
 
     /// The names and values of all options, for the log. They contain no secrets.
@@ -96,7 +108,7 @@ struct ServeOptions {
         }
     }
 
-    /// Returns the options with limits that fit each other and the process's limit of open files
+    /// Returns the options with limits that are consistent with each other and with the process's limit of open files
     /// (`LimitOptions.fit(openFiles:otherFiles:)`).
     func fitted(openFiles: Int, otherFiles: Int) throws(Failure) -> ServeOptions {
         var fitted = self
@@ -104,7 +116,8 @@ struct ServeOptions {
         return fitted
     }
 
-    /// For a name with `file:`, SQLite would open another file than the store locks.
+    /// SQLite would read a name that begins with `file:` as a URI, and would open another file than the one that the
+    /// store locks.
     private static func checkDatabase(_ name: String) throws(WrongValue) {
         guard name.hasPrefix("file:") else { return }
         throw WrongValue("must be a path, not a URI; a file of that name is ./\(name)")
@@ -130,7 +143,7 @@ struct ServeOptions {
 }
 
 extension LogLines {
-    /// Logs a change of the store's state.
+    /// Logs a change of the store's state, such as a full disk.
     @Sendable
     fileprivate func write(_ change: StoreChange) {
         switch change {

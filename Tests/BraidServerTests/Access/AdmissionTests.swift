@@ -9,8 +9,9 @@ import Testing
 
 @Suite struct AdmissionTests {
     private static func app() throws -> App {
-        App(
-            store: try SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]))
+        let store = try SQLiteStore(path: ":memory:")
+        return App(
+            store: store, controllers: ControllerTokens(["t"]), testMode: .forTests(of: store))
     }
 
     @Test("No two routes have the same method and path")

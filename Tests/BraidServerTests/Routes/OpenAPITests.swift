@@ -12,9 +12,8 @@ import Testing
 
     init() throws {
         document = try JSONText(parsing: Asset.openAPI.bytes.plain)
-        routes = try App(
-            store: SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"])
-        ).router.routes
+        let store = try SQLiteStore(path: ":memory:")
+        routes = App(store: store, controllers: ControllerTokens(["t"]), testMode: .forTests(of: store)).router.routes
     }
 
     /// An operation, with the parameters of its path.

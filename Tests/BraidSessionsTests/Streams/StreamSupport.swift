@@ -6,7 +6,7 @@ import Testing
 
 @testable import BraidSessions
 
-/// A session of its own, in memory.
+/// A new session in a new database in memory.
 struct TestSession {
     let sessions: Sessions
     let session: Session
@@ -41,7 +41,7 @@ struct TestSession {
     }
 }
 
-/// Takes from a subscriber's queue when it is told to, as the event loop does.
+/// Reads a subscriber's queue when a test calls `take`, in place of an event loop.
 final class TestReader: Sendable {
     let subscriber: Subscriber
     private let told = Mutex<[String]>([])
@@ -51,10 +51,10 @@ final class TestReader: Sendable {
         subscriber.stream.attach {}
     }
 
-    /// Names and positions of all events that were taken; "-" for those without a position.
+    /// The names and positions of all events that were taken from the queue. An event without a position has "-".
     var events: [String] { told.withLock { $0 } }
 
-    /// Takes what has come, without waiting; returns how many bytes were queued.
+    /// Takes all bytes out of the queue, without waiting. Returns the number of bytes that were in the queue.
     @discardableResult
     func take() -> Int {
         let taken = subscriber.stream.take()
@@ -72,7 +72,7 @@ final class TestReader: Sendable {
         return taken.bytes
     }
 
-    /// All events, once there is one of this name and revision.
+    /// Waits for an event with this name and revision, and returns all events.
     func events(through name: String, _ revision: Int) async -> [String] {
         _ = await happens {
             take()
@@ -82,8 +82,8 @@ final class TestReader: Sendable {
     }
 }
 
-/// Waits until the condition holds; false after thirty seconds. Unlike `eventually`, it leaves its thread to the
-/// server's tasks.
+/// Waits until the condition is true. Returns `false` after 30 seconds. Unlike `eventually`, this function does not
+/// block a thread that the server's tasks need.
 func happens(_ condition: () -> Bool) async -> Bool {
     for _ in 0..<15_000 {
         if condition() { return true }

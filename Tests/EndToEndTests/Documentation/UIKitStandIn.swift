@@ -25,14 +25,15 @@ final class UITableViewHeaderFooterView {
     var text: String?
 }
 
-/// `UITableView.performBatchUpdates` as it is documented: deletes, reloads and the `from` of moves count before the updates,
-/// inserts and the `to` of moves after them; afterwards the data source must have as many rows as that makes.
+/// A stand-in for `UITableView` with `performBatchUpdates` as Apple documents it. The indexes of deletes, reloads and
+/// the `from` of moves count before the updates. The indexes of inserts and the `to` of moves count after the updates.
+/// Afterwards, the data source must have the resulting number of rows.
 @MainActor
 final class UITableView {
     enum RowAnimation { case automatic }
 
     weak var dataSource: (any UITableViewDataSource)?
-    /// What is on the screen; nil where the cell is yet to be asked for.
+    /// The cells on the screen. `nil` for a row whose cell the table view has not requested yet.
     private(set) var cells: [[UITableViewCell?]] = []
     private var headers: [UITableViewHeaderFooterView] = []
     private var batch: Batch?
@@ -45,14 +46,14 @@ final class UITableView {
     }
 
     private struct Arrangement {
-        /// Nil: the data source says how many there are.
+        /// The rows of a section. `nil` if the data source must say how many rows the section has.
         var rows: [Slot]?
         var head = UITableViewHeaderFooterView()
     }
 
     private enum Slot {
         case gone
-        /// Nil: to be asked for.
+        /// A row on the screen. The cell is `nil` if the table view must still request it.
         case shown(UITableViewCell?)
 
         var cell: UITableViewCell?? {
@@ -160,7 +161,8 @@ struct NSDiffableDataSourceSnapshot<SectionID: Hashable, ItemID: Hashable> {
     }
 }
 
-/// Keeps what a collection view would show: a cell of an item is configured when the item comes, and when it is reconfigured.
+/// Contains what a collection view would show. The cell of an item is configured when the item is inserted, and when it
+/// is reconfigured.
 @MainActor
 final class UICollectionViewDiffableDataSource<SectionID: Hashable & Sendable, ItemID: Hashable & Sendable> {
     private(set) var current = NSDiffableDataSourceSnapshot<SectionID, ItemID>()

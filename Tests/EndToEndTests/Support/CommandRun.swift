@@ -1,6 +1,6 @@
 import Foundation
 
-/// One run of the binary to its end.
+/// One complete run of a command of the binary, with its output and exit status.
 struct CommandRun: Equatable {
     var status: Int32
     var output: String
@@ -12,8 +12,8 @@ struct CommandRun: Equatable {
         self.errors = errors
     }
 
-    /// Runs the binary in `directory`, with the environment that `ServerProcess.environment(adding:)` makes.
-    /// A command that does not end by itself is ended after 30 seconds, with status 124.
+    /// Runs the binary in `directory`, with the environment that `ServerProcess.environment(adding:)` makes. A command
+    /// that has not ended after 30 seconds is killed, and its status is 124.
     init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {
         let process = Process(), output = Pipe(), errors = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")

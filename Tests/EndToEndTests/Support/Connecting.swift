@@ -1,6 +1,6 @@
 import Glibc
 
-/// A socket for a client of a server on this machine. `timeout`: seconds that a read waits.
+/// Returns a socket for a client of a server on this machine. A read waits for at most `timeout` seconds.
 func clientSocket(receiveBuffer: Int32?, timeout: Int) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     if var size = receiveBuffer {
@@ -11,13 +11,14 @@ func clientSocket(receiveBuffer: Int32?, timeout: Int) -> Int32 {
     return descriptor
 }
 
-/// False: `errno` says why. The socket stays its owner's to close.
+/// Connects a socket to a server. If the result is `false`, `errno` contains the reason. The caller must close the
+/// socket.
 func connectToServer(_ descriptor: Int32, port: Int) -> Bool { connects(descriptor, to: localAddress(port: port)) }
 
-/// Nil: there is nobody.
+/// Returns a socket that is connected to a port of this machine. Returns `nil` if no server accepts the connection.
 func connectedSocket(port: Int) -> Int32? { connectedSocket(AF_INET, to: localAddress(port: port)) }
 
-/// To a Unix socket; nil: there is nobody.
+/// Returns a socket that is connected to a Unix socket. Returns `nil` if no server accepts the connection.
 func connectedSocket(path: String) -> Int32? {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -40,7 +41,7 @@ private func connectedSocket<Address: BitwiseCopyable>(_ family: Int32, to addre
     return nil
 }
 
-/// `address`: of the socket's family, a `sockaddr_in` or another.
+/// Connects a socket to an address of the socket's family, such as a `sockaddr_in`.
 private func connects<Address: BitwiseCopyable>(_ descriptor: Int32, to address: Address) -> Bool {
     withUnsafePointer(to: address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A root directory with the binary, the libraries that it is linked with, a volume at /data and the examples at
-/// /fixtures.
+/// A root directory as in a container: the binary, the libraries that the binary is linked with, a volume at /data and
+/// the examples at /fixtures.
 final class ContainerRoot {
     private let directory: TemporaryDirectory
     private var root: String { directory.path("root") }
@@ -16,7 +16,7 @@ final class ContainerRoot {
         var errors: String { (try? String(contentsOf: standardError, encoding: .utf8)) ?? "" }
     }
 
-    /// Whether this machine allows what a container engine does.
+    /// Whether the tests may use the system calls of a container engine on this machine.
     static let isPossible: Bool = {
         guard geteuid() == 0,
             let run = try? launch(
@@ -77,8 +77,8 @@ final class ContainerRoot {
         }
     }
 
-    /// Starts a command in the root: everything read-only but /data, as a user without a name, with no environment but
-    /// this.
+    /// Starts a command in this root directory, in which only /data is writable. The command runs as a user without a
+    /// name, and with the given environment only.
     func start(_ command: [String], as user: String, environment: [String: String]) throws -> Run {
         let examples = ServerProcess.package.appendingPathComponent("Examples").path
         let script = """
@@ -107,7 +107,7 @@ final class ContainerRoot {
         return Run(process: process, standardOutput: output, standardError: errors)
     }
 
-    /// The same, to its end.
+    /// Runs a command as `start` does, and waits until the command has ended.
     func run(_ command: [String], as user: String, environment: [String: String]) throws -> Run {
         var run = try start(command, as: user, environment: environment)
         run.output = String(decoding: run.standardOutput.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

@@ -2,9 +2,9 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// One of many clients that command the same sessions, each time at whichever server. It remembers what became of each
-/// command, for `SessionLedger` to compare with the journal; and it expects what one server would keep: nothing that it
-/// was told is taken back.
+/// One of many clients that send commands to the same sessions, each time to a random server. The client records the
+/// result of each command, so that `SessionLedger` can compare the results with the journal. The client checks that
+/// several servers behave like one server: no answer contradicts an earlier answer.
 ///
 /// Used by one thread at a time.
 final class ContendingClient: @unchecked Sendable {
@@ -12,15 +12,15 @@ final class ContendingClient: @unchecked Sendable {
 
     enum Fate: Equatable {
         case applied(revision: Int)
-        /// Refused, or nothing to do.
+        /// The server refused the command, or the command changed nothing.
         case nothing
-        /// Its answer was lost, and it has no key to ask again with.
+        /// The answer was lost, and the command has no idempotency key with which it could be repeated.
         case unknown
     }
 
     struct Sent {
         var session: String
-        /// Stands once in the command; nil: there is no place for it.
+        /// A word that occurs once in the command's body. `nil` if the body has no place for such a word.
         var marker: String?
         /// The command's name in the journal.
         var name: String
@@ -32,14 +32,15 @@ final class ContendingClient: @unchecked Sendable {
     private let servers: RunningServers
     private var random: SeededGenerator
     private var connections: [Int: HTTPClient] = [:]
-    /// The newest revision that it was told of.
+    /// The newest revision in the answers that this client has received, by session.
     private var seen: [String: Int] = [:]
     private var epochs: [String: String] = [:]
     private var numbers = 0
     private(set) var sent: [Sent] = []
-    /// Of its requests: lost, sent again and found done, and sent again at another server as a matter of form.
+    /// The number of requests without an answer, of repeated requests that the server had already applied, and of
+    /// repetitions of an answered command.
     private(set) var lost = 0, found = 0, replayed = 0
-    /// Commands that were answered; anyone may read it.
+    /// The number of answered commands. Other threads may read it.
     let answered = Mutex(0)
 
     init(_ name: String, sessions: [String: String], servers: RunningServers, seed: UInt64) {
@@ -50,7 +51,7 @@ final class ContendingClient: @unchecked Sendable {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Commands until that is over; what is under way then is answered first.
+    /// Sends commands until `isOver` returns true. The last command is answered before this method returns.
     func run(until isOver: () -> Bool) throws {
         while !isOver() {
             let session = sessions[number(0..<sessions.count)]
@@ -123,7 +124,7 @@ final class ContendingClient: @unchecked Sendable {
 
     // MARK: Sending
 
-    /// A connection to one of the servers that run; now and then to another than before.
+    /// Returns a connection to a random one of the running servers.
     private func connection() throws -> HTTPClient {
         guard let port = servers.any(using: &random) else { throw HTTPClient.Closed() }
         if let connection = connections[port] { return connection }
@@ -186,7 +187,7 @@ final class ContendingClient: @unchecked Sendable {
         return isApplied ? .applied(revision: revision) : .nothing
     }
 
-    /// What was answered is answered again, by whoever is asked.
+    /// Repeats an answered command, perhaps at another server, and checks that the answer is the same.
     private func repeatElsewhere(_ command: Command, on session: String, first: HTTPClient.Response) throws {
         guard let again = send(command, on: session), again.status < 500 else { return }
         replayed += 1
@@ -197,7 +198,8 @@ final class ContendingClient: @unchecked Sendable {
         }
     }
 
-    /// Whoever is asked knows what this client knows.
+    /// Reads the snapshot from a random server, and checks that its revision is not older than the revisions that this
+    /// client has seen.
     private func look(_ session: String) throws {
         let answer: HTTPClient.Response
         do { answer = try connection().get("/v1/sessions/\(session)/snapshot") } catch {

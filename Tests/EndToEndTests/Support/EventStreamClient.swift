@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Reads a session's stream of events, byte by byte as WHATWG HTML, 9.2.6 "Interpreting an event stream" says.
+/// Reads a session's event stream byte by byte, by the rules of WHATWG HTML, 9.2.6 "Interpreting an event stream".
 final class EventStreamClient {
     struct Event: Equatable, CustomStringConvertible {
-        /// The last event id as it stands after this event.
+        /// The last event ID after this event.
         var id: String
         var name: String
         var data: String
@@ -33,6 +33,8 @@ final class EventStreamClient {
     private var decompressor: Decompressor?
     /// The number of bytes of the body, as they were sent.
     private(set) var bodyBytes = 0
+    /// The plain text that has arrived and is part of no event yet.
+    var unread: String { String(decoding: text[textStart...], as: UTF8.self) }
     /// Whether the stream has ended and its body is complete in its coding.
     var isComplete: Bool { hasEnded && decompressor?.isComplete == true }
 
@@ -75,7 +77,7 @@ final class EventStreamClient {
         raw += piece[..<count]
     }
 
-    /// Moves whole chunks from `raw` to `text` (RFC 9112, 7.1); false at the body's end.
+    /// Moves whole chunks from `raw` to `text` (RFC 9112, 7.1). Returns `false` at the end of the body.
     private func fillText() throws -> Bool {
         if hasEnded { return false }
         while true {
@@ -112,7 +114,7 @@ final class EventStreamClient {
         }
     }
 
-    /// The next event. Throws `Ended` at the stream's clean end.
+    /// Returns the next event. Throws `Ended` if the stream has ended properly.
     func next() throws -> Event {
         var name = "message", data: [Substring] = []
         let start = ContinuousClock.now
@@ -144,14 +146,14 @@ final class EventStreamClient {
         }
     }
 
-    /// Events up to one of a name.
+    /// Returns the events up to the first event with a name.
     func events(through name: String) throws -> [Event] {
         var events: [Event] = []
         repeat { events.append(try next()) } while events.last?.name != name
         return events
     }
 
-    /// Events up to a revision's last.
+    /// Returns the events up to the last event of a revision.
     func events(throughRevision revision: Int) throws -> [Event] {
         var events: [Event] = []
         repeat { events.append(try next()) } while events.last.map { $0.revision < revision } ?? true

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// A plain HTTP/1.1 client over one blocking socket: sends exactly the bytes that a test wants sent.
+/// A plain HTTP/1.1 client with one blocking socket, which sends exactly the bytes that a test passes.
 final class HTTPClient {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
 
-    /// `code`: as `errno` says; 0: the server has closed the connection.
+    /// The error of a lost connection. `code` is the value of `errno`, or 0 if the server has closed the connection.
     struct Closed: Error {
         var code: Int32 = 0
     }
@@ -18,7 +18,7 @@ final class HTTPClient {
 
         var text: String { String(decoding: body, as: UTF8.self) }
         func header(_ name: String) -> String? { headers[name.lowercased()] }
-        /// The body, for looking into; tests compare exact JSON by `text`.
+        /// The parsed body, for tests that look at single members. To compare exact JSON, use `text`.
         var json: Any {
             (try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed])) ?? NSNull()
         }
@@ -50,7 +50,7 @@ final class HTTPClient {
 
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// A reset instead of a farewell, once nobody has the client any more.
+    /// Makes the socket reset the connection when this client is released, instead of closing it properly.
     func vanish() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
@@ -63,19 +63,26 @@ final class HTTPClient {
         buffer += piece[..<count]
     }
 
-    /// Whether something came that is not read yet. Does not wait.
+    /// Whether received bytes are waiting to be read. Does not wait for bytes.
     var hasAnswer: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
-    /// Whether the server has closed the connection, with nothing more to read.
+    /// Whether the server has closed the connection, and all received bytes were read.
     var isClosed: Bool {
         do {
             if !buffer.isEmpty { return false }
             try fill()
             return false
         } catch { return true }
+    }
+
+    /// Returns everything that comes until the server closes the connection.
+    func receiveAll() -> [UInt8] {
+        while (try? fill()) != nil {}
+        defer { buffer = [] }
+        return buffer
     }
 
     func receive(isHead: Bool = false) throws -> Response {

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A machine's time that jumps when a test wants: the server sees it instead of the real one. Its monotonic clocks, and
-/// the system's timers, stay as they are.
+/// A machine's time that a test can set. The server reads this time instead of the real one. The server's monotonic
+/// clocks and the system's timers are not changed.
 final class JumpingClock {
     private let directory: TemporaryDirectory
 
@@ -53,12 +53,12 @@ final class JumpingClock {
         try #require(process.terminationStatus == 0)
     }
 
-    /// Sets the time to so many days after the real time.
+    /// Sets the machine's time to `days` days after the real time.
     func jump(days: Int) throws {
         try "\(days * 86_400)".write(toFile: directory.path("ahead"), atomically: true, encoding: .utf8)
     }
 
-    /// What the server's environment needs.
+    /// The environment variables with which the server must be started.
     var environment: [String: String] {
         ["LD_PRELOAD": directory.path("clock.so"), "BRAID_TEST_CLOCK": directory.path("ahead")]
     }

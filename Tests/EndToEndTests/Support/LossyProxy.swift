@@ -2,18 +2,19 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A network between a client and the server that loses what it likes.
+/// A network between a client and the server. A test decides which bytes it loses.
 final class LossyProxy: Sendable {
     enum Fate: Equatable {
         case pass
         /// The connection is lost before the bytes arrive.
         case lose
-        /// Half of them arrive; of an answer's first piece, the whole head, as URLSession on Linux ends the process
-        /// that is left without it ("Transfer completed, but there's no response").
+        /// Half of the bytes arrive, and then the connection is lost. Of an answer's first piece, the whole head
+        /// arrives, because URLSession on Linux ends the process if it gets no head ("Transfer completed, but there's
+        /// no response").
         case tear
-        /// From now on nothing goes through, and nobody is told.
+        /// From these bytes on, no bytes arrive in either direction, but the connection stays open.
         case stall
-        /// The network itself answers, and the connection ends: the server never hears of it.
+        /// The network itself answers the request and ends the connection. The server does not receive the request.
         case answer(String)
     }
 

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A PostgreSQL cluster of its own, that goes with the test.
+/// A PostgreSQL cluster for one test, which is deleted with this object.
 final class PostgresCluster {
-    /// Of its socket.
+    /// The directory of the cluster's Unix socket.
     let directory: String
     private let process = Process(), input = Pipe(), output = Pipe()
 
@@ -28,17 +28,19 @@ final class PostgresCluster {
         directory = try output.line()
     }
 
-    /// Of its database `postgres`.
+    /// The URL of the cluster's database `postgres`.
     var address: String { "postgres://braid@/postgres?host=\(directory)" }
 
-    /// `restart`, `stop` (as a crash does it, unless options of pg_ctl follow) or `start`; returns when that is done.
+    /// Runs a command of pg_ctl, and returns when it is done: `restart`, `stop` or `start`. Without further options,
+    /// `stop` ends the cluster like a crash.
     func control(_ command: String) throws {
         try input.fileHandleForWriting.write(
             contentsOf: Data("\(command)\(command == "start" || command.contains(" ") ? "" : " -m immediate")\n".utf8))
         #expect(try output.line() == "0", "pg_ctl \(command)")
     }
 
-    /// Ends every connection, as a network does that fails for a moment. Returns when they have ended.
+    /// Ends every connection to the database, like a short failure of the network. Returns when all connections have
+    /// ended.
     func cutConnections() throws {
         try TestDatabase.run(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()",

@@ -2,8 +2,8 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// Several servers on one PostgreSQL database. Its owner kills and starts them; clients on other threads ask where they
-/// run.
+/// Several servers on one PostgreSQL database. The test kills and starts the servers. Clients on other threads can read
+/// the ports of the running servers.
 final class ServerCluster {
     let database: String
     let running: RunningServers
@@ -11,7 +11,8 @@ final class ServerCluster {
     private let environment: [String: String]
     private var servers: [ServerProcess?] = []
 
-    /// `database`: its address; without one, a schema in the cluster of the tests.
+    /// Starts `count` servers on the database with the address `database`. Without an address, the database is a new
+    /// schema in the tests' PostgreSQL cluster.
     init(_ count: Int = 3, database: String? = nil, _ options: [String] = [], environment: [String: String] = [:])
         throws
     {
@@ -32,7 +33,7 @@ final class ServerCluster {
         running.set(server.port, of: index)
     }
 
-    /// kill -9.
+    /// Kills a server with SIGKILL.
     func kill(_ index: Int) {
         servers[index]?.kill()
         running.set(nil, of: index)
@@ -43,14 +44,14 @@ final class ServerCluster {
         return server
     }
 
-    /// One connection to each.
+    /// Returns one connection to each server.
     func clients() throws -> [KeptClient] { try indices.map { try self[$0].keptClient() } }
 
-    /// What they logged, for failures.
+    /// The logs of all servers, for the message of a failed test.
     var logs: String { indices.map { "server \($0):\n\(self[$0].log.suffix(4_000))" }.joined(separator: "\n") }
 }
 
-/// The ports of a cluster's servers that run.
+/// The ports of the running servers of a cluster.
 final class RunningServers: Sendable {
     private let ports: Mutex<[Int?]>
 
@@ -58,7 +59,7 @@ final class RunningServers: Sendable {
 
     func set(_ port: Int?, of index: Int) { ports.withLock { $0[index] = port } }
 
-    /// Any of them; nil while none runs.
+    /// Returns the port of a random running server. Returns `nil` while no server runs.
     func any(using random: inout SeededGenerator) -> Int? {
         ports.withLock { $0.compactMap { $0 } }.randomElement(using: &random)
     }

@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The real binary, started on a free port with a database of its own.
+/// A process of the real binary, which is started on a free port and with a new database.
 final class ServerProcess {
     let port: Int
     private let process: Process
     private let output: Pipe
     let errors: URL
 
-    /// The binary that `swift build` put beside the tests.
+    /// The binary that `swift build` has made in the same folder as the tests.
     static var binary: URL {
         if let path = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] { return URL(fileURLWithPath: path) }
         let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -24,7 +24,7 @@ final class ServerProcess {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("BRAID_") }.merging(added) { $1 }
     }
 
-    /// Options that load the attendees' example alone.
+    /// The options with which a server loads only the example `attendees`.
     static let attendees = ["--fixtures", package.appendingPathComponent("Examples/attendees").path]
 
     static var package: URL {
@@ -32,8 +32,9 @@ final class ServerProcess {
             .deletingLastPathComponent().deletingLastPathComponent()
     }
 
-    /// `launcher`: a program, and what stands before the server's own command in its arguments. `stderr`: where the
-    /// server writes its log; nil: to a file that `log` reads.
+    /// Starts a server. `launcher` is a program that starts the server, and the program's arguments before the server's
+    /// command. `stderr` receives the server's log. If `stderr` is `nil`, the server writes the log to a file that
+    /// `log` reads.
     init(
         database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:],
         launcher: [String] = [], stderr: Any? = nil
@@ -82,20 +83,20 @@ final class ServerProcess {
         return false
     }
 
-    /// kill -9.
+    /// Kills the server with SIGKILL.
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 
-    /// SIGTERM; returns the exit status.
+    /// Stops the server with SIGTERM. Returns the exit status.
     @discardableResult
     func stop() -> Int32 {
         process.terminate()
         return ended()
     }
 
-    /// Waits for the end of a server that has received a signal, as a second one would end it at once. Returns the exit
+    /// Waits for the end of a server that has already received a signal, without sending another one. Returns the exit
     /// status.
     @discardableResult
     func ended() -> Int32 {
@@ -103,7 +104,7 @@ final class ServerProcess {
         return process.terminationStatus
     }
 
-    /// Waits until the server ends by itself; returns the exit status.
+    /// Waits until the server ends by itself. Returns the exit status.
     func waitForEnd() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
@@ -118,7 +119,7 @@ final class ServerProcess {
 }
 
 extension Pipe {
-    /// The next line of what is written into it, without its end.
+    /// Reads the next line from the pipe, without its line feed.
     func line() throws -> String {
         var line = Data()
         while let byte = try fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) {
@@ -128,14 +129,14 @@ extension Pipe {
     }
 }
 
-/// Where the servers keep their data: SQLite, or (`BRAID_TEST_DATABASE=postgres`) the cluster that
+/// The kind of database that the tested servers use: SQLite or, with `BRAID_TEST_DATABASE=postgres`, the cluster that
 /// `Scripts/with-postgres` makes.
 enum TestDatabase {
     static let isSQLite = ProcessInfo.processInfo.environment["BRAID_TEST_DATABASE"] != "postgres"
     private static let made = Mutex<Set<String>>([])
 
-    /// Of a file the address of the schema that stands for it, which is the same each time; for one in memory that of a
-    /// new one.
+    /// Returns the address of a PostgreSQL schema in place of an SQLite database. The same file always has the same
+    /// schema. A database in memory gets a new schema.
     static func address(of database: String) throws -> String {
         guard !isSQLite, !database.hasPrefix("postgres://"),
             ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil
@@ -144,7 +145,7 @@ enum TestDatabase {
             database == ":memory:" ? UUID().uuidString : database.split(separator: "/").suffix(2).joined())
     }
 
-    /// The address of a schema in the cluster of the tests, which is made where it is not there yet.
+    /// Returns the address of a schema in the tests' PostgreSQL cluster. Creates the schema if it does not exist.
     static func schema(_ name: String = UUID().uuidString) throws -> String {
         let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] ?? ""
         let name = name.lowercased().filter { $0.isLetter || $0.isNumber }
@@ -154,7 +155,7 @@ enum TestDatabase {
         return "postgres://braid@/postgres?host=\(directory)&options=-csearch_path%3D%22\(name)%22"
     }
 
-    /// `address`: of a PostgreSQL database.
+    /// Runs an SQL statement in the PostgreSQL database with the given address.
     static func run(_ sql: String, in address: String) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -166,7 +167,7 @@ enum TestDatabase {
     }
 }
 
-/// A directory that goes away with the test.
+/// A temporary directory, which is deleted with this object.
 final class TemporaryDirectory {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("braid-\(UUID().uuidString)")
     init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }

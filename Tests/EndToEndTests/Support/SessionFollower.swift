@@ -1,24 +1,25 @@
 import TestSupport
 import Foundation
 
-/// Follows a session over whichever server, goes on at another when the connection breaks, and breaks it off itself now
-/// and then.
+/// Follows a session at a random server. If the connection breaks, the follower continues at another server. The
+/// follower also breaks the connection itself from time to time.
 ///
 /// Used by one thread at a time.
 final class SessionFollower: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
     let session: String
-    /// `stages` or `sequential`.
+    /// The form of updates: `stages` or `sequential`.
     let form: String
     let isPoll: Bool
     private let servers: RunningServers
     private var random: SeededGenerator
     private var table: TableReplica?
     private var position = ""
-    /// Cell events of a revision that is not told whole yet.
+    /// The received cell events of a revision whose last event has not arrived yet.
     private var begun: [String] = []
-    /// The revision that it began with, those that it was told since, and the markers of cell events.
+    /// The revision of the first snapshot, the revisions of the received updates, and the markers of the received cell
+    /// events.
     private(set) var start: Int?
     private(set) var revisions: [Int] = []
     private(set) var cellEvents: [String] = []

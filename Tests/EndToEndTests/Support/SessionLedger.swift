@@ -1,6 +1,6 @@
 import Foundation
 
-/// A session's journal, to be compared with what its clients and followers were told.
+/// A session's journal, which tests compare with what the session's clients and followers have received.
 struct SessionLedger {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -10,10 +10,10 @@ struct SessionLedger {
     }
 
     let session: String
-    /// As a file for `braid-server replay`.
+    /// The journal in the form of a file for `braid-server replay`.
     let journal: String
     private var records: [Record] = []
-    /// Revisions that show, and the markers of cell events with their revisions.
+    /// The revisions that changed the displayed table, and the markers of cell events with their revisions.
     private var shown: [Int] = []
     private var cellEvents: [(revision: Int, marker: String)] = []
 
@@ -43,9 +43,9 @@ struct SessionLedger {
         return String(text[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    /// Each command that was told to be done is there, once, where it was told to be; of those whose answer was lost,
-    /// each is there once or not at all; and there is nothing else. `others`: commands that no client of these has
-    /// sent.
+    /// Checks the journal against the clients. Each command that was answered as applied is in the journal once, at the
+    /// revision of its answer. A command whose answer was lost is in the journal once or not at all. The journal
+    /// contains no other commands, except `others` commands that none of these clients has sent.
     func check(_ clients: [ContendingClient], others: Int) throws {
         var wrong: [String] = []
         var places: [String: [Int]] = [:]
@@ -97,7 +97,7 @@ struct SessionLedger {
         }
     }
 
-    /// Everything that shows was told, once and in order, and every cell event.
+    /// Checks that a follower has received every visible revision once and in order, and every cell event.
     func check(_ follower: SessionFollower) throws {
         guard let start = follower.start else {
             throw Wrong(description: "\(session): \(follower.form) was told nothing")
@@ -118,7 +118,7 @@ struct SessionLedger {
         }
     }
 
-    /// Does the journal again with the binary. `directory`: where a file can be written.
+    /// Replays the journal with the binary, and returns the output. The journal's file is written to `directory`.
     func replayed(in directory: TemporaryDirectory) throws -> String {
         let path = directory.path("\(session).ndjson")
         try journal.write(toFile: path, atomically: false, encoding: .utf8)

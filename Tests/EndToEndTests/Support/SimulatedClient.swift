@@ -2,14 +2,14 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// A client that commands a session of its own, sends again what was not answered, and knows what must be stored: what
-/// it was told, and perhaps the one request that was under way.
+/// A client that is the only one of its session, and repeats unanswered requests. The client knows what the server must
+/// have stored: the effects of all answered requests, and perhaps of the one unanswered request.
 ///
 /// Used by one thread at a time.
 final class SimulatedClient: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
-    /// What was sent and not answered yet.
+    /// A request that was sent and is not answered yet.
     private enum Pending {
         case command(method: String, resource: String, body: String, key: String)
         case end
@@ -17,7 +17,8 @@ final class SimulatedClient: @unchecked Sendable {
     }
 
     let id: String
-    /// Whether answers of 5xx are to be expected, as while the database is away: what was asked is then asked again.
+    /// Whether the client accepts answers with 5xx, because the test makes the database unavailable. The client then
+    /// repeats the request.
     private let mayBeUnavailable: Bool
     private var random: SeededGenerator
     private var commands: RandomCommands
@@ -26,10 +27,11 @@ final class SimulatedClient: @unchecked Sendable {
     private var epochs: Set<String> = []
     private var pending: Pending?
     private var keys = 0
-    /// Requests sent again: done before the crash, and not.
+    /// The number of repeated requests that the server had applied before the crash, and in `repeated` of those that it
+    /// had not applied.
     private(set) var found = 0
     private(set) var repeated = 0
-    /// Revisions that were acknowledged; anyone may read it.
+    /// The number of acknowledged revisions. Other threads may read it.
     let acknowledged: Mutex<Int> = Mutex(0)
 
     init(_ id: String, seed: UInt64, mayBeUnavailable: Bool = false) {
@@ -39,7 +41,7 @@ final class SimulatedClient: @unchecked Sendable {
         commands = RandomCommands(seed: seed ^ 0xC0FFEE)
     }
 
-    /// Commands until the connection breaks, or as many requests as are wanted were answered.
+    /// Sends commands until the connection breaks, or until `requests` requests were answered.
     func run(port: Int, requests: Int = .max) throws {
         guard let client = try? HTTPClient(port: port) else { return }
         do {
@@ -67,7 +69,8 @@ final class SimulatedClient: @unchecked Sendable {
         }
     }
 
-    /// Sends what is pending and takes the answer. Returns whether it was one that had been given before.
+    /// Sends the pending request and processes the answer. Returns whether the server had already applied the request
+    /// before.
     @discardableResult
     private func settle(_ client: HTTPClient) throws -> Bool {
         guard let pending else { return false }
@@ -115,8 +118,9 @@ final class SimulatedClient: @unchecked Sendable {
         return answer.header("idempotent-replayed") == "true"
     }
 
-    /// After a restart: what is stored is what was acknowledged, and perhaps the request that was under way, wholly;
-    /// sent again, that one is done once.
+    /// Checks the stored session after a restart. The session contains the effects of all acknowledged requests, and
+    /// perhaps the complete effect of the unanswered request. If the client repeats the unanswered request, the request
+    /// is applied once.
     func check(port: Int) throws {
         let client = try HTTPClient(port: port)
         let stored = try client.get("/v1/sessions/\(id)/snapshot")
@@ -147,7 +151,7 @@ final class SimulatedClient: @unchecked Sendable {
         try checkHistory(client)
     }
 
-    /// The table is the one that the answers led to, and the journal has every revision.
+    /// Checks that the table is the one to which the answers led, and that the journal contains every revision.
     private func checkHistory(_ client: HTTPClient) throws {
         guard let table else { return }
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")
@@ -163,8 +167,8 @@ final class SimulatedClient: @unchecked Sendable {
         }
     }
 
-    /// Replays the journal with the binary: it must lead to the snapshot, byte for byte. `path`: a file that may be
-    /// written.
+    /// Replays the journal with the binary, which must print the session's snapshot, byte for byte. The journal's file
+    /// is written to `path`.
     func checkReplay(port: Int, path: String) throws {
         let client = try HTTPClient(port: port)
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")

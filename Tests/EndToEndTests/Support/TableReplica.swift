@@ -1,7 +1,7 @@
 import Foundation
 
-/// A client's table, kept up to date by updates in either form. Written from the contract alone, with Foundation's
-/// JSON.
+/// A client's copy of a table, kept up to date by updates in either form. This code follows the documentation alone,
+/// and uses Foundation's JSON.
 struct TableReplica {
     private final class Section {
         var facts: [String: Any]
@@ -31,7 +31,7 @@ struct TableReplica {
         sections = (snapshot["sections"] as? [Any] ?? []).map { Section($0) }
     }
 
-    /// Members sorted, so that equal tables have equal texts.
+    /// The table as JSON with sorted members, so that equal tables have equal texts.
     var text: String {
         var facts = facts
         facts["sections"] = sections.map { section in
@@ -67,7 +67,7 @@ struct TableReplica {
         if let empty = update["empty"] { facts["empty"] = empty is NSNull ? nil : empty }
     }
 
-    /// Revisions of which nothing was told, because they changed nothing.
+    /// Skips revisions without an update, which changed nothing.
     mutating func pass(to revision: Int) { facts["revision"] = revision }
 
     // MARK: One operation after another
@@ -106,7 +106,8 @@ struct TableReplica {
 
     // MARK: Stages
 
-    /// As `performBatchUpdates` does: out of the table before, into the table after.
+    /// Applies a stage as `performBatchUpdates` does: first removes from the table before the stage, then inserts into
+    /// the table after it.
     private mutating func apply(stage: [String: Any]) throws {
         func list(_ name: String) -> [[String: Any]] { stage[name] as? [[String: Any]] ?? [] }
         for entry in list("updateSections") { update(entry) }

@@ -1,4 +1,4 @@
-// What Glibc's Swift module lacks.
+// The C functions that Swift's module Glibc does not contain.
 #include <sys/epoll.h>
 #include <stddef.h>
 

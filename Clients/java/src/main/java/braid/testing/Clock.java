@@ -1,0 +1,32 @@
+package braid.testing;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+
+/** The server's clock. */
+public final class Clock {
+    private final BraidServer server;
+
+    Clock(BraidServer server) {
+        this.server = server;
+    }
+
+    public Instant now() {
+        return time(server.send("GET", "/v1/test/clock", null));
+    }
+
+    /** Sets the time. The clock goes on from there. */
+    public Instant set(Instant time) {
+        return time(server.send("PUT", "/v1/test/clock", Map.of("time", time.toString())));
+    }
+
+    public Instant advance(Duration duration) {
+        // Repeated, the request would advance the clock twice.
+        return time(server.send("PUT", "/v1/test/clock", Map.of("advance", duration.toMillis() / 1000.0), Map.of(), false));
+    }
+
+    private static Instant time(Object answer) {
+        return Instant.parse((String) Json.at(answer, "time"));
+    }
+}

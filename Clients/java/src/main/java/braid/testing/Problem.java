@@ -1,0 +1,30 @@
+package braid.testing;
+
+import java.util.Map;
+
+/** The server refused the request. The request has changed nothing. */
+public final class Problem extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    /** The HTTP status. */
+    public final int status;
+    /** The last part of the problem's type, such as {@code row-gone}. */
+    public final String kind;
+    /** All members of the problem document. */
+    public final transient Map<String, Object> document;
+    /** Seconds from {@code Retry-After}, or 0. */
+    final double retryAfter;
+
+    Problem(int status, Map<String, Object> document, double retryAfter) {
+        super(status + " " + kind(document) + ": " + document.getOrDefault("detail", document.getOrDefault("title", "refused")));
+        this.status = status;
+        this.kind = kind(document);
+        this.document = document;
+        this.retryAfter = retryAfter;
+    }
+
+    private static String kind(Map<String, Object> document) {
+        String type = document.get("type") instanceof String text ? text : "about:blank";
+        return type.substring(type.lastIndexOf('/') + 1);
+    }
+}

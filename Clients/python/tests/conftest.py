@@ -1,0 +1,22 @@
+import pytest
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Runs the tests of another project, without the other plugins of this machine."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    return lambda *arguments: pytester.runpytest_subprocess("-p", "braid_testing.plugin", "-p", "no:cacheprovider", *arguments)
+
+
+@pytest.fixture
+def client(braid_server):
+    """A client that waits for at most 10 ms before a retry."""
+    client = braid_server.client.with_token(braid_server.token)
+    client.delay = lambda tries, retry_after=None, first=0: 0.01
+    return client
+
+
+@pytest.fixture
+def party(client, braid_session):
+    """The test's own session, used with `client`."""
+    return client.session(braid_session.id)

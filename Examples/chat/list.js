@@ -1,0 +1,92 @@
+/**
+ * A scrolling list of a table's rows. Only the rows of the window are elements. Two spaces stand for the rows before and after
+ * the window, so that the scroll bar shows where the window is in the table.
+ */
+export class WindowList {
+  #scroller;
+  #render;
+  #above = document.createElement("div");
+  #below = document.createElement("div");
+  /** The element of each row, with the row that it shows. */
+  #elements = new Map();
+  #rowHeight = 60;
+  #offset = 0;
+  /** The rows that were in sight, each with its place on the screen, and where `show` had scrolled to. */
+  #anchors = [];
+  #scrolledTo;
+
+  /** `render(row)` returns an element. Its height does not change. */
+  constructor(scroller, render) {
+    this.#scroller = scroller;
+    this.#render = render;
+  }
+
+  /** Whether the end of the table is in sight. */
+  get isAtEnd() {
+    const { scrollTop, clientHeight, scrollHeight } = this.#scroller;
+    return scrollTop + clientHeight > scrollHeight - 20;
+  }
+
+  /** Whether the beginning of the table is in sight. */
+  get isAtStart() {
+    return this.#scroller.scrollTop < 20;
+  }
+
+  /** The indexes of the first and the last row in sight, counted in the whole table. */
+  get visible() {
+    const { scrollTop, clientHeight } = this.#scroller;
+    return [this.#indexAt(scrollTop), this.#indexAt(scrollTop + clientHeight)];
+  }
+
+  /** Shows a window. The rows in sight stay where they are. */
+  show({ sections, totalRowCount, window }) {
+    // Browsers scroll by whole pixels. The places before the first of several updates keep the rows from drifting.
+    if (this.#scroller.scrollTop !== this.#scrolledTo) this.#anchors = this.#rowsInSight();
+    const rows = sections.flatMap((section) => section.rows);
+    const elements = new Map();
+    for (const row of rows) {
+      const known = this.#elements.get(row.id);
+      elements.set(row.id, known?.row === row ? known : { row, element: this.#render(row) });
+    }
+    const isFirst = this.#elements.size === 0;
+    this.#elements = elements;
+    this.#offset = window.offset;
+    this.#scroller.replaceChildren(this.#above, ...[...elements.values()].map(({ element }) => element), this.#below);
+    if (isFirst && rows.length > 0) this.#rowHeight = this.#height / rows.length;
+    this.#above.style.height = `${window.offset * this.#rowHeight}px`;
+    this.#below.style.height = `${(totalRowCount - window.offset - rows.length) * this.#rowHeight}px`;
+    const anchor = this.#anchors.find(({ id }) => elements.has(id));
+    if (anchor) this.#scroller.scrollTop += elements.get(anchor.id).element.getBoundingClientRect().top - anchor.top;
+    this.#scrolledTo = anchor && this.#scroller.scrollTop;
+  }
+
+  showEnd() {
+    this.#scroller.scrollTop = this.#scroller.scrollHeight;
+  }
+
+  showStart() {
+    this.#scroller.scrollTop = 0;
+  }
+
+  /** The height of all rows of the window. */
+  get #height() {
+    return this.#below.offsetTop - this.#above.offsetTop - this.#above.offsetHeight;
+  }
+
+  #rowsInSight() {
+    const { top, bottom } = this.#scroller.getBoundingClientRect();
+    return [...this.#elements].map(([id, { element }]) => ({ id, top: element.getBoundingClientRect().top, bottom: element.getBoundingClientRect().bottom }))
+      .filter((row) => row.bottom > top && row.top < bottom);
+  }
+
+  #indexAt(y) {
+    const top = this.#above.offsetHeight;
+    if (y < top) return Math.floor(y / this.#rowHeight);
+    let index = this.#offset;
+    for (const { element } of this.#elements.values()) {
+      if (element.offsetTop + element.offsetHeight - this.#scroller.offsetTop > y) return index;
+      index++;
+    }
+    return index + Math.max(0, Math.floor((y - top - this.#height) / this.#rowHeight));
+  }
+}

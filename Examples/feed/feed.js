@@ -1,0 +1,47 @@
+// A feed of any length: the newest stories are at the start. New stories do not move the story that somebody reads.
+import { WindowList } from "../chat/list.js";
+
+const server = new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:8080";
+const { BraidClient } = await import(`${server}/braid.js`);
+const session = new BraidClient({ url: server }).session("stories");
+
+const element = (tag, properties, ...children) => {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+};
+const list = document.querySelector("#list");
+const hint = document.querySelector("#hint");
+const rows = new WindowList(list, ({ model: { title, summary } }) =>
+  element("article", { className: "story" }, element("h2", { textContent: title }), element("p", { textContent: summary })));
+
+/** The number of stories when the newest story was last in sight. */
+let seen = 0;
+
+function show(snapshot) {
+  rows.show(snapshot);
+  look();
+}
+
+/** Follows the stories in sight, and says how many stories came since the newest one was in sight. */
+function look() {
+  const { snapshot } = subscription;
+  if (!snapshot) return;
+  subscription.show(...rows.visible);
+  if (rows.isAtStart) seen = snapshot.totalRowCount;
+  hint.hidden = snapshot.totalRowCount <= seen;
+  hint.textContent = `${snapshot.totalRowCount - seen} new`;
+  document.querySelector(".status").textContent = `${snapshot.totalRowCount.toLocaleString("en")} stories`;
+}
+
+const subscription = session.subscribe({
+  window: { offset: 0, limit: 100 },
+  onSnapshot: show,
+  onUpdate: (_, snapshot) => show(snapshot),
+});
+
+list.addEventListener("scroll", look);
+hint.addEventListener("click", () => {
+  rows.showStart();
+  look();
+});

@@ -1,0 +1,207 @@
+import BraidEngine
+import BraidRuntime
+
+/// A rule of `/v1/test/faults`: which requests meet a fault, and which fault.
+struct FaultRule: Sendable {
+    let id: String
+    /// The rule as the test has sent it, with its ID.
+    let json: JSONObject
+    private let match: RequestMatch
+    /// The number of matching requests that the rule leaves alone, before it applies to any.
+    let skip: Int
+    /// The most requests to which the rule applies.
+    let times: Int
+    /// The share of the matching requests to which the rule applies, from 0 to 1.
+    let probability: Double
+    let delay: Delay?
+    let action: FaultAction?
+
+    /// The time before a request is handled, which is drawn from `milliseconds - jitter` to `milliseconds + jitter`.
+    struct Delay: Sendable {
+        let milliseconds: Int
+        let jitter: Int
+    }
+
+    /// The longest time that a fault can last, in milliseconds.
+    static let longestTime = 3_600_000
+    /// The most rules that the server accepts.
+    static let mostRules = 1_000
+
+    /// Reads a rule.
+    ///
+    /// - Parameters:
+    ///   - index: the rule's place in the list of rules.
+    ///   - pointer: the rule's place in the request's body.
+    init(_ text: JSONText, index: Int, at pointer: JSONPointer) throws {
+        let rule = try BodyReader(
+            text, at: pointer, members: ["id", "match", "skip", "times", "probability", "delay", "action"])
+        let id = try rule.string("id") ?? "fault-\(index + 1)"
+        self.id = id
+        match =
+            try rule["match"].map {
+                try RequestMatch(BodyReader($0, at: rule.place(of: "match"), members: RequestMatch.members))
+            } ?? RequestMatch()
+        skip = try rule.integer("skip", in: 0...Int.max) ?? 0
+        times = try rule.integer("times", in: 1...Int.max) ?? .max
+        probability =
+            try rule["probability"].map { value in
+                guard let number = value.doubleValue, (0...1).contains(number) else {
+                    throw rule.fault(
+                        "probability", .rejecting(value.kind, accepting: .number), "must be a number from 0 to 1")
+                }
+                return number
+            } ?? 1
+        delay = try rule["delay"].map { delay in
+            let delay = try BodyReader(delay, at: rule.place(of: "delay"), members: ["milliseconds", "jitter"])
+            _ = try delay.required("milliseconds")
+            return Delay(
+                milliseconds: try delay.integer("milliseconds", in: 0...Self.longestTime) ?? 0,
+                jitter: try delay.integer("jitter", in: 0...Self.longestTime) ?? 0)
+        }
+        action = try rule["action"].map { try FaultAction($0, ofRule: id, at: rule.place(of: "action")) }
+        guard delay != nil || action != nil else {
+            throw Refusal.bad(pointer, .missingMember, "a rule needs an `action`, a `delay`, or both")
+        }
+        var json = JSONObject([("id", .string(id))])
+        for (name, value) in text.members() ?? [] { json[name] = value.value() }
+        self.json = json
+    }
+
+    /// Returns whether the rule's conditions hold for a request to which its action can apply.
+    func matches(_ request: TestedRequest) -> Bool { (action?.fits(request) ?? true) && match.matches(request) }
+}
+
+/// What a fault does to a request, or to its answer.
+enum FaultAction: Sendable {
+    /// Answer with a problem document, and do nothing.
+    case respond(ProblemError)
+    /// Close the connection without an answer, and do nothing.
+    case close
+    /// Carry out the request, and then close the connection without an answer.
+    case loseAnswer
+    /// Send the answer's head and the first bytes of its body, and close the connection.
+    case truncate(bytes: Int)
+    /// Send the answer slowly.
+    case throttle(bytesPerSecond: Int)
+    /// Close the connection of an event stream after some events, and some bytes of the next one.
+    case cutStream(events: Int, bytes: Int)
+    /// Send nothing for some time after some events of an event stream.
+    case pauseStream(events: Int, milliseconds: Int)
+    /// Answer a request for updates as if the journal did not reach back to the client's position.
+    case snapshot
+    /// Give the session a new epoch before the request is handled.
+    case newEpoch
+    /// Close all connections, do nothing, and refuse new connections for some time.
+    case refuseConnections(milliseconds: Int)
+
+    private static let names = [
+        "respond", "close", "loseAnswer", "truncate", "throttle", "cutStream", "pauseStream", "snapshot", "newEpoch",
+        "refuseConnections",
+    ]
+
+    /// Reads an action: an object with one member, whose name is the action and whose value has the parameters.
+    init(_ text: JSONText, ofRule id: String, at pointer: JSONPointer) throws {
+        let object = try BodyReader(text, at: pointer, members: Self.names)
+        let given = Self.names.filter { object[$0] != nil }
+        guard given.count == 1, let name = given.first, let value = object[name] else {
+            throw Refusal.bad(
+                pointer, given.isEmpty ? .missingMember : .conflict,
+                "an action is an object with exactly one of \(Self.names.map { "`\($0)`" }.joined(separator: ", "))")
+        }
+        func parameters(_ members: String...) throws(Refusal) -> BodyReader {
+            try BodyReader(value, at: object.place(of: name), members: members)
+        }
+        func integer(_ name: String, of parameters: BodyReader, in range: ClosedRange<Int>) throws(Refusal) -> Int {
+            _ = try parameters.required(name)
+            return try parameters.integer(name, in: range) ?? 0
+        }
+        let count = 0...Int.max, time = 1...FaultRule.longestTime
+        switch name {
+        case "respond":
+            self = .respond(
+                try ProblemError(injected: parameters("status", "retryAfter", "type"), ofRule: id))
+        case "truncate": self = .truncate(bytes: try integer("bytes", of: parameters("bytes"), in: count))
+        case "throttle":
+            self = .throttle(
+                bytesPerSecond: try integer("bytesPerSecond", of: parameters("bytesPerSecond"), in: 1...1 << 30))
+        case "cutStream":
+            let parameters = try parameters("events", "bytes")
+            self = .cutStream(
+                events: try integer("events", of: parameters, in: count),
+                bytes: try parameters.integer("bytes", in: count) ?? 0)
+        case "pauseStream":
+            let parameters = try parameters("events", "milliseconds")
+            self = .pauseStream(
+                events: try integer("events", of: parameters, in: count),
+                milliseconds: try integer("milliseconds", of: parameters, in: time))
+        case "refuseConnections":
+            self = .refuseConnections(
+                milliseconds: try integer("milliseconds", of: parameters("milliseconds"), in: time))
+        default:
+            _ = try parameters()
+            switch name {
+            case "close": self = .close
+            case "loseAnswer": self = .loseAnswer
+            case "snapshot": self = .snapshot
+            default: self = .newEpoch
+            }
+        }
+    }
+
+    /// Returns whether the action can apply to a request. A stream is cut only if the request opens one, for example.
+    func fits(_ request: TestedRequest) -> Bool {
+        switch self {
+        case .respond, .close, .loseAnswer, .truncate, .throttle, .refuseConnections: true
+        case .cutStream, .pauseStream: request.opensStream
+        case .snapshot: request.wantsUpdates
+        case .newEpoch: request.session != nil
+        }
+    }
+
+    /// Whether the action changes how an answer's body is sent.
+    var changesBody: Bool {
+        switch self {
+        case .truncate, .throttle, .cutStream, .pauseStream: true
+        case .respond, .close, .loseAnswer, .snapshot, .newEpoch, .refuseConnections: false
+        }
+    }
+}
+
+extension ProblemError {
+    /// Reads the answer that a rule's action `respond` gives.
+    fileprivate init(injected object: BodyReader, ofRule id: String) throws {
+        var status = try object.integer("status", in: 400...599)
+        var problem: Problem?
+        if let name = try object.string("type") {
+            guard let type = Problem(rawValue: name) else {
+                throw object.fault(
+                    "type", .unknownName,
+                    "the problem \"\(name)\" does not exist; the schema `ProblemName` of /openapi.json lists all")
+            }
+            guard type == .injectedFault || status == nil || status == type.status else {
+                throw object.fault("type", .conflict, "the problem \"\(name)\" has the status \(type.status)")
+            }
+            status = status ?? type.status
+            problem = type
+        }
+        guard let status else {
+            throw Refusal.bad(object.pointer, .missingMember, "the member `status` is missing; it is from 400 to 599")
+        }
+        let seconds = try object.integer("retryAfter", in: 0...86_400)
+        self.init(
+            problem ?? Problem(ofStatus: status),
+            "The fault \"\(id)\" of /v1/test/faults answers this request. Nothing was done.")
+        self.status = status
+        if let seconds { headers.append(("Retry-After", "\(seconds)")) }
+        if status == 401 { headers.append(Bearer.invalidChallenge) }
+    }
+}
+
+extension Problem {
+    /// The usual problem type of a status: its only type, or the most general one. Otherwise `injectedFault`.
+    fileprivate init(ofStatus status: Int) {
+        let types = Problem.allCases.filter { $0.status == status && $0 != .injectedFault }
+        let general = types.first { [.badRequest, .quotaExceeded, .unavailable].contains($0) }
+        self = general ?? (types.count == 1 ? types[0] : .injectedFault)
+    }
+}

@@ -1,0 +1,111 @@
+import BraidEngine
+import BraidRuntime
+import Synchronization
+
+/// A fault that a request meets.
+struct Fault: Sendable {
+    /// The ID of the rule.
+    let rule: String
+    let delay: Duration?
+    let action: FaultAction?
+}
+
+/// The rules of the faults that a server in test mode injects, and how often each of them has applied.
+final class Faults: Sendable {
+    private struct State {
+        var seed = 0
+        var rules: [(rule: FaultRule, matched: Int, applied: Int)] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Removes all rules.
+    func reset() { state.withLock { $0 = State() } }
+
+    /// Replaces all rules by those of a request's body. The new rules have not matched or applied yet.
+    func replace(with body: JSONText) throws {
+        let body = try BodyReader(body, at: .root, members: ["seed", "faults"])
+        let seed = try body.integer("seed", in: Int.min...Int.max) ?? 0
+        guard let elements = try body.required("faults").elements() else {
+            throw body.fault("faults", .wrongType, "must be an array of rules")
+        }
+        guard elements.count <= FaultRule.mostRules else {
+            throw body.fault("faults", .invalidValue, "there are more than \(FaultRule.mostRules) rules")
+        }
+        var ids: Set<UTF8Key> = []
+        let rules = try elements.enumerated().map { index, element in
+            let place = body.place(of: "faults").appending(index)
+            let rule = try FaultRule(element, index: index, at: place)
+            guard ids.insert(UTF8Key(rule.id)).inserted else {
+                throw Refusal.bad(place.appending("id"), .duplicate, "two rules have the id \"\(rule.id)\"")
+            }
+            return rule
+        }
+        state.withLock { $0 = State(seed: seed, rules: rules.map { ($0, 0, 0) }) }
+    }
+
+    /// Returns the fault that a request meets: that of the first rule that matches and is due. Counts the request.
+    func fault(for request: TestedRequest) -> Fault? {
+        state.withLock { state in
+            for index in state.rules.indices {
+                let (rule, matched, applied) = state.rules[index]
+                guard rule.matches(request) else { continue }
+                state.rules[index].matched += 1
+                let draws = Draws(seed: state.seed, rule: index, match: matched)
+                guard matched >= rule.skip, applied < rule.times, draws.fraction(0) < rule.probability else { continue }
+                state.rules[index].applied += 1
+                let delay = rule.delay.map { delay in
+                    let deviation = Double(delay.jitter) * (2 * draws.fraction(1) - 1)
+                    return Duration.milliseconds(max(0, Double(delay.milliseconds) + deviation))
+                }
+                return Fault(rule: rule.id, delay: delay, action: rule.action)
+            }
+            return nil
+        }
+    }
+
+    /// Writes the rules with their counters.
+    func write(to writer: inout JSONWriter) {
+        let state = state.withLock { $0 }
+        writer.beginObject()
+        writer.name("seed")
+        writer.value(state.seed)
+        writer.name("faults")
+        writer.beginArray()
+        for (rule, matched, applied) in state.rules {
+            writer.beginObject()
+            for (name, value) in rule.json.members {
+                writer.name(name)
+                writer.value(value)
+            }
+            writer.name("matched")
+            writer.value(matched)
+            writer.name("applied")
+            writer.value(applied)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+}
+
+/// The random numbers of one match of a rule. They depend only on the seed, the rule and the number of the match, so
+/// that the order of concurrent requests to other rules does not matter.
+private struct Draws {
+    private let state: UInt64
+
+    init(seed: Int, rule: Int, match: Int) {
+        state = [seed, rule, match].reduce(0) { Self.mixed($0 ^ UInt64(bitPattern: Int64($1))) }
+    }
+
+    /// Returns a number from 0 up to 1. Each `number` gives an independent one.
+    func fraction(_ number: UInt64) -> Double { Double(Self.mixed(state ^ number) >> 11) / Double(1 << 53) }
+
+    /// Source: SplitMix64 in Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+    private static func mixed(_ state: UInt64) -> UInt64 {
+        var z = state &+ 0x9E37_79B9_7F4A_7C15
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

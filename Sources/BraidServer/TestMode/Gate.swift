@@ -1,0 +1,103 @@
+import BraidRuntime
+import Synchronization
+
+/// Lets requests run at the same time, but none of them during a reset of the server.
+final class Gate: Sendable {
+    private struct State {
+        /// The requests that have entered and not left, by number, with the actions that end those that wait.
+        var passes: [Int: (@Sendable () -> Void)?] = [:]
+        var lastPass = 0
+        var isClosed = false
+        /// The requests that wait until the gate opens.
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        /// The reset that waits until all requests have left.
+        var closing: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let closings = FIFOLock()
+
+    /// The stay of one request inside the gate.
+    struct Pass: Sendable {
+        fileprivate let gate: Gate
+        fileprivate let number: Int
+
+        /// Registers the action that ends this request when the gate closes. A request that waits for an event or for
+        /// its client needs an action. All other requests end by themselves.
+        func onClose(_ end: @escaping @Sendable () -> Void) {
+            let isLate = gate.state.withLock { state in
+                state.passes[number] = .some(end)
+                return state.isClosed
+            }
+            if isLate { end() }
+        }
+
+        /// Runs the work of a request that may wait for an event. Cancels the work when the gate closes.
+        func waiting<Value: Sendable>(for work: @escaping @Sendable () async -> Value) async -> Value {
+            let task = Task { await work() }
+            onClose { task.cancel() }
+            return await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        }
+
+        /// Must be called once, at the end of the request.
+        func leave() {
+            let closing = gate.state.withLock { state in
+                state.passes[number] = nil
+                return state.passes.isEmpty ? state.closing.take() : nil
+            }
+            closing?.resume()
+        }
+    }
+
+    /// Waits until the gate is open, and enters it.
+    func enter() async -> Pass {
+        while true {
+            let pass: Pass? = state.withLock { state in
+                guard !state.isClosed else { return nil }
+                state.lastPass += 1
+                state.passes[state.lastPass] = .some(nil)
+                return Pass(gate: self, number: state.lastPass)
+            }
+            if let pass { return pass }
+            await withCheckedContinuation { continuation in
+                let isOpen = state.withLock { state in
+                    if state.isClosed { state.waiting.append(continuation) }
+                    return !state.isClosed
+                }
+                if isOpen { continuation.resume() }
+            }
+        }
+    }
+
+    /// Closes the gate, waits until all requests have left, runs `work`, and opens the gate.
+    func alone<Value>(_ work: () async throws -> Value) async throws -> Value {
+        try await closings.withLock {
+            for end in state.withLock({ state in
+                state.isClosed = true
+                return state.passes.values.compactMap(\.self)
+            }) {
+                end()
+            }
+            await withCheckedContinuation { continuation in
+                let isEmpty = state.withLock { state in
+                    if !state.passes.isEmpty { state.closing = continuation }
+                    return state.passes.isEmpty
+                }
+                if isEmpty { continuation.resume() }
+            }
+            defer {
+                let waiting = state.withLock { state in
+                    state.isClosed = false
+                    defer { state.waiting = [] }
+                    return state.waiting
+                }
+                for continuation in waiting { continuation.resume() }
+            }
+            return try await work()
+        }
+    }
+}

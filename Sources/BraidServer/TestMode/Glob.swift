@@ -1,0 +1,31 @@
+/// A pattern for a text: `*` stands for any characters, also for none, and every other character for itself.
+struct Glob: Sendable {
+    let pattern: String
+
+    init(_ pattern: String) { self.pattern = pattern }
+
+    /// Returns whether the pattern matches the whole text.
+    ///
+    /// - Complexity: O(bytes of the pattern · bytes of the text).
+    func matches(_ text: String) -> Bool {
+        let parts = Array(pattern.utf8), text = Array(text.utf8), star = UInt8(ascii: "*")
+        var part = 0, at = 0
+        // Where to go on if the bytes after the last star do not match: the star covers one more byte then.
+        var retry: (part: Int, at: Int)?
+        while at < text.count {
+            if part < parts.count, parts[part] == star {
+                retry = (part + 1, at)
+                part += 1
+            } else if part < parts.count, parts[part] == text[at] {
+                part += 1
+                at += 1
+            } else if let last = retry {
+                retry = (last.part, last.at + 1)
+                (part, at) = (last.part, last.at + 1)
+            } else {
+                return false
+            }
+        }
+        return parts[part...].allSatisfy { $0 == star }
+    }
+}

@@ -1,0 +1,184 @@
+import BraidEngine
+import BraidHTTP
+import BraidRuntime
+import BraidSessions
+import Synchronization
+
+/// A request that a server in test mode has received, with its answer.
+struct RecordedRequest: Sendable {
+    /// The request's ID (`X-Request-Id`).
+    let id: String
+    /// The time at which the server began to handle the request, in nanoseconds of the monotonic clock.
+    let start: Int
+    /// The request. Its body is empty if it is too large for the record.
+    private(set) var request: TestedRequest
+    /// The size of the request's body in bytes.
+    let bodyBytes: Int
+    /// The time of the server's clock when the request was answered, in milliseconds since 1970.
+    let time: Int
+    let nanoseconds: Int
+    /// The answer. `nil` if the server closed the connection without carrying the request out.
+    let answer: Answer?
+    /// The ID of the fault's rule that applied. `nil` without a fault.
+    let fault: String?
+    /// Whether a fault withheld the answer from the client.
+    let isLost: Bool
+
+    struct Answer: Sendable {
+        let status: Int
+        let headers: [(String, String)]
+        /// The body, if it is JSON and not too large.
+        let body: JSONText?
+        /// The exchange that counts the events of the answer. `nil` unless the answer is an event stream.
+        let stream: TestedExchange?
+        /// The last segment of the problem's type. `nil` unless the answer is a problem document.
+        let problem: String?
+
+        /// Whether the answer is the kept answer to an earlier request with the same idempotency key.
+        var isReplayed: Bool { headers.contains { $0.0 == "Idempotent-Replayed" } }
+
+        init(_ response: HTTPResponse, in exchange: TestedExchange) {
+            (status, headers) = (response.status, response.headers)
+            if case .stream = response.body, exchange.request.opensStream { stream = exchange } else { stream = nil }
+            let type = headers.first { $0.0 == "Content-Type" }?.1 ?? ""
+            let bytes = type.hasSuffix("json") && !exchange.request.head.isHead ? response.body.bytes : nil
+            body = bytes.flatMap {
+                $0.count <= RecordedRequest.mostBodyBytes ? try? JSONText(parsing: $0, depthLimit: 1_000) : nil
+            }
+            problem =
+                type == "application/problem+json"
+                ? body?["type"]?.stringValue?.split(separator: "/").last.map(String.init) : nil
+        }
+    }
+
+    /// The size in bytes up to which the record contains a body.
+    static let mostBodyBytes = 64 * 1024
+
+    /// - Parameters:
+    ///   - response: the answer. `nil` if the server carried nothing out and closes the connection.
+    ///   - time: the time of the server's clock, in milliseconds since 1970.
+    init(_ exchange: TestedExchange, id: String, start: Int, answer response: HTTPResponse?, time: Int) {
+        (self.id, self.start, self.time) = (id, start, time)
+        request = exchange.request
+        bodyBytes = request.body.count
+        if bodyBytes > Self.mostBodyBytes { (request.body, request.json) = ([], nil) }
+        nanoseconds = monotonicNanoseconds() - start
+        answer = response.map { Answer($0, in: exchange) }
+        fault = exchange.fault?.rule
+        isLost = if case .loseAnswer? = exchange.fault?.action { true } else { false }
+    }
+
+    /// The approximate memory of this value, in bytes.
+    var size: Int {
+        let headers = answer?.headers.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 64 } ?? 0
+        return 1_024 + request.head.headers.bytes.count + 2 * request.head.target.utf8.count + request.body.count
+            + headers + (answer?.body?.count ?? 0)
+    }
+}
+
+// MARK: - As JSON
+
+extension RecordedRequest {
+    func write(to writer: inout JSONWriter) {
+        let head = request.head
+        writer.beginObject()
+        writer.name("id")
+        writer.value(id)
+        writer.name("time")
+        writer.value(Instant(millisecondsSince1970: time).text)
+        writer.name("milliseconds")
+        writer.value(JSONNumber(Double(nanoseconds / 1_000) / 1_000).map(JSONValue.number) ?? .null)
+        writer.name("method")
+        writer.value(head.method)
+        writer.name("path")
+        writer.value(head.plainPath)
+        writer.name("query")
+        writer.fields(head.query)
+        writer.name("headers")
+        writer.fields(head.headers.texts.filter { $0.name != "authorization" })
+        if let requester = request.requester {
+            writer.name("role")
+            writer.value(requester.role.rawValue)
+            if let token = requester.token {
+                writer.name("token")
+                writer.value(token.id)
+            }
+        }
+        if let session = request.session {
+            writer.name("session")
+            writer.value(session)
+        }
+        writeBody(to: &writer)
+        if let answer {
+            writer.name("answer")
+            answer.write(to: &writer)
+        }
+        if let fault {
+            writer.name("fault")
+            writer.value(fault)
+        }
+        if isLost {
+            writer.name("lost")
+            writer.value(true)
+        }
+        writer.endObject()
+    }
+
+    private func writeBody(to writer: inout JSONWriter) {
+        guard bodyBytes > 0 else { return }
+        if request.body.isEmpty {
+            writer.name("bodyBytes")
+            writer.value(bodyBytes)
+        } else {
+            writer.name("body")
+            writer.value(request.json ?? .string(String(decoding: request.body, as: UTF8.self)))
+        }
+    }
+}
+
+extension RecordedRequest.Answer {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.name("status")
+        writer.value(status)
+        writer.name("headers")
+        writer.fields(headers.map { (name: $0.0.lowercased(), value: $0.1) })
+        if let body {
+            writer.name("body")
+            writer.value(body)
+        }
+        if let problem {
+            writer.name("problem")
+            writer.value(problem)
+        }
+        if isReplayed {
+            writer.name("replayed")
+            writer.value(true)
+        }
+        if let stream {
+            writer.name("events")
+            writer.value(stream.eventCount.load(ordering: .relaxed))
+        }
+        writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    /// Writes fields as an object. The values of equal names are joined with ", ".
+    fileprivate mutating func fields(_ fields: some Sequence<(name: String, value: String)>) {
+        var values: [(name: String, value: String)] = []
+        for field in fields {
+            if let index = values.firstIndex(where: { $0.name == field.name }) {
+                values[index].value += ", " + field.value
+            } else {
+                values.append(field)
+            }
+        }
+        beginObject()
+        for field in values {
+            name(field.name)
+            value(field.value)
+        }
+        endObject()
+    }
+}

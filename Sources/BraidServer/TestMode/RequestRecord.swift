@@ -1,0 +1,97 @@
+import BraidEngine
+import BraidHTTP
+import Synchronization
+
+/// The newest requests of a server in test mode, with their answers.
+final class RequestRecord: Sendable {
+    private struct State {
+        /// The requests in the order of their answers, from index `first` on.
+        var entries: [RecordedRequest?] = []
+        var first = 0
+        var bytes = 0
+        var dropped = 0
+
+        /// Removes the oldest request.
+        mutating func drop() {
+            bytes -= entries[first]?.size ?? 0
+            entries[first] = nil
+            first += 1
+            dropped += 1
+            if first * 2 > entries.count {
+                entries.removeFirst(first)
+                first = 0
+            }
+        }
+    }
+
+    private let state = Mutex(State())
+    private let mostEntries: Int
+    private let mostBytes: Int
+
+    /// - Parameters:
+    ///   - mostEntries: the number of requests that the record contains.
+    ///   - mostBytes: the approximate memory of these requests.
+    init(mostEntries: Int = 10_000, mostBytes: Int = 64 << 20) {
+        (self.mostEntries, self.mostBytes) = (mostEntries, mostBytes)
+    }
+
+    func append(_ request: RecordedRequest) {
+        state.withLock { state in
+            state.entries.append(request)
+            state.bytes += request.size
+            while state.entries.count - state.first > mostEntries || state.bytes > mostBytes { state.drop() }
+        }
+    }
+
+    func removeAll() { state.withLock { $0 = State() } }
+
+    /// The requests in the order in which they arrived, and the number of requests that the record had no room for.
+    var content: (requests: [RecordedRequest], dropped: Int) {
+        let (entries, dropped) = state.withLock { ($0.entries[$0.first...].compactMap(\.self), $0.dropped) }
+        return (entries.sorted { $0.start < $1.start }, dropped)
+    }
+}
+
+/// Returns the routes that show, remove and verify the requests of a server in test mode.
+func requestRoutes(_ record: RequestRecord) -> [Route] {
+    [
+        Route("GET", "/v1/test/requests", lane: .long) { _ in
+            let (requests, dropped) = record.content
+            return .json { writer in
+                writer.beginObject()
+                writer.name("requests")
+                writer.beginArray()
+                for request in requests { request.write(to: &writer) }
+                writer.endArray()
+                writer.name("dropped")
+                writer.value(dropped)
+                writer.endObject()
+            }
+        },
+        Route("DELETE", "/v1/test/requests") { _ in
+            record.removeAll()
+            return HTTPResponse(status: 204)
+        },
+        Route("POST", "/v1/test/requests/verify", takesBody: true, lane: .long) { context in
+            let body = try context.json()
+            let verification = try RequestVerification(json: body)
+            let requests = record.content.requests
+            let result = verification.result(for: requests)
+            guard !result.isMet else {
+                return .json { writer in
+                    writer.beginObject()
+                    result.writeMatches(to: &writer)
+                    writer.endObject()
+                }
+            }
+            var problem = ProblemError(.verificationFailed, result.detail)
+            problem.writeMembers = { writer in
+                writer.name("expected")
+                writer.value(body)
+                result.writeMatches(to: &writer)
+                result.writeNearestMisses(to: &writer)
+            }
+            throw problem
+        },
+    ]
+}

@@ -1,0 +1,164 @@
+import BraidEngine
+
+/// A claim of a test about the number of recorded requests that meet some conditions.
+struct RequestVerification: Sendable {
+    private var match: RequestMatch
+    private var answer: AnswerMatch
+    private var bound: Bound
+    private var count: Int
+
+    private enum Bound: String, CaseIterable {
+        case exactly, atLeast, atMost
+
+        var text: String {
+            switch self {
+            case .exactly: "exactly"
+            case .atLeast: "at least"
+            case .atMost: "at most"
+            }
+        }
+    }
+
+    /// Reads the claim in the body of a request.
+    init(json: JSONText) throws {
+        let names = Bound.allCases.map(\.rawValue)
+        let body = try BodyReader(json, at: .root, members: ["match"] + names)
+        let bounds = Bound.allCases.filter { body[$0.rawValue] != nil }
+        guard let bound = bounds.first, bounds.count == 1 else {
+            throw Refusal.bad(
+                .root, bounds.isEmpty ? .missingMember : .conflict,
+                "must have exactly one of the members \(names.map { "`\($0)`" }.joined(separator: ", "))")
+        }
+        self.bound = bound
+        count = try body.integer(bound.rawValue, in: 0...Int.max) ?? 0
+        let conditions = try BodyReader(
+            body["match"] ?? .emptyObject, at: body.place(of: "match"),
+            members: RequestMatch.members + AnswerMatch.members)
+        match = try RequestMatch(conditions)
+        answer = try AnswerMatch(conditions)
+    }
+
+    /// Returns whether the claim is true of recorded requests, and what a test needs to know otherwise.
+    func result(for requests: [RecordedRequest]) -> Result {
+        var result = Result(isMet: false, detail: "", matches: [], nearestMisses: [])
+        var misses: [Result.Miss] = []
+        for request in requests {
+            let mismatches = match.mismatches(of: request.request) + answer.mismatches(of: request)
+            if mismatches.isEmpty {
+                result.matches.append(request.id)
+            } else {
+                misses.append((request, mismatches))
+            }
+        }
+        let found = result.matches.count
+        result.isMet =
+            switch bound {
+            case .exactly: found == count
+            case .atLeast: found >= count
+            case .atMost: found <= count
+            }
+        result.detail =
+            "\(found) of \(requests.count) recorded requests \(found == 1 ? "matches" : "match"), but \(bound.text) \(count) should."
+        // Too many matches are not explained by requests that do not match.
+        if found < count {
+            misses.sort { $0.mismatches.count < $1.mismatches.count }
+            result.nearestMisses = Array(misses.prefix(Self.mostMisses))
+        }
+        return result
+    }
+
+    private static let mostMisses = 3
+
+    struct Result {
+        typealias Miss = (request: RecordedRequest, mismatches: [RequestMatch.Mismatch])
+
+        var isMet: Bool
+        /// What is wrong with the claim, for a person.
+        var detail: String
+        /// The IDs of the requests that match.
+        var matches: [String]
+        /// The requests that differ least from those that should match. Empty unless too few requests match.
+        var nearestMisses: [Miss]
+    }
+}
+
+/// Conditions on the answer to a request.
+private struct AnswerMatch {
+    static let members = ["status", "problem", "replayed", "fault"]
+
+    private let status: Int?
+    private let problem: String?
+    private let isReplayed: Bool?
+    private let fault: String?
+
+    init(_ object: BodyReader) throws {
+        status = try object.integer("status", in: 100...599)
+        problem = try object.string("problem")
+        isReplayed = try object.flag("replayed")
+        fault = try object.string("fault")
+    }
+
+    /// Returns the conditions that the answer to a request does not meet.
+    func mismatches(of request: RecordedRequest) -> [RequestMatch.Mismatch] {
+        var found: [RequestMatch.Mismatch] = []
+        func check(_ name: String, _ expected: JSONText?, _ actual: JSONText?) {
+            guard let expected, expected != actual else { return }
+            found.append(.init(member: JSONPointer.root.appending(name), expected: expected, actual: actual))
+        }
+        let answer = request.answer
+        check("status", status.map(JSONText.number), answer.map { .number($0.status) })
+        check("problem", problem.map(JSONText.string), answer?.problem.map(JSONText.string))
+        check("replayed", isReplayed.map(JSONText.bool), .bool(answer?.isReplayed ?? false))
+        check("fault", fault.map(JSONText.string), request.fault.map(JSONText.string))
+        return found
+    }
+}
+
+extension BodyReader {
+    /// Returns a member that must be `true` or `false`, or `nil` without the member.
+    fileprivate func flag(_ name: String) throws(Refusal) -> Bool? {
+        guard let value = self[name] else { return nil }
+        guard value == .true || value == .false else { throw fault(name, .wrongType, "must be true or false") }
+        return value == .true
+    }
+}
+
+// MARK: - As JSON
+
+extension RequestVerification.Result {
+    func writeMatches(to writer: inout JSONWriter) {
+        writer.name("count")
+        writer.value(matches.count)
+        writer.name("requests")
+        writer.beginArray()
+        for id in matches { writer.value(id) }
+        writer.endArray()
+    }
+
+    func writeNearestMisses(to writer: inout JSONWriter) {
+        writer.name("nearestMisses")
+        writer.beginArray()
+        for (request, mismatches) in nearestMisses {
+            writer.beginObject()
+            writer.name("request")
+            request.write(to: &writer)
+            writer.name("differences")
+            writer.beginArray()
+            for mismatch in mismatches {
+                writer.beginObject()
+                writer.name("member")
+                writer.value(mismatch.member.description)
+                writer.name("expected")
+                writer.value(mismatch.expected)
+                if let actual = mismatch.actual {
+                    writer.name("actual")
+                    writer.value(actual)
+                }
+                writer.endObject()
+            }
+            writer.endArray()
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}

@@ -1,0 +1,89 @@
+import BraidEngine
+import BraidHTTP
+import BraidSessions
+import BraidStore
+import Synchronization
+
+/// The clock of a server in test mode, as tests see and set it: one time for templates and tokens, and the ages that
+/// follow it.
+struct TestClock: Sendable {
+    let sessions: Sessions
+    let idleSessions: IdleSessions
+
+    var now: Instant { Instant(millisecondsSince1970: sessions.clock.now()) }
+
+    /// Sets the clock. If the new time is later, kept answers become older and sessions become idle by the difference,
+    /// and the streams of tokens that have expired end.
+    func set(_ setting: Setting) {
+        let now = sessions.clock.now()
+        let time =
+            switch setting {
+            case .time(let instant): instant.millisecondsSince1970
+            // The time stays within the years that have a text.
+            case .advance(let milliseconds):
+                Instant(millisecondsSince1970: now + milliseconds).millisecondsSince1970
+            }
+        sessions.clock.set(to: time)
+        sessions.tokens.endExpired()
+        guard time > now else { return }
+        sessions.store.answerClock.setting += time - now
+        idleSessions.unload(from: sessions, afterAnother: .milliseconds(time - now))
+    }
+
+    /// What `PUT /v1/test/clock` asks for.
+    enum Setting {
+        case time(Instant)
+        case advance(milliseconds: Int)
+
+        /// The longest time that a test can advance the clock by at once, in seconds: a thousand years.
+        private static let most = 31_556_952_000.0
+
+        init(json: JSONText) throws {
+            let members = try json.object(of: ["time", "advance"])
+            func fault(_ name: String, _ code: Refusal.Fault.Code, _ rule: String) -> Refusal {
+                Refusal(
+                    .badRequest, "The body's member `\(name)` \(rule).",
+                    faults: [.init(pointer: JSONPointer.root.appending(name), code: code, detail: rule)])
+            }
+            switch (members["time"], members["advance"]) {
+            case (let time?, nil):
+                let rule = "must be a time in RFC 3339, such as \"2026-12-24T18:00:00Z\""
+                guard let text = time.stringValue else { throw fault("time", .wrongType, rule) }
+                guard let instant = Instant(text) else { throw fault("time", .invalidValue, rule) }
+                self = .time(instant)
+            case (nil, let advance?):
+                let rule = "must be a number of seconds from 0 to 31556952000"
+                guard let seconds = advance.doubleValue else { throw fault("advance", .wrongType, rule) }
+                guard (0...Self.most).contains(seconds) else { throw fault("advance", .outOfRange, rule) }
+                self = .advance(milliseconds: Int((seconds * 1_000).rounded()))
+            default:
+                throw Refusal(
+                    .badRequest, "The body must have exactly one of the members `time` and `advance`.",
+                    faults: [
+                        .init(
+                            pointer: .root, code: members.isEmpty ? .missingMember : .conflict,
+                            detail: "must have exactly one of the members `time` and `advance`")
+                    ])
+            }
+        }
+    }
+}
+
+/// Returns the routes that show and set the clock of a server in test mode.
+func clockRoutes(_ clock: TestClock) -> [Route] {
+    @Sendable func answer() -> HTTPResponse {
+        .json { writer in
+            writer.beginObject()
+            writer.name("time")
+            writer.value(clock.now.text)
+            writer.endObject()
+        }
+    }
+    return [
+        Route.inMemory("GET", "/v1/test/clock", for: .role(.controller)) { _ in answer() },
+        Route("PUT", "/v1/test/clock", takesBody: true) { context in
+            clock.set(try TestClock.Setting(json: context.json()))
+            return answer()
+        },
+    ]
+}

@@ -1,0 +1,256 @@
+"""The inspector on a table of 140,000 rows, which it follows through a window around the rows in sight."""
+import re
+
+import pytest
+from conftest import ExampleServer
+from playwright.sync_api import expect
+
+COUNT = 70_000
+DESCRIPTION = {
+    "table": "long",
+    "sections": ["first", "second"],
+    "cells": {"Cell": {}},
+    "bindings": [{"on": {"sections": ["first", "second"]}, "cell": "Cell", "models": {}, "editing": "delete", "moving": {"to": "anySection"},
+                  "dimensions": {"cellHeight": {"$if": "model.isHigh", "then": 60, "else": "automatic"}}}],
+}
+# The rows in sight: the title of each and the place of its upper edge. None while rows in sight are not known yet.
+IN_SIGHT = """() => {
+  const list = document.querySelector(".scroller");
+  const { top, bottom } = list.getBoundingClientRect();
+  const seen = (element) => element.getBoundingClientRect().bottom > top + 1 && element.getBoundingClientRect().top < bottom - 1;
+  if ([...document.querySelectorAll(".item.gap")].some(seen)) return null;
+  const rows = [...document.querySelectorAll(".row")].filter(seen);
+  return rows.length === 0 ? null : rows.map((row) => [row.querySelector(".title").textContent, row.getBoundingClientRect().top]);
+}"""
+
+
+def models(name, count):
+    # Rows of three heights.
+    return [{"id": f"{name} {number}", "title": f"{name} {number}", "isHigh": number % 7 == 0, "subtitle": "below" * (number % 3 == 0)} for number in range(count)]
+
+
+def open_session(server, first, second):
+    assert server.request("POST", "/v1/sessions", {"id": "long", "table": DESCRIPTION, "models": {"first": models("first", first)}})[0] == 201
+    assert server.request("PATCH", "/v1/sessions/long/models", {"second": models("second", second)})[0] == 200
+    return server
+
+
+@pytest.fixture(scope="module")
+def longest(tmp_path_factory):
+    """A table that is higher than an element of a page can be."""
+    server = open_session(ExampleServer(tmp_path_factory.mktemp("long")), COUNT, COUNT)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def long(make_server):
+    return open_session(make_server(), 4_000, 4_000)
+
+
+def show(page, server, session="long"):
+    page.goto(f"{server.url}/#/sessions/{session}")
+    expect(page.locator(".status")).to_have_text("Live")
+    return page
+
+
+def in_sight(page):
+    """Waits until all rows in sight are known."""
+    return page.wait_for_function(IN_SIGHT).json_value()
+
+
+def scroll(page, part):
+    """Drags the scroll bar to a part of the table."""
+    page.evaluate("part => { const list = document.querySelector('.scroller'); list.scrollTop = list.scrollHeight * part; }", part)
+
+
+def number(title):
+    name, index = title.split()
+    return int(index) + COUNT * (name == "second")
+
+
+def follow_on(rows):
+    """Whether the rows are neighbours in the table, and drawn one below the other."""
+    numbers = [number(title) for title, _ in rows]
+    return all(after in (before + 1, COUNT) for before, after in zip(numbers, numbers[1:])) and all(a[1] < b[1] for a, b in zip(rows, rows[1:]))
+
+
+def heap(page):
+    """The bytes that the page's objects use."""
+    tools = page.context.new_cdp_session(page)
+    tools.send("HeapProfiler.collectGarbage")
+    return tools.send("Runtime.getHeapUsage")["usedSize"]
+
+
+def test_a_long_table_is_scrolled_to_its_middle_its_end_and_back_with_few_rows_in_the_page(page, longest, screenshot):
+    show(page, longest)
+    expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", str(2 * COUNT))
+    assert in_sight(page)[0][0] == "first 0"
+    before = heap(page)
+    for part, least, most in [(0.25, 0.24, 0.26), (0.75, 0.74, 0.76), (1, 0.9998, 1), (0.5, 0.49, 0.51), (0, 0, 0)]:
+        scroll(page, part)
+        rows = in_sight(page)
+        assert least <= number(rows[0][0]) / (2 * COUNT) <= most and follow_on(rows), part
+        assert page.locator(".item").count() < 250
+        screenshot(page, f"at-{part}")
+    for part in range(101):
+        scroll(page, part / 100)
+    assert in_sight(page)[-1][0] == f"second {COUNT - 1}"
+    assert page.locator(".item").count() < 250
+    assert heap(page) < before + 5_000_000
+    row = page.locator(".row").last
+    assert row.get_attribute("aria-rowindex") == str(2 * COUNT)
+
+
+def test_rows_are_scrolled_through_in_both_directions_without_a_gap_or_a_jump(page, longest):
+    show(page, longest)
+    page.locator(".scroller").hover()
+    for part in (0, 0.3):
+        scroll(page, part)
+        for by in [400] * 25 + [-400] * 20:
+            before = dict(in_sight(page))
+            page.evaluate("by => new Promise(done => { const list = document.querySelector('.scroller'); list.onscroll = () => requestAnimationFrame(done); list.scrollTop += by })", by)
+            after = in_sight(page)
+            assert follow_on(after)
+            # Rows that were in sight are where the scrolling took them.
+            assert {round(top - before[title]) for title, top in after if title in before} <= {-by}, (part, by)
+            assert page.locator(".item").count() < 250
+
+
+def test_rows_that_come_late_are_gaps_and_the_page_does_not_say_that_it_is_live(page, long, screenshot):
+    show(page, long)
+    held = []
+    page.route("**/updates?*", lambda route: held.append(route))
+    scroll(page, 0.5)
+    expect(page.locator(".item.gap").first).to_be_in_viewport()
+    expect(page.locator(".status")).to_have_text("Connecting…")
+    assert page.evaluate(IN_SIGHT) is None
+    screenshot(page, "gap")
+    page.unroute("**/updates?*")
+    held.pop().continue_()
+    assert follow_on(in_sight(page))
+    expect(page.locator(".status")).to_have_text("Live")
+
+
+def test_what_others_change_above_and_in_sight_moves_no_row(page, longest):
+    show(page, longest)
+    scroll(page, 0.4)
+    before = in_sight(page)
+    # The row in the middle has become the window's anchor.
+    expect(page.locator(".status")).to_have_text("Live")
+    for number in range(300):
+        assert longest.request("POST", "/v1/sessions/long/sections/first/rows", {"at": "start", "model": {"id": f"new {number}", "title": "New", "isHigh": False}})[0] == 201
+    expect(page.locator(".moment .revision").first).to_have_text("r301")
+    assert in_sight(page) == before
+    title = before[5][0]
+    assert longest.request("PATCH", f"/v1/sessions/long/sections/first/rows/{title.replace(' ', '%20')}", {"title": "Changed"})[0] == 200
+    expect(page.locator(".row", has_text="Changed")).to_be_in_viewport()
+    assert [row[1] for row in in_sight(page)] == [row[1] for row in before]
+    expect(page.locator("svg.stage")).to_contain_text("Changed")
+    # What is deleted closes up below; what is above it stays.
+    assert longest.request("DELETE", f"/v1/sessions/long/sections/first/rows/{before[6][0].replace(' ', '%20')}")[0] == 200
+    expect(page.locator(".row .title", has_text=re.compile(f"^{before[6][0]}$"))).to_have_count(0)
+    assert in_sight(page)[:5] == before[:5]
+
+
+def test_keys_lead_through_the_table_and_the_selected_row_stays_selected_out_of_sight(page, long):
+    show(page, long)
+    page.locator(".row").first.click()
+    page.keyboard.press("End")
+    expect(page.locator(".row", has_text=f"second 3999")).to_be_focused()
+    page.keyboard.press("Home")
+    expect(page.locator(".row").first).to_be_focused()
+    for _ in range(160):
+        page.keyboard.press("ArrowDown")
+    expect(page.locator(".row", has_text="first 160")).to_be_focused()
+    page.get_by_role("tab", name="Row").click()
+    expect(page.locator(".panel-content h2")).to_have_text("first 160")
+    scroll(page, 0.6)
+    in_sight(page)
+    expect(page.get_by_role("tabpanel")).to_contain_text("not near the rows that are in sight")
+    scroll(page, 0)
+    in_sight(page)
+    expect(page.locator(".panel-content h2")).to_have_text("first 160")
+    expect(page.locator(".facts")).to_contain_text("160 in first")
+
+
+def test_a_row_in_the_middle_is_deleted_moved_and_changed(page, long, screenshot):
+    show(page, long)
+    scroll(page, 0.3)
+    titles = [title for title, _ in in_sight(page)]
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_label(f"Delete {titles[3]}", exact=True).click()
+    page.get_by_label(f"Confirm: delete {titles[3]}", exact=True).click()
+    expect(page.locator(".row .title", has_text=re.compile(f"^{titles[3]}$"))).to_have_count(0)
+    middle = lambda title: (lambda box: (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2))(page.get_by_label(f"Move {title}", exact=True).bounding_box())
+    (x, start), (_, end) = middle(titles[4]), middle(titles[8])
+    page.mouse.move(x, start)
+    page.mouse.down()
+    for step in range(1, 9):
+        page.mouse.move(x, start + (end - start) * step / 8)
+    screenshot(page, "dragging")
+    page.mouse.up()
+    expect(page.locator(".moment .revision").first).to_have_text("r3")
+    section, index = titles[4].split()[0], int(titles[4].split()[1])
+    around = long.request("GET", f"/v1/sessions/long/snapshot?section={section}&offset={index - 10}&limit=30")[1]["sections"][0]["rows"]
+    shown = [title for title, _ in in_sight(page)]
+    moved = shown.index(titles[4])
+    assert moved > shown.index(titles[7])
+    ids = [row["id"] for row in around]
+    assert ids.index(titles[4]) - ids.index(titles[7]) == moved - shown.index(titles[7])
+    page.get_by_role("button", name="Done").click()
+    page.locator(".row", has=page.get_by_text(titles[6], exact=True)).click()
+    page.get_by_role("tab", name="Row").click()
+    page.get_by_label("Model", exact=True).last.fill(f'{{"id": "{titles[6]}", "title": "Written", "isHigh": false}}')
+    page.get_by_label("Send Update model").click()
+    expect(page.locator(".row", has_text="Written")).to_be_in_viewport()
+
+
+def test_the_slider_shows_the_rows_that_were_known_and_live_goes_on(page, long, screenshot):
+    show(page, long)
+    long.request("PATCH", "/v1/sessions/long/sections/first/rows/first%203", {"title": "Changed"})
+    expect(page.locator(".row", has_text="Changed")).to_be_visible()
+    scroll(page, 0.5)
+    in_sight(page)
+    long.request("PATCH", "/v1/sessions/long/sections/first/rows/first%203", {"title": "Changed again"})
+    expect(page.locator(".moment .revision").first).to_have_text("r2")
+    page.get_by_role("slider", name="Revision").press("ArrowLeft")
+    expect(page.locator(".row", has_text="first 3").first).to_be_in_viewport()
+    screenshot(page, "past")
+    page.get_by_role("button", name="Live").click()
+    expect(page.locator(".row", has_text="Changed again")).to_be_in_viewport()
+    assert [title for title, _ in in_sight(page)][:6] == ["first 0", "first 1", "first 2", "Changed again", "first 4", "first 5"]
+    expect(page.locator(".status")).to_have_text("Live")
+
+
+def test_the_page_shows_the_same_rows_after_a_restart_of_the_server(page, make_server):
+    server = open_session(make_server(), 2_000, 0)
+    show(page, server)
+    scroll(page, 0.5)
+    before = in_sight(page)
+    server.kill()
+    expect(page.locator(".status")).to_have_text("Reconnecting…")
+    server.start()
+    expect(page.locator(".status")).to_have_text("Live")
+    assert in_sight(page) == before
+    title = before[4][0]
+    server.request("PATCH", f"/v1/sessions/long/sections/first/rows/{title.replace(' ', '%20')}", {"title": "Changed"})
+    expect(page.locator(".row", has_text="Changed")).to_be_in_viewport()
+
+
+def test_a_table_that_becomes_long_is_followed_through_a_window_from_then_on(page, make_server):
+    server = open_session(make_server(), 300, 0)
+    followed = []
+    page.on("request", lambda request: followed.append(request.url) if "/updates" in request.url else None)
+    show(page, server)
+    assert not followed[-1].partition("?")[2]
+    scroll(page, 0.5)
+    before = in_sight(page)
+    server.request("PATCH", "/v1/sessions/long/models", {"second": models("second", 5_000)})
+    expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "5300")
+    expect(page.locator(".status")).to_have_text("Live")
+    assert in_sight(page) == before
+    assert "limit=" in followed[-1] or "around=" in followed[-1]
+    scroll(page, 1)
+    assert in_sight(page)[-1][0] == "second 4999"
+    assert page.locator(".item").count() < 250

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+/// `/v1/test/clock`: the time for templates, tokens, kept answers and idle sessions.
+@Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct TestClockTests {
+    private static let options = ["--test-mode"] + ServerProcess.attendees
+
+    private static func set(_ client: KeptClient, _ body: String, headers: [String: String] = [:]) throws -> String {
+        let answer = try client.request("PUT", "/v1/test/clock", body, headers: headers)
+        #expect(answer.status == 200, "\(answer.text)")
+        return answer.object["time"] as? String ?? ""
+    }
+
+    private static func now(_ client: KeptClient) throws -> String {
+        try client.request("POST", "/v1/render", #"{"template":"${now}"}"#).object["result"] as? String ?? ""
+    }
+
+    @Test("A set clock is the time of templates, and time goes on from there")
+    func templates() throws {
+        let client = try ServerProcess(Self.options).keptClient()
+        #expect(try Self.set(client, #"{"time":"2026-12-24T18:00:00Z"}"#).hasPrefix("2026-12-24T18:00"))
+        #expect(try Self.now(client).hasPrefix("2026-12-24T18:00"))
+        let later = try client.request("POST", "/v1/render", #"{"template":{"$fromNow":"1 day"}}"#).text
+        #expect(later.contains("2026-12-25T18:00"))
+        #expect(try Self.set(client, #"{"advance":86400.5}"#).hasPrefix("2026-12-25T18:00"))
+        let first = try Self.now(client)
+        while try Self.now(client) == first {}
+        #expect(try Self.set(client, #"{"time":"1999-01-01T00:00:00+01:00"}"#).hasPrefix("1998-12-31T23:00"))
+        try client.request("PATCH", "/v1/sessions/party/state", #"{"x":1}"#)
+        #expect(try client.get("/v1/sessions/party").text.contains(#""updated":"1998-12-31T23:0"#))
+    }
+
+    @Test("A deterministic clock goes on with 1 ms for each change, from the time to which it was set")
+    func counting() throws {
+        let client = try ServerProcess(Self.options + ["--deterministic"]).keptClient()
+        #expect(try Self.set(client, #"{"time":"2030-01-01T00:00:00Z"}"#) == "2030-01-01T00:00:00.000Z")
+        try client.request("PATCH", "/v1/sessions/party/state", #"{"x":1}"#)
+        #expect(try client.get("/v1/test/clock").object["time"] as? String == "2030-01-01T00:00:00.001Z")
+        #expect(try Self.set(client, #"{"advance":0.25}"#) == "2030-01-01T00:00:00.251Z")
+        #expect(try Self.set(client, #"{"advance":0}"#) == "2030-01-01T00:00:00.251Z")
+    }
+
+    @Test("When the clock passes a token's end, the token and its streams end")
+    func tokens() throws {
+        let server = try ServerProcess(Self.options, environment: ["BRAID_TOKEN": "secret"]),
+            client = try server.keptClient()
+        let controller = ["Authorization": "Bearer secret"]
+        let made = try client.request(
+            "POST", "/v1/sessions/party/tokens", #"{"role":"viewer","expiresIn":3600}"#, headers: controller)
+        let bearer = ["Authorization": "Bearer \(made.object["token"] ?? "")"]
+        let stream = try EventStreamClient(port: server.port, "/v1/sessions/party/updates", headers: bearer)
+        _ = try stream.events(through: "caught-up")
+        _ = try Self.set(client, #"{"advance":3500}"#, headers: controller)
+        #expect(try client.get("/v1/sessions/party", headers: bearer).status == 200)
+        _ = try Self.set(client, #"{"advance":101}"#, headers: controller)
+        #expect(try client.get("/v1/sessions/party", headers: bearer).status == 401)
+        #expect(throws: EventStreamClient.Ended.self) { try stream.next() }
+        // A token of the past is valid in the past.
+        _ = try Self.set(client, #"{"time":"2001-01-01T00:00:00Z"}"#, headers: controller)
+        #expect(try client.get("/v1/sessions/party", headers: bearer).status == 200)
+    }
+
+    @Test("After a day, a key's answer is no longer kept")
+    func keptAnswers() throws {
+        let client = try ServerProcess(Self.options).keptClient()
+        func send() throws -> String? {
+            try client.request(
+                "PATCH", "/v1/sessions/party/state", #"{"x":1}"#, headers: ["Idempotency-Key": "k"]
+            ).header("idempotent-replayed")
+        }
+        #expect(try send() == nil)
+        #expect(try send() == "true")
+        _ = try Self.set(client, #"{"advance":86300}"#)
+        #expect(try send() == "true")
+        _ = try Self.set(client, #"{"advance":101}"#)
+        #expect(try send() == nil)
+    }
+
+    @Test("Sessions that no request uses leave memory when the clock passes the idle time")
+    func idleSessions() throws {
+        let client = try ServerProcess(Self.options + ["--session-idle-time", "1000"]).keptClient()
+        func inMemory() throws -> Bool { try client.get("/metrics").text.contains("braid_sessions_in_memory 1") }
+        _ = try client.get("/v1/sessions/party/snapshot")
+        #expect(try inMemory())
+        _ = try Self.set(client, #"{"advance":300}"#)
+        #expect(try inMemory())
+        _ = try Self.set(client, #"{"advance":1000}"#)
+        #expect(try !inMemory())
+        #expect(try client.get("/v1/sessions/party/snapshot").status == 200)
+        let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/party/updates")
+        _ = try stream.events(through: "caught-up")
+        _ = try Self.set(client, #"{"advance":100000}"#)
+        #expect(try inMemory(), "a session that somebody follows is in use")
+    }
+
+    @Test(
+        "A wrong time changes nothing, and the answer names the fault",
+        arguments: [
+            ("{}", "", "missing-member"), (#"{"time":1}"#, "/time", "wrong-type"),
+            (#"{"time":"tomorrow"}"#, "/time", "invalid-value"), (#"{"advance":"1"}"#, "/advance", "wrong-type"),
+            (#"{"advance":-1}"#, "/advance", "out-of-range"), (#"{"advance":1e300}"#, "/advance", "out-of-range"),
+            (#"{"advance":1,"time":"2026-12-24T18:00:00Z"}"#, "", "conflict"),
+            (#"{"date":"2026-12-24T18:00:00Z"}"#, "/date", "unknown-member"), ("[]", "", "wrong-type"),
+        ])
+    func faults(body: String, pointer: String, code: String) throws {
+        let client = try ServerProcess(Self.options + ["--deterministic"]).keptClient()
+        let before = try client.get("/v1/test/clock").text
+        let answer = try client.request("PUT", "/v1/test/clock", body)
+        let fault = (answer.object["errors"] as? [[String: Any]])?.first
+        #expect(answer.status == 400 && fault?["code"] as? String == code, "\(answer.text)")
+        #expect(fault?["pointer"] as? String == pointer)
+        #expect(try client.get("/v1/test/clock").text == before)
+    }
+
+    @Test("However often the clock advances, its time has a year of four digits")
+    func end() throws {
+        let client = try ServerProcess(Self.options).keptClient()
+        for _ in 0..<12 { _ = try Self.set(client, #"{"advance":31556952000}"#) }
+        #expect(try Self.now(client).hasPrefix("9999-12-31T23:59:59"))
+        #expect(try client.request("PATCH", "/v1/sessions/party/state", #"{"x":1}"#).status == 200)
+        #expect(
+            try client.request("POST", "/v1/sessions/party/tokens", #"{"role":"viewer","expiresIn":60}"#).status == 201)
+    }
+}
