@@ -27,10 +27,17 @@ final class Subscriber: Sendable {
         var owesCaughtUp = true
         /// The stream's window at `position`, or the latest known one if `position` is `nil`. `nil` if the stream
         /// follows the whole table.
-        var window: WindowedSnapshot?
+        var window: FollowedWindow?
         /// The event that leads the reader from its earlier window to `window`. `nil` after the event was queued, or if
         /// the stream needs no such event.
         var firstEvent: EventBytes?
+    }
+
+    /// A window behind a reference. Most streams follow no window, and a reference keeps the progress of these streams
+    /// small.
+    private final class FollowedWindow: Sendable {
+        let snapshot: WindowedSnapshot
+        init(_ snapshot: WindowedSnapshot) { self.snapshot = snapshot }
     }
 
     /// Whether the stream follows a window of the table.
@@ -53,7 +60,7 @@ final class Subscriber: Sendable {
         followsWindow = window != nil
         progress = Mutex(
             Progress(
-                position: position, window: window?.window,
+                position: position, window: window.map { FollowedWindow($0.window) },
                 firstEvent: window?.update.flatMap { Self.event($0, form, session.epoch) }))
     }
 
@@ -161,7 +168,7 @@ final class Subscriber: Sendable {
 
     /// Queues a change. Returns `nil` if the stream follows a window and the change was stored without its tables.
     private func deliver(_ change: Change, _ steps: inout WindowSteps) -> ByteStream.WriteResult? {
-        guard let window = progress.withLock({ $0.window }) else {
+        guard let window = progress.withLock({ $0.window?.snapshot }) else {
             return deliver(change.events(form), revision: change.revision)
         }
         guard let step = steps.step(of: window, by: change, form) else { return nil }
@@ -199,7 +206,7 @@ final class Subscriber: Sendable {
     }
 
     private func deliverSnapshot() -> ByteStream.WriteResult {
-        if let known = progress.withLock({ $0.window }) { return deliverWindow(after: known) }
+        if let known = progress.withLock({ $0.window?.snapshot }) { return deliverWindow(after: known) }
         guard let (revision, event) = session.feed.snapshotEvent(of: session, for: self) else { return .closed }
         return deliver(event, revision: revision)
     }
@@ -247,7 +254,7 @@ final class Subscriber: Sendable {
         if result == .accepted {
             progress.withLock { progress in
                 progress.position = revision
-                if let window { progress.window = window }
+                if let window { progress.window = FollowedWindow(window) }
             }
         }
         return result
