@@ -28,16 +28,20 @@ final class Subscriber: Sendable {
         /// The stream's window at `position`, or the latest known one if `position` is `nil`. `nil` if the stream
         /// follows the whole table.
         var window: FollowedWindow?
-        /// The event that leads the reader from its earlier window to `window`. `nil` after the event was queued, or if
-        /// the stream needs no such event.
-        var firstEvent: EventBytes?
     }
 
     /// A window behind a reference. Most streams follow no window, and a reference keeps the progress of these streams
     /// small.
     private final class FollowedWindow: Sendable {
         let snapshot: WindowedSnapshot
-        init(_ snapshot: WindowedSnapshot) { self.snapshot = snapshot }
+        /// The event that leads the reader from its earlier window to this one. `nil` after the event was queued, or if
+        /// the stream needs no such event.
+        let firstEvent: EventBytes?
+
+        init(_ snapshot: WindowedSnapshot, firstEvent: EventBytes? = nil) {
+            self.snapshot = snapshot
+            self.firstEvent = firstEvent
+        }
     }
 
     /// Whether the stream follows a window of the table.
@@ -60,8 +64,11 @@ final class Subscriber: Sendable {
         followsWindow = window != nil
         progress = Mutex(
             Progress(
-                position: position, window: window.map { FollowedWindow($0.window) },
-                firstEvent: window?.update.flatMap { Self.event($0, form, session.epoch) }))
+                position: position,
+                window: window.map { start in
+                    FollowedWindow(
+                        start.window, firstEvent: start.update.flatMap { Self.event($0, form, session.epoch) })
+                }))
     }
 
     /// Adds the subscriber to its session's feed. The subscriber writes its first event when an event loop sends the
@@ -151,10 +158,10 @@ final class Subscriber: Sendable {
         -> ByteStream.WriteResult?
     {
         if let position = progress.withLock({ $0.position }), let changes = recent.after(position) {
-            if let event = progress.withLock({ $0.firstEvent }) {
+            if let event = progress.withLock({ $0.window?.firstEvent }) {
                 let result = deliver(event, revision: position)
                 guard result == .accepted else { return result }
-                progress.withLock { $0.firstEvent = nil }
+                progress.withLock { $0.window = $0.window.map { FollowedWindow($0.snapshot) } }
             }
             for change in changes {
                 guard let result = deliver(change, &steps) else { return nil }
