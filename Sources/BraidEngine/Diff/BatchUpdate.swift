@@ -103,8 +103,8 @@ public struct BatchUpdate: Sendable {
         }
     }
 
-    /// The changed header, footer and `movesTo` of a section whose rows stay. `nil` means unchanged, JSON `null` means
-    /// removed.
+    /// The changed header, footer and `movesTo` of a section that is not reloaded. `nil` means unchanged, JSON `null`
+    /// means removed.
     public struct SectionUpdate: Sendable {
         /// The section's index before the stage.
         public var at: Int

@@ -252,7 +252,7 @@ struct NamesRead {
         tolerated.subtract(names)
     }
 
-    /// Marks names as allowed to be missing. `nil` marks all names.
+    /// Marks those of `names` that are in `all` as allowed to be missing from the context. `nil` marks all of `all`.
     mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
 }
 

@@ -23,6 +23,6 @@ enum ServerSentEvent {
     }
 
     /// A comment line for an event stream, which its readers ignore. Comments keep proxies from closing an idle
-    /// connection (section 9.2.7, "Authoring notes").
+    /// connection (WHATWG HTML, section 9.2.7 "Authoring notes").
     static let comment = EventBytes(Array(":\n\n".utf8))
 }
