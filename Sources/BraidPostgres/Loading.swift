@@ -58,7 +58,7 @@ extension PostgresConnection {
             ] + others + ["COMMIT"])
         guard answers.count == 8 + others.count, let found = answers[1].first else { return nil }
         let facts = SessionSummary(found)
-        var content = Content()
+        var content = StoredContent([])
         try content.add(sections: answers[2], rows: answers[3])
         var session = StoredSession(
             facts: facts, description: try found.optionalJSON(9),
@@ -151,11 +151,7 @@ extension PostgresConnection {
     }
 }
 
-/// Collects the sections and rows of a session from the result rows of several statements.
-private struct Content {
-    private var sections: [Int: StoredSectionSummary] = [:]
-    private var rows: [Int: (section: Int, row: StoredRow)] = [:]
-
+extension StoredContent {
     /// Adds sections and rows from result rows. An added section or row replaces a collected one with the same key. A
     /// null id removes the collected section, and a null section removes the collected row.
     mutating func add(sections: Rows, rows: Rows) throws {
@@ -180,20 +176,6 @@ private struct Content {
                     StoredRow(
                         key: key, rank: $0.int(2), id: $0.optionalText(3).map { RowID($0) }, model: try $0.json(4))
                 )
-        }
-    }
-
-    /// Returns the collected sections by ascending ordinal, each with its rows by ascending rank.
-    func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
-        var bySection: [Int: [StoredRow]] = [:]
-        for (section, row) in rows.values {
-            guard sections[section] != nil else {
-                throw StoreError.corrupt("session \(session) has rows of a section that it has not")
-            }
-            bySection[section, default: []].append(row)
-        }
-        return sections.values.sorted { $0.ordinal < $1.ordinal }.map { facts in
-            (facts, (bySection[facts.number] ?? []).sorted { $0.rank < $1.rank })
         }
     }
 }

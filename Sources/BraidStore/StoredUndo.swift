@@ -205,11 +205,11 @@ package struct SessionRewind {
 }
 
 /// The sections and rows of a session by their numbers and keys, to which changes are applied.
-struct StoredContent {
-    var sections: [Int: StoredSectionSummary]
-    var rows: [Int: (section: Int, row: StoredRow)] = [:]
+package struct StoredContent {
+    package var sections: [Int: StoredSectionSummary]
+    package var rows: [Int: (section: Int, row: StoredRow)] = [:]
 
-    init(_ sorted: [(facts: StoredSectionSummary, rows: [StoredRow])]) {
+    package init(_ sorted: [(facts: StoredSectionSummary, rows: [StoredRow])]) {
         sections = Dictionary(uniqueKeysWithValues: sorted.map { ($0.facts.number, $0.facts) })
         rows.reserveCapacity(sorted.reduce(0) { $0 + $1.rows.count })
         for (facts, stored) in sorted { for row in stored { rows[row.key] = (facts.number, row) } }
@@ -228,7 +228,7 @@ struct StoredContent {
     }
 
     /// Returns the sections by ascending ordinal, each with its rows by ascending rank.
-    func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
+    package func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {
             guard sections[section] != nil else {
