@@ -43,11 +43,7 @@ package final class Clock: Sendable {
     ///
     /// - Parameter time: milliseconds since 1970.
     package func set(to time: Int) {
-        if isCounting {
-            counted.withLock { $0 = time }
-        } else {
-            offset.store(time - Clock.system(), ordering: .relaxed)
-        }
+        setting = isCounting ? time : time - Clock.system()
     }
 
     /// What distinguishes this clock from an unset one: the time of a counting clock, or the distance from the system's

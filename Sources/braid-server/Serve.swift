@@ -79,7 +79,7 @@ struct Serve: ServerCommand {
         limits.bodies = incoming
         let controllers = ControllerTokens(tokens)
         let idleSessions = IdleSessions(time: .seconds(options.sessionIdleTime))
-        let testMode = (options.testMode ? store as? any RestorableStore : nil).map {
+        let testMode = (options.testMode ? store as? any TestableStore : nil).map {
             TestMode(store: $0, clock: clock, idleSessions: idleSessions)
         }
         let app = App(

@@ -61,7 +61,7 @@ import Testing
         var random = SeededGenerator(seed: UInt64(seed))
         let place = try kind.place()
         let opened = try kind.open(at: place)
-        let store = try #require(opened as? any RestorableStore)
+        let store = try #require(opened as? any TestableStore)
         for _ in 0..<30 { await Self.change(store, &random) }
         try store.keepContent()
         let kept = try await Self.content(of: store)

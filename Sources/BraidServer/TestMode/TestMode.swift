@@ -13,7 +13,7 @@ package final class TestMode: Sendable {
     private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
     let requests = RequestRecord()
     let gate = Gate()
-    private let store: any RestorableStore
+    private let store: any TestableStore
     private let clock: Clock
     private let idleSessions: IdleSessions
     private let start = Mutex<StartingPoint?>(nil)
@@ -22,7 +22,7 @@ package final class TestMode: Sendable {
     ///   - store: the store of the server's application.
     ///   - clock: the clock of the server's application.
     ///   - idleSessions: the sweeps for idle sessions, which a test that advances the clock hastens.
-    package init(store: any RestorableStore, clock: Clock, idleSessions: IdleSessions) {
+    package init(store: any TestableStore, clock: Clock, idleSessions: IdleSessions) {
         self.store = store
         self.clock = clock
         self.idleSessions = idleSessions
@@ -80,7 +80,8 @@ package final class TestMode: Sendable {
             await refuse(.milliseconds(milliseconds))
             return HTTPResponse.withheld
         case .snapshot?: head.loseHistory()
-        case .newEpoch?: if let session = exchange.request.session { try await sessions.renewEpoch(of: session) }
+        case .newEpoch?:
+            if let session = exchange.request.session { try await sessions.renewEpoch(of: session, in: store) }
         case .loseAnswer?, .truncate?, .throttle?, .cutStream?, .pauseStream?, nil: break
         }
         return nil

@@ -29,11 +29,3 @@ extension SQLiteConnection {
         try run("UPDATE epoch_suffix SET is_due = ?", isDue ? 1 : 0)
     }
 }
-
-extension SQLiteStore: EpochStore {
-    public func setEpoch(_ epoch: String, of sessionNumber: Int) async throws {
-        try await writer.write {
-            _ = try $0.run("UPDATE session SET epoch = ? WHERE number = ?", epoch, sessionNumber)
-        }
-    }
-}

@@ -1,6 +1,6 @@
 // The kept copy of a database's content is a second database, `kept`, in the memory of the connection that writes.
 
-extension SQLiteStore: RestorableStore {
+extension SQLiteStore: TestableStore {
     public func keepContent() throws {
         do {
             try database.write { try $0.keepContent() }
@@ -15,6 +15,12 @@ extension SQLiteStore: RestorableStore {
             if beginsEpochs { try db.replaceEpochs(options) }
         }
         database.write { try? $0.forgetUnusedSharedTables() }
+    }
+
+    public func setEpoch(_ epoch: String, of sessionNumber: Int) async throws {
+        try await writer.write {
+            _ = try $0.run("UPDATE session SET epoch = ? WHERE number = ?", epoch, sessionNumber)
+        }
     }
 }
 
