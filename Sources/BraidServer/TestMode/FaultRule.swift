@@ -53,9 +53,8 @@ struct FaultRule: Sendable {
             } ?? 1
         delay = try rule["delay"].map { delay in
             let delay = try BodyReader(delay, at: rule.place(of: "delay"), members: ["milliseconds", "jitter"])
-            _ = try delay.required("milliseconds")
             return Delay(
-                milliseconds: try delay.integer("milliseconds", in: 0...Self.longestTime) ?? 0,
+                milliseconds: try delay.requiredInteger("milliseconds", in: 0...Self.longestTime),
                 jitter: try delay.integer("jitter", in: 0...Self.longestTime) ?? 0)
         }
         action = try rule["action"].map { try FaultAction($0, ofRule: id, at: rule.place(of: "action")) }
@@ -94,57 +93,50 @@ enum FaultAction: Sendable {
     /// Close all connections, do nothing, and refuse new connections for some time.
     case refuseConnections(milliseconds: Int)
 
-    private static let names = [
-        "respond", "close", "loseAnswer", "truncate", "throttle", "cutStream", "pauseStream", "snapshot", "newEpoch",
-        "refuseConnections",
-    ]
+    /// The names of the actions in JSON.
+    private enum Name: String, CaseIterable {
+        case respond, close, loseAnswer, truncate, throttle, cutStream, pauseStream, snapshot, newEpoch
+        case refuseConnections
+    }
 
     /// Reads an action: an object with one member, whose name is the action and whose value has the parameters.
     init(_ text: JSONText, ofRule id: String, at pointer: JSONPointer) throws {
-        let object = try BodyReader(text, at: pointer, members: Self.names)
-        let given = Self.names.filter { object[$0] != nil }
-        guard given.count == 1, let name = given.first, let value = object[name] else {
-            throw Refusal.bad(
-                pointer, given.isEmpty ? .missingMember : .conflict,
-                "an action is an object with exactly one of \(Self.names.map { "`\($0)`" }.joined(separator: ", "))")
-        }
+        let object = try BodyReader(text, at: pointer, members: Name.allCases.map(\.rawValue))
+        let name: Name = try object.onlyMember("an action is an object with exactly one of")
+        let value = try object.required(name.rawValue)
         func parameters(_ members: String...) throws(Refusal) -> BodyReader {
-            try BodyReader(value, at: object.place(of: name), members: members)
+            try BodyReader(value, at: object.place(of: name.rawValue), members: members)
         }
-        func integer(_ name: String, of parameters: BodyReader, in range: ClosedRange<Int>) throws(Refusal) -> Int {
-            _ = try parameters.required(name)
-            return try parameters.integer(name, in: range) ?? 0
+        func withoutParameters(_ action: FaultAction) throws(Refusal) -> FaultAction {
+            _ = try parameters()
+            return action
         }
         let count = 0...Int.max, time = 1...FaultRule.longestTime
         switch name {
-        case "respond":
+        case .respond:
             self = .respond(
                 try ProblemError(injected: parameters("status", "retryAfter", "type"), ofRule: id))
-        case "truncate": self = .truncate(bytes: try integer("bytes", of: parameters("bytes"), in: count))
-        case "throttle":
+        case .close: self = try withoutParameters(.close)
+        case .loseAnswer: self = try withoutParameters(.loseAnswer)
+        case .truncate: self = .truncate(bytes: try parameters("bytes").requiredInteger("bytes", in: count))
+        case .throttle:
             self = .throttle(
-                bytesPerSecond: try integer("bytesPerSecond", of: parameters("bytesPerSecond"), in: 1...1 << 30))
-        case "cutStream":
+                bytesPerSecond: try parameters("bytesPerSecond").requiredInteger("bytesPerSecond", in: 1...1 << 30))
+        case .cutStream:
             let parameters = try parameters("events", "bytes")
             self = .cutStream(
-                events: try integer("events", of: parameters, in: count),
+                events: try parameters.requiredInteger("events", in: count),
                 bytes: try parameters.integer("bytes", in: count) ?? 0)
-        case "pauseStream":
+        case .pauseStream:
             let parameters = try parameters("events", "milliseconds")
             self = .pauseStream(
-                events: try integer("events", of: parameters, in: count),
-                milliseconds: try integer("milliseconds", of: parameters, in: time))
-        case "refuseConnections":
+                events: try parameters.requiredInteger("events", in: count),
+                milliseconds: try parameters.requiredInteger("milliseconds", in: time))
+        case .snapshot: self = try withoutParameters(.snapshot)
+        case .newEpoch: self = try withoutParameters(.newEpoch)
+        case .refuseConnections:
             self = .refuseConnections(
-                milliseconds: try integer("milliseconds", of: parameters("milliseconds"), in: time))
-        default:
-            _ = try parameters()
-            switch name {
-            case "close": self = .close
-            case "loseAnswer": self = .loseAnswer
-            case "snapshot": self = .snapshot
-            default: self = .newEpoch
-            }
+                milliseconds: try parameters("milliseconds").requiredInteger("milliseconds", in: time))
         }
     }
 

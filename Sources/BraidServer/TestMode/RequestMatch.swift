@@ -134,13 +134,30 @@ extension BodyReader {
 
     /// Returns a member that must be an integer of a range, or `nil` without the member.
     func integer(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
-        guard let value = self[name] else { return nil }
+        try self[name] == nil ? nil : requiredInteger(name, in: range)
+    }
+
+    /// Returns a member that must be an integer of a range.
+    func requiredInteger(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int {
+        let value = try required(name)
         guard let integer = value.intValue, range.contains(integer) else {
             let least = range.lowerBound == .min ? "" : " from \(range.lowerBound)"
             let most = range.upperBound == .max ? "" : " to \(range.upperBound)"
             throw fault(name, .rejecting(value.kind, accepting: .number), "must be an integer\(least)\(most)")
         }
         return integer
+    }
+
+    /// Returns the name of the object's only member among the names of a type. If the object has none of these members,
+    /// or several, the fault's detail is `rule` with all names.
+    func onlyMember<Name>(_ rule: String) throws(Refusal) -> Name
+    where Name: CaseIterable & RawRepresentable<String> {
+        let given = Name.allCases.filter { self[$0.rawValue] != nil }
+        guard given.count == 1, let name = given.first else {
+            let names = Name.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+            throw .bad(pointer, given.isEmpty ? .missingMember : .conflict, "\(rule) \(names)")
+        }
+        return name
     }
 
     /// Returns a member that must be an object of globs, or an empty list without the member.

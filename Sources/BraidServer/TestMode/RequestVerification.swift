@@ -21,16 +21,9 @@ struct RequestVerification: Sendable {
 
     /// Reads the claim in the body of a request.
     init(json: JSONText) throws {
-        let names = Bound.allCases.map(\.rawValue)
-        let body = try BodyReader(json, at: .root, members: ["match"] + names)
-        let bounds = Bound.allCases.filter { body[$0.rawValue] != nil }
-        guard let bound = bounds.first, bounds.count == 1 else {
-            throw Refusal.bad(
-                .root, bounds.isEmpty ? .missingMember : .conflict,
-                "must have exactly one of the members \(names.map { "`\($0)`" }.joined(separator: ", "))")
-        }
-        self.bound = bound
-        count = try body.integer(bound.rawValue, in: 0...Int.max) ?? 0
+        let body = try BodyReader(json, at: .root, members: ["match"] + Bound.allCases.map(\.rawValue))
+        bound = try body.onlyMember("must have exactly one of the members")
+        count = try body.requiredInteger(bound.rawValue, in: 0...Int.max)
         let conditions = try BodyReader(
             body["match"] ?? .emptyObject, at: body.place(of: "match"),
             members: RequestMatch.members + AnswerMatch.members)
