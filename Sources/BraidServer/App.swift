@@ -21,11 +21,11 @@ package final class App: HTTPHandler {
     package let log: RequestLog
     let metrics = Metrics()
     let router: Router
-    private let limits: ServerLimits
+    let limits: ServerLimits
     /// The quota of requests that the server may be answering at the same time (`--max-requests`).
     private let requests: Quota
     private let workers = Workers.shared
-    private let access: AccessControl
+    let access: AccessControl
     private let pages: PagePolicy
     /// The state of the test mode (`--test-mode`). `nil` in ordinary operation.
     package let testMode: TestMode?
@@ -216,32 +216,6 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Handles a request in test mode: with its fault, and not during a reset.
-    private func test(
-        _ request: HTTPRequest, _ exchange: HandledRequest, _ testMode: TestMode,
-        _ handle: (HTTPRequest, HandledRequest, Gate.Pass) async -> HTTPResponse
-    ) async -> HTTPResponse {
-        var request = request, exchange = exchange
-        let head = request.head, route = try? route(of: head)
-        exchange.route = route
-        if let route { exchange.requester = try? await access.requester(access.claim(head, for: route.admission)) }
-        var plain = request
-        _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
-        let tested = testMode.meets(TestedRequest(plain, route, exchange.requester))
-        exchange.tested = tested
-        let pass = await testMode.gate.enter()
-        defer { pass.leave() }
-        do {
-            if let response = await testMode.delay(tested, in: pass) { return finish(response, exchange) }
-            if let response = try await testMode.begins(tested, &request.head, in: sessions) {
-                return finish(response, exchange)
-            }
-            return await handle(request, exchange, pass)
-        } catch {
-            return finish(response(to: error, exchange), exchange)
-        }
-    }
-
     private func reply(to request: HTTPRequest, _ exchange: HandledRequest) -> HTTPReply {
         let head = request.head
         var exchange = exchange
@@ -285,7 +259,7 @@ package final class App: HTTPHandler {
 
     /// Returns the route of a request. Throws `noSuchResource` for an unknown path, and `methodNotAllowed` for a known path
     /// with another method.
-    private func route(of head: HTTPRequestHead) throws -> Route {
+    func route(of head: HTTPRequestHead) throws -> Route {
         switch router.match(method: head.method, path: head.path) {
         case .route(let route): return route
         case .none:
@@ -381,7 +355,7 @@ package final class App: HTTPHandler {
     }
 
     /// A request with the values that its answer and its log line need.
-    private struct HandledRequest: Sendable {
+    struct HandledRequest: Sendable {
         let head: HTTPRequestHead
         let id: String
         /// The time at which the server began to handle the request, in nanoseconds of the monotonic clock.
@@ -414,35 +388,20 @@ package final class App: HTTPHandler {
         return HTTPResponse(status: 204, headers: [("Allow", allowed.joined(separator: ", "))] + patch)
     }
 
-    /// Throws `badRequest` if the request's query has a parameter that the route does not know, or the same parameter
-    /// twice.
-    private func checkQuery(_ head: HTTPRequestHead, _ route: Route) throws {
-        for (name, _) in head.query where name != "pretty" && !route.query.contains(name) {
-            throw ProblemError(
-                .badRequest,
-                "The query parameter `\(name)` is unknown here. The known parameters are \(route.query.union(["pretty"]).sorted().map { "`\($0)`" }.joined(separator: ", "))."
-            )
-        }
-        for (index, parameter) in head.query.enumerated()
-        where head.query[..<index].contains(where: { $0.name == parameter.name }) {
-            throw ProblemError(.badRequest, "The query has the parameter `\(parameter.name)` twice. Send it once.")
-        }
-    }
-
     /// Performs the checks of a request that all routes share, and returns the context for the route's handler.
     private func context(
         _ request: HTTPRequest, _ route: Route, _ requester: Requester, id: String
     ) throws -> RequestContext {
         let head = request.head
         try access.check(requester, route.admission, session: route.parameter("id", of: head.path))
-        try checkAccept(head, route)
-        try checkAcceptEncoding(head)
-        if !route.ignoresUnknownQuery { try checkQuery(head, route) }
+        try route.checkAccept(head)
+        try head.checkAcceptEncoding()
+        if !route.ignoresUnknownQuery { try route.checkQuery(head) }
         let context = RequestContext(
             request: request, requestID: id, route: route, requester: requester, limits: limits, log: log)
         _ = try context.flag("pretty")
         if route.takesBody {
-            try checkContentType(head, route)
+            try route.checkContentType(head)
             _ = try head.hasGzipBody
         } else if !request.body.isEmpty {
             throw ProblemError(
@@ -453,50 +412,7 @@ package final class App: HTTPHandler {
         return context
     }
 
-    // MARK: Checks that all routes share
-
-    /// Throws `notAcceptable` unless the client accepts one of the route's media types, or at least problem documents
-    /// (RFC 9110, 12.5.1).
-    private func checkAccept(_ head: HTTPRequestHead, _ route: Route) throws {
-        guard let accept = head.accept else { return }
-        if [route.produces, route.alternative, "application/problem+json"].contains(where: {
-            $0.map { accept.weight(of: $0) > 0 } ?? false
-        }) {
-            return
-        }
-        let available = ([route.produces] + [route.alternative].compactMap { $0 }).joined(separator: " or ")
-        throw ProblemError(
-            .notAcceptable,
-            "The resource answers with \(available), which `Accept: \(head.headers["accept"] ?? "")` does not allow. Send an `Accept` that allows it, or none."
-        )
-    }
-
-    /// Throws `notAcceptable` if the client accepts no coding of the answer, not even the plain body.
-    private func checkAcceptEncoding(_ head: HTTPRequestHead) throws {
-        guard let field = head.headers["accept-encoding"], field.utf8.contains(UInt8(ascii: ";")) else { return }
-        let encodings = AcceptEncoding(field)
-        guard !encodings.accepts(nil), encodings.preferred == nil else { return }
-        throw ProblemError(
-            .notAcceptable,
-            "The resource answers in gzip, in zstd or plain (`identity`), which `Accept-Encoding: \(field)` does not allow. Send an `Accept-Encoding` that allows one of them, or none."
-        )
-    }
-
-    private func checkContentType(_ head: HTTPRequestHead, _ route: Route) throws {
-        let type = head.headers["content-type"]
-        // For a buffered body, a missing `Content-Type` means JSON. For a body of lines that is read while it arrives,
-        // the request must name the type.
-        if type == nil, route.streamedBody == nil { return }
-        let essence = type.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
-        if let essence, route.bodyTypes.contains(essence) { return }
-        // RFC 5789, 2.2; RFC 9110, 15.5.16.
-        throw ProblemError(
-            .unsupportedMediaType,
-            "The body must be \(route.bodyTypes.joined(separator: " or ")), not \(type ?? "of no type"). (With curl: -H 'Content-Type: \(route.bodyTypes[0])'.)",
-            headers: [(route.method == "PATCH" ? "Accept-Patch" : "Accept", route.bodyTypes.joined(separator: ", "))])
-    }
-
-    private func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
+    func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
         // The task was cancelled because the client has disconnected or closed its side, so it will probably not read
         // this answer.
         if error is CancellationError {
@@ -529,7 +445,7 @@ package final class App: HTTPHandler {
     /// Completes a response: header fields, indentation, compression, statistics and log.
     ///
     /// - Parameter isOnLoop: whether an event loop's thread calls this method with a response that is not compressed.
-    private func finish(
+    func finish(
         _ response: HTTPResponse, _ exchange: HandledRequest, isOnLoop: Bool = false
     ) -> HTTPResponse {
         let head = exchange.head

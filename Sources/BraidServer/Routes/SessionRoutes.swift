@@ -151,17 +151,14 @@ extension Session {
 
     fileprivate func response(to request: SnapshotRequest, at position: Position) async throws -> HTTPResponse {
         try request.context.require(self)
-        let table = try await table(at: position), etag = self.position(at: table.snapshot.revision).entityTag
-        if let unchanged = request.context.head.notModified(etag) { return unchanged }
+        let table = try await table(at: position), revision = table.snapshot.revision
+        if let unchanged = request.context.head.notModified(self.position(at: revision).entityTag) { return unchanged }
         if let window = request.window {
-            return .json(try encodedWindow(window, of: table), headers: [("ETag", etag)])
+            return snapshotResponse(.bytes(try encodedWindow(window, of: table)), at: revision)
         }
-        guard Session.isStreamed(table.snapshot), !request.isPretty else {
-            return .json(encoded(table.snapshot), headers: [("ETag", etag)])
-        }
-        return HTTPResponse(
-            status: 200, headers: [("Content-Type", "application/json"), ("ETag", etag)],
-            body: .stream(stream(of: table.snapshot)))
+        let isStreamed = Session.isStreamed(table.snapshot) && !request.isPretty
+        return snapshotResponse(
+            isStreamed ? .stream(stream(of: table.snapshot)) : .bytes(encoded(table.snapshot)), at: revision)
     }
 
     fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {
@@ -173,23 +170,24 @@ extension Session {
 
     func snapshotResponse() -> HTTPResponse {
         let (revision, bytes) = encodedSnapshot()
-        return HTTPResponse(
-            status: 200,
-            headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)],
-            body: .shared(bytes))
+        return snapshotResponse(.shared(bytes), at: revision)
     }
 
     func streamedSnapshotResponse() -> HTTPResponse {
         let (revision, stream) = streamedSnapshot()
-        return HTTPResponse(
-            status: 200,
-            headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)],
-            body: .stream(stream))
+        return snapshotResponse(.stream(stream), at: revision)
     }
 
     func snapshotResponse(window: WindowQuery) throws -> HTTPResponse {
         let (revision, bytes) = try encodedWindow(window)
-        return .json(bytes, headers: [("ETag", position(at: revision).entityTag)])
+        return snapshotResponse(.bytes(bytes), at: revision)
+    }
+
+    /// Returns the answer with a snapshot, or with a window of it, at a revision.
+    private func snapshotResponse(_ body: HTTPBody, at revision: Int) -> HTTPResponse {
+        HTTPResponse(
+            status: 200,
+            headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)], body: body)
     }
 }
 

@@ -18,14 +18,14 @@ extension Session {
     package var isLarge: Bool {
         let state = current
         return state.encoded == nil
-            && (state.snapshot.totalRowCount > Self.largeRowCount || state.snapshot.isLarger(than: Self.cachedBytes))
+            && (state.snapshot.totalRowCount > Self.largeRowCount || Self.isStreamed(state.snapshot))
     }
     static let largeRowCount = 2_000
 
     /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is encoded while it is sent.
     package var isTooLargeToCache: Bool {
         let state = current
-        return state.encoded == nil && state.snapshot.isLarger(than: Self.cachedBytes)
+        return state.encoded == nil && Self.isStreamed(state.snapshot)
     }
 
     /// Whether compressing the session's snapshot is too much work for the short pool.

@@ -108,16 +108,22 @@ extension Sessions {
                             id: id, number: 0, table: bound.stored?.table, tableVersion: bound.version, epoch: "",
                             revision: 0, created: now, updated: now, totalRowCount: rowCount),
                         description: bound.stored?.description, state: model.state,
-                        displayedSections: model.displayedSections.map { JSONText(ids: $0) },
-                        cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
-                        nextSection: model.nextSection,
+                        displayedSections: model.storedDisplayedSections, cells: model.storedCells,
+                        nextKey: model.nextKey, nextSection: model.nextSection,
                         sections: model.sections.map { ($0.facts, Array($0.rows)) }))
             }, rows: { model.storedRows })
         return try await add(table, as: id, at: now, keep: keep) { $0.shared = shared }
     }
 }
 
+// Parts of a table in the form in which a store keeps them.
 extension TableModel {
+    /// The ids of the sections that were chosen for display, as a JSON array. `nil` if the description decides.
+    var storedDisplayedSections: JSONText? { displayedSections.map { JSONText(ids: $0) } }
+
+    /// The cells that the table registered for types of models, or `nil` if it registered none.
+    var storedCells: JSONText? { cells.isEmpty ? nil : cells.json }
+
     /// The rows of all sections, each with the number of its section.
     var storedRows: [(section: Int, row: StoredRow)] {
         sections.flatMap { section in section.rows.map { (section.facts.number, $0) } }

@@ -226,8 +226,7 @@ package final class Sessions: Sendable {
                 id: id, table: binding?.table, tableVersion: binding?.version,
                 description: binding?.description ?? table.bound.empty,
                 epoch: facts.epoch, created: now, opening: .emptyObject, state: model.state,
-                displayedSections: model.displayedSections.map { JSONText(ids: $0) },
-                cells: model.cells.isEmpty ? nil : model.cells.json, nextKey: model.nextKey,
+                displayedSections: model.storedDisplayedSections, cells: model.storedCells, nextKey: model.nextKey,
                 nextSection: model.nextSection, totalRowCount: facts.totalRowCount,
                 sections: model.sections.map(\.facts), rows: [],
                 // This session object has no number yet, because the store assigns it. The answer does not contain
