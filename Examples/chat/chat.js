@@ -1,15 +1,7 @@
 // A chat of any length: the newest messages are at the end, and older messages come as somebody scrolls up.
-import { WindowList } from "./list.js";
+import { element, openSession, WindowList } from "./list.js";
 
-const server = new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:8080";
-const { BraidClient } = await import(`${server}/braid.js`);
-const session = new BraidClient({ url: server }).session("chat");
-
-const element = (tag, properties, ...children) => {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-};
+const session = await openSession("chat");
 const list = document.querySelector("#list");
 const hint = document.querySelector("#hint");
 const rows = new WindowList(list, ({ model: { author, text } }) =>

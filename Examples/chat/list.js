@@ -1,3 +1,18 @@
+// What the pages of the chat and of the feed share.
+
+/** Returns the session with an id, of the server that the page's address names: `?server=http://…`. */
+export async function openSession(id) {
+  const server = new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:8080";
+  const { BraidClient } = await import(`${server}/braid.js`);
+  return new BraidClient({ url: server }).session(id);
+}
+
+export function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
 /**
  * A scrolling list of a table's rows. Only the rows of the window are elements. Two spaces stand for the rows before and after
  * the window, so that the scroll bar shows where the window is in the table.

@@ -1,15 +1,7 @@
 // A feed of any length: the newest stories are at the start. New stories do not move the story that somebody reads.
-import { WindowList } from "../chat/list.js";
+import { element, openSession, WindowList } from "../chat/list.js";
 
-const server = new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:8080";
-const { BraidClient } = await import(`${server}/braid.js`);
-const session = new BraidClient({ url: server }).session("stories");
-
-const element = (tag, properties, ...children) => {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-};
+const session = await openSession("stories");
 const list = document.querySelector("#list");
 const hint = document.querySelector("#hint");
 const rows = new WindowList(list, ({ model: { title, summary } }) =>

@@ -26,7 +26,8 @@ export function frame(snapshot, before) {
 }
 
 /**
- * The frame after `update`, which leads from `before` to `snapshot`.
+ * What a moment shows of `update`, which leads from the frame `before` to `snapshot`. `frame` and `after`: the frame after the
+ * update. A moment keeps `before` and `after`, also if its `frame` is replaced later.
  * `stages`: the keys before and after each stage; `reloaded`: the keys of rows that are to be loaded anew.
  */
 export function following(before, update, snapshot) {
@@ -39,7 +40,8 @@ export function following(before, update, snapshot) {
     if (Object.keys(moving).length > 0) { for (const step of stages({ stages: [moving] }, from)) keys = step.snapshot; }
     return { stage, before: from, after: keys };
   });
-  return { frame: { snapshot, keys }, stages: passed, reloaded };
+  const after = { snapshot, keys };
+  return { before, after, frame: after, stages: passed, reloaded };
 }
 
 /** The same stage for a table of keys: rows that come get new ones, rows that change keep theirs. */

@@ -52,7 +52,7 @@ export class Timeline {
     const next = following(this.last.frame, update, snapshot);
     // Nothing happened: the window was moved.
     if (update.from === update.to) return this.#replace(next.frame);
-    this.#add({ revision: update.to, update, at: new Date(), before: this.last.frame, after: next.frame, ...next });
+    this.#add({ revision: update.to, update, at: new Date(), ...next });
   }
 
   note(event) {
@@ -68,8 +68,7 @@ export class Timeline {
       if (update.to > first.revision) break;
       const { frame } = before.at(-1);
       const next = applying(update, { ...frame.snapshot, revision: update.from });
-      const followed = following(frame, update, next);
-      before.push({ revision: update.to, update, at: new Date(at), before: frame, after: followed.frame, ...followed });
+      before.push({ revision: update.to, update, at: new Date(at), ...following(frame, update, next) });
     }
     // From here on the keys are the earlier frames': what follows is done again.
     const again = this.moments.filter((moment) => moment.revision > before.at(-1).revision);
@@ -77,8 +76,8 @@ export class Timeline {
     this.moments = before;
     for (const moment of again) {
       const previous = this.moments.at(-1).frame;
-      const next = moment.update && following(previous, moment.update, moment.frame.snapshot);
-      this.moments.push(next ? { ...moment, before: previous, after: next.frame, ...next } : { ...moment, frame: frame(moment.frame.snapshot, previous) });
+      const { snapshot } = moment.frame;
+      this.moments.push({ ...moment, ...(moment.update ? following(previous, moment.update, snapshot) : { frame: frame(snapshot, previous) }) });
     }
     if (!this.isLive) this.position = Math.max(0, this.moments.findIndex((moment) => moment.revision === shown.revision));
     this.#changed(this.shown, this.shown);
