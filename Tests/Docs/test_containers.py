@@ -4,11 +4,11 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
 from documents import ROOT, Document
+from test_cluster import wait_until
 
 RECIPE = Document(ROOT / "docs/recipes/testcontainers.md")
 IMAGE = "ghcr.io/braid-server/braid-server:0.2.0"
@@ -69,11 +69,7 @@ def test_a_kit_starts_a_container_and_removes_it(containers, monkeypatch, kit, p
     run = subprocess.run([ROOT / "Scripts/test-kits", kit, *arguments], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     assert {"python": " passed", "node": "# fail 0", "java": "2 tests successful"}[kit] in run.stdout
-    for _ in range(150):
-        if not containers.podman("ps", "--all", "--quiet"):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"containers still run:\n{containers.podman('ps', '--all')}")
+    wait_until(lambda: not containers.podman("ps", "--all", "--quiet"), 15)
 
 
 def test_testcontainers_for_python_start_a_container(containers, tmp_path):
@@ -84,10 +80,7 @@ def test_testcontainers_for_python_start_a_container(containers, tmp_path):
     socket = tmp_path / "docker.sock"
     service = subprocess.Popen(["podman", "system", "service", "--time=0", f"unix://{socket}"])
     try:
-        for _ in range(150):
-            if socket.exists():
-                break
-            time.sleep(0.1)
+        wait_until(socket.exists, 15)
         environment = os.environ | {
             "PYTHONPATH": str(ROOT / "Clients/python"), "DOCKER_HOST": f"unix://{socket}", "TESTCONTAINERS_RYUK_DISABLED": "true",
             # Here the containers' host is this machine, even if this machine is a container.

@@ -200,12 +200,6 @@ private struct ClusterCourse {
     }
 }
 
-private final class Flag: Sendable {
-    private let value = Mutex(false)
-    var isSet: Bool { value.withLock { $0 } }
-    func set() { value.withLock { $0 = true } }
-}
-
 private final class Complaints: Sendable {
     private let list = Mutex<[String]>([])
     func withLock<Value: Sendable>(_ body: (inout sending [String]) -> sending Value) -> Value { list.withLock(body) }

@@ -147,12 +147,6 @@ import Testing
         try await listener.live()
     }
 
-    private final class Flag: Sendable {
-        private let value = Atomic<Bool>(false)
-        var isSet: Bool { value.load(ordering: .relaxed) }
-        func set(_ new: Bool) { value.store(new, ordering: .relaxed) }
-    }
-
     @Test("A reset is an update like any other; an ended session ends its subscribers; one of the same id is another")
     func ends() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)

@@ -15,8 +15,8 @@ import Testing
             retrying: .init(count: retries, first: .milliseconds(1), longest: .milliseconds(20)))
     }
 
-    static func client(_ server: ServerProcess, token: String? = nil) throws -> BraidClient {
-        client(try #require(URL(string: "http://127.0.0.1:\(server.port)")), token: token)
+    static func client(_ server: ServerProcess, token: String? = nil, retries: Int = 6) throws -> BraidClient {
+        client(try #require(URL(string: "http://127.0.0.1:\(server.port)")), token: token, retries: retries)
     }
 
     private func ids(_ snapshot: Snapshot, _ section: String) -> [String?]? {

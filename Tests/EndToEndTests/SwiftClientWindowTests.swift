@@ -292,12 +292,6 @@ import Testing
         #expect(listener.rows == ["b1", "b2", "b4", "b5", "b6"])
     }
 
-    private final class Flag: Sendable {
-        private let value = Atomic<Bool>(false)
-        var isSet: Bool { value.load(ordering: .relaxed) }
-        func set(_ new: Bool) { value.store(new, ordering: .relaxed) }
-    }
-
     @Test("A subscription goes on where its last loop stopped, also with another window, and from a known snapshot")
     func loops() async throws {
         let server = try ServerProcess(), session = try await open(server, rows: 10)

@@ -1,6 +1,7 @@
 import BraidClient
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What each fault does on the wire, and how the client for Swift recovers.
@@ -101,23 +102,12 @@ import Testing
         #expect(try status(AccessTests.bearer(other.token)) == 419)
         #expect(try status(AccessTests.controller) == 200)
         #expect(try status([:]) == 401)
-        let client = try server.client(), body = gzipped(#"{"a":{"b":1,"c":2}}"#)
+        let client = try server.client(), body = gzipMember(Array(#"{"a":{"b":1,"c":2}}"#.utf8))
         try client.send(
             "PATCH /v1/sessions/mine/state HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret-of-the-controller\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
         )
         try client.send(body)
         #expect(try client.receive().status == 420)
-    }
-
-    /// A body in gzip whose bytes are stored as they are (RFC 1951, 3.2.4; RFC 1952).
-    private func gzipped(_ text: String) -> [UInt8] {
-        let bytes = Array(text.utf8), length = UInt16(bytes.count)
-        func little(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
-        let checksum = bytes.reduce(~UInt32(0)) { sum, byte in
-            (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
-        }
-        return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255, 1] + little(UInt32(length) | UInt32(~length) << 16) + bytes
-            + little(~checksum) + little(UInt32(length))
     }
 
     // MARK: Bodies
@@ -271,8 +261,7 @@ import Testing
         ])
     func swiftCommands(action: String) async throws {
         let server = try started(#"{"match":{"method":"PATCH"},"times":2,"action":\#(action)}"#)
-        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)"))
-        let party = SwiftClientTests.client(url, retries: 1_000).session("party")
+        let party = try SwiftClientTests.client(server, retries: 1_000).session("party")
         let answer = try await party.perform(.patchModels(["invited": [["name": "Ann"]]]))
         #expect(answer.revision == 1)
         #expect(try TestModeTests.counters(server).map(\.applied) == [2])
@@ -290,8 +279,7 @@ import Testing
         let server = try started(
             #"{"match":{"path":"/v1/sessions/*/updates"},"skip":1,"times":5,"action":\#(action)}"#,
             #"{"match":{"path":"/v1/sessions/*/updates"},"times":6,"action":{"cutStream":{"events":3}}}"#)
-        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)"))
-        let party = SwiftClientTests.client(url, retries: 1_000).session("party"), last = 20
+        let party = try SwiftClientTests.client(server, retries: 1_000).session("party"), last = 20
         let commands = Task {
             for number in 1...last {
                 try await party.perform(.patchModels(["invited": [["name": .string("guest \(number)")]]]))

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -195,10 +194,6 @@ import Testing
         #expect(try client.get("/v1/sessions/party").status == 200)
     }
 
-    private final class Flag: Sendable {
-        let value = Atomic(false)
-    }
-
     private static func sendCommands(_ sender: Int, to port: Int) throws {
         let client = try HTTPClient(port: port)
         for count in 0..<150 {
@@ -213,22 +208,19 @@ import Testing
         let server = try ServerProcess(database: directory.path("braid.sqlite"), Self.examples)
         let client = try server.keptClient(), port = server.port
         let before = try client.get("/v1/sessions/party/snapshot").object["sections"] as? NSArray
+        let isDone = Flag()
         let senders = Task {
+            defer { isDone.set() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for sender in 0..<4 { group.addTask { try Self.sendCommands(sender, to: port) } }
                 try await group.waitForAll()
             }
         }
-        let isDone = Flag()
-        let waiting = Task {
-            defer { isDone.value.store(true, ordering: .relaxed) }
-            try await senders.value
-        }
-        while !isDone.value.load(ordering: .relaxed) {
+        while !isDone.isSet {
             try Self.reset(client)
             #expect(try client.get("/v1/sessions/party").status == 200)
         }
-        try await waiting.value
+        try await senders.value
         let journal = try client.get("/v1/sessions/party/journal")
         let revisions = (journal.object["records"] as? [[String: Any]])?.compactMap { $0["revision"] as? Int } ?? []
         #expect(revisions == Array(1..<revisions.count + 1), "a reset begins at revision 0")
