@@ -67,8 +67,8 @@ export interface Match {
   body?: unknown;
 }
 
-/** Which requests match, and to which of them the rule applies. */
-export interface RuleOptions extends Match {
+/** A rule of `faults.set`. `fault` makes it. */
+export interface Rule {
   id?: string;
   /** The number of matching requests to leave alone. */
   skip?: number;
@@ -77,17 +77,11 @@ export interface RuleOptions extends Match {
   probability?: number;
   /** Before the server handles the request. */
   delay?: { milliseconds: number; jitter?: number };
-}
-
-export interface Rule {
-  id?: string;
-  skip?: number;
-  times?: number;
-  probability?: number;
-  delay?: { milliseconds: number; jitter?: number };
   match?: Match;
   action?: object;
 }
+/** Which requests match, and to which of them the rule applies. */
+export interface RuleOptions extends Match, Omit<Rule, "match" | "action"> {}
 
 export declare const fault: {
   /** The server handles the request later. */

@@ -38,7 +38,7 @@ function onPath(...names) {
 export class BraidServer {
   #process;
   #container;
-  #log = "";
+  #log = () => "";
 
   /** A server that runs already. `client`: options of its `BraidClient`. */
   constructor(url, { token, client = {} } = {}) {
@@ -94,8 +94,7 @@ export class BraidServer {
     let log = "";
     let server;
     child.stderr.setEncoding("utf8").on("data", (text) => {
-      if (server) server.#log += text;
-      else log += text;
+      log += text;
     });
     const line = await new Promise((resolve) => {
       child.on("error", (error) => resolve(String(error)));
@@ -110,7 +109,7 @@ export class BraidServer {
       throw error;
     }
     server.#process = child;
-    server.#log = log;
+    server.#log = () => log;
     // The server ends when this process ends, because its standard input ends. It does not keep this process alive.
     for (const handle of [child, child.stdin, child.stdout, child.stderr]) handle.unref();
     return server;
@@ -118,7 +117,7 @@ export class BraidServer {
 
   /** The warnings and errors that a server of `start`, `run` or `find` has logged. */
   get log() {
-    return this.#log;
+    return this.#log();
   }
 
   session(id) {

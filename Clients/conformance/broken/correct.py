@@ -16,7 +16,6 @@ import urllib.parse
 
 # Seconds before the first retry, and at most.
 FIRST_DELAY, LONGEST_DELAY = 0.01, 0.1
-RETRIED = {408, 429, 502, 503, 504}
 
 
 class UpdateFault(Exception):
@@ -36,7 +35,7 @@ LOST = (OSError, http.client.HTTPException, ValueError)
 
 
 class Client:
-    RETRIED = RETRIED
+    RETRIED = {408, 429, 502, 503, 504}
 
     def __init__(self, url, token, session, report):
         self.address = urllib.parse.urlsplit(url)
@@ -114,13 +113,10 @@ class Client:
     def position_of(self, snapshot):
         return f"{snapshot['epoch']}.{snapshot['revision']}"
 
-    def is_known(self, update):
-        return update["to"] <= self.copy["revision"]
-
     def take_update(self, update):
         """Brings the copy from one revision to another, once."""
         with self.lock:
-            if self.is_known(update):
+            if update["to"] <= self.copy["revision"]:
                 return
             # Revisions that changed nothing visible have no update.
             if update["from"] < self.copy["revision"]:

@@ -77,4 +77,7 @@ commands = concurrent.futures.ThreadPoolExecutor(1)
 for line in sys.stdin:
     members = json.loads(line)
     number, act = members.pop("id"), members.pop("do")
-    (commands.submit if act == "send" else lambda call, *values: call(*values))(driver.perform, number, act, members)
+    if act == "send":
+        commands.submit(driver.perform, number, act, members)
+    else:
+        driver.perform(number, act, members)

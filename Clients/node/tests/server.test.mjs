@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { BraidClient, ConnectionError, Problem } from "braid-server-client";
@@ -11,30 +11,12 @@ import { BraidServer, fault, VerificationFailed } from "braid-server-testing";
 
 const fixtures = "Examples/attendees";
 const binary = process.env.BRAID_SERVER_BINARY;
-// No time passes before a retry.
-const client = { wait: () => new Promise(setImmediate) };
+const { atOnce, Listener } = await import(resolve("Tests/JavaScript/server.mjs"));
+const client = { wait: atOnce };
 const server = await BraidServer.find({ fixtures, client });
 const EDITS = "/v1/sessions/*/edits";
 const UPDATES = "/v1/sessions/*/updates";
 const ids = async (session) => (await session.snapshot()).sections.map(({ rows }) => rows.map(({ id }) => id));
-
-/** Follows the session, and lets the test wait for what the copy is then. */
-function follow(test, session, options) {
-  const told = [];
-  let waiting = [];
-  const note = (name) => () => {
-    told.push(name);
-    waiting = waiting.filter(([holds, resolve]) => !holds() || resolve());
-  };
-  const copy = session.subscribe({ onSnapshot: note("snapshot"), onUpdate: note("update"), onStatus: (status) => note(status)(), onEnd: note("end"), ...options });
-  test.after(() => copy.close());
-  const until = (condition) => new Promise((resolve) => {
-    const holds = () => condition(copy, told);
-    if (holds()) resolve();
-    else waiting.push([holds, resolve]);
-  });
-  return { copy, told, until };
-}
 
 test("Copies of a session do not meet", async (t) => {
   const [mine, theirs] = [await server.fork("party", { test: t }), await server.fork("party", { test: t })];
@@ -96,32 +78,34 @@ for (const bytes of [0, 1, 30, 100]) {
   test(`A copy is complete after its stream was cut in an update, ${bytes} bytes in`, async (t) => {
     const party = await server.fork("party", { test: t });
     await server.faults.set([fault.cutStream(3, { bytes, path: UPDATES, session: party.id, times: 1 })], { test: t });
-    const { copy, told, until } = follow(t, party);
-    await until(() => copy.status === "live");
+    const listener = new Listener(t, party);
+    const copy = listener.subscription;
+    await listener.status("live");
     await party.edit({ delete: { id: "Sara" } });
     await party.edit({ delete: { id: "Omar" } });
-    await until(() => copy.revision === 2 && told.filter((name) => name === "live").length === 2);
+    await listener.until(() => copy.revision === 2 && listener.of("status").filter(([status]) => status === "live").length === 2);
     assert.deepEqual(copy.snapshot, await party.snapshot());
-    assert.equal(told.filter((name) => name === "snapshot").length, 1);
-    assert.equal(told.filter((name) => name === "update").length, 2);
+    assert.equal(listener.of("snapshot").length, 1);
+    assert.equal(listener.of("update").length, 2);
   });
 }
 
 test("A copy of another epoch, or without a history, starts again", async (t) => {
   const party = await server.fork("party", { test: t });
-  const { copy, told, until } = follow(t, party);
-  await until(() => copy.status === "live");
+  const listener = new Listener(t, party);
+  const copy = listener.subscription;
+  await listener.status("live");
   const { epoch } = copy.snapshot;
   await server.faults.set([fault.newEpoch({ path: EDITS, times: 1 })], { test: t });
   await party.edit({ delete: { id: "Sara" } });
-  await until(() => copy.snapshot.epoch !== epoch && copy.revision === 1 && copy.status === "live");
+  await listener.until(() => copy.snapshot.epoch !== epoch && copy.revision === 1 && copy.status === "live");
   assert.deepEqual(copy.snapshot, await party.snapshot());
   await server.faults.set([fault.snapshot({ path: UPDATES })], { test: t });
   copy.pause();
   await party.edit({ delete: { id: "Omar" } });
   copy.resume();
-  await until(() => copy.revision === 2 && copy.status === "live");
-  assert.equal(told.filter((name) => name === "update").length, 0);
+  await listener.until(() => copy.revision === 2 && copy.status === "live");
+  assert.equal(listener.of("update").length, 0);
 });
 
 test("Delays, slow answers and paused streams change nothing", async (t) => {
@@ -130,13 +114,14 @@ test("Delays, slow answers and paused streams change nothing", async (t) => {
     fault.delay(20, { jitter: 10, path: EDITS }), fault.throttle(20_000, { path: "/v1/sessions/*/snapshot" }), fault.pauseStream(2, 30, { path: UPDATES }),
   ];
   await server.faults.set(rules, { seed: 7, test: t });
-  const { copy, told, until } = follow(t, party);
-  await until(() => copy.status === "live");
+  const listener = new Listener(t, party);
+  const copy = listener.subscription;
+  await listener.status("live");
   await party.edit({ delete: { id: "Sara" } });
-  await until(() => copy.revision === 1);
+  await listener.until(() => copy.revision === 1);
   assert.deepEqual(copy.snapshot, await party.snapshot());
   assert.equal(await server.faults.applied(), 3);
-  assert.ok(!told.includes("waiting"));
+  assert.ok(!listener.of("status").some(([status]) => status === "waiting"));
 });
 
 test("Rules are removed after their test, and a bad rule changes nothing", async (t) => {

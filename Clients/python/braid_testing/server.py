@@ -136,7 +136,8 @@ class Server:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            subprocess.run(self._container or ["true"], capture_output=True)
+            if self._container:
+                subprocess.run(self._container, capture_output=True)
         if process.stdout:
             process.stdout.close()
 

@@ -8,7 +8,7 @@ import pytest
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 TABLES = Path(__file__).parents[3] / "Examples/attendees"
 [INI] = re.findall(r"```ini\n(.*?)```", README, re.S)
-TESTS, SCRIPT, CLIENT, _ = re.findall(r"```python\n(.*?)```", README, re.S)  # test_container.py runs the last one
+TESTS, SCRIPT, CLIENT, _ = re.findall(r"```python\n(.*?)```", README, re.S)  # The last example needs a container.
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@ package braid.testing;
 
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -121,8 +120,7 @@ public final class BraidSession implements AutoCloseable {
 
     /** Makes a token for this session, which is valid for an hour. The role is {@code participant} or {@code viewer}. */
     public String token(String role) {
-        Map<String, Object> body = new LinkedHashMap<>(Map.of("role", role, "expiresIn", 3600));
-        return (String) Objects.requireNonNull(Json.at(server.send("POST", path + "/tokens", body, Map.of(), false), "token"));
+        return (String) Objects.requireNonNull(Json.at(server.send("POST", path + "/tokens", Map.of("role", role, "expiresIn", 3600), Map.of(), false), "token"));
     }
 
     /** Ends the session. A session that has ended already stays ended. */

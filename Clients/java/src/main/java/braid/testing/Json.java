@@ -208,7 +208,8 @@ public final class Json {
         if (value == null || value instanceof Boolean || value instanceof Number) {
             result.append(value);
         } else if (value instanceof Map<?, ?> map) {
-            String separator = "{";
+            result.append('{');
+            String separator = "";
             for (Map.Entry<?, ?> member : map.entrySet()) {
                 result.append(separator);
                 quote(String.valueOf(member.getKey()), result);
@@ -216,7 +217,7 @@ public final class Json {
                 write(member.getValue(), result);
                 separator = ",";
             }
-            result.append(map.isEmpty() ? "{}" : "}");
+            result.append('}');
         } else if (value instanceof Iterable<?> items) {
             result.append('[');
             String separator = "";
