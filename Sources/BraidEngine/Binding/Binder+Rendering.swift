@@ -15,8 +15,8 @@ extension Binder {
             Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
-    /// The table and the snapshot before a command, and the command's changes. Only rows that the command touched are
-    /// rendered again.
+    /// The table and the snapshot before a command, and what the command changed. The renderer reuses the parts of the
+    /// previous snapshot that the change cannot affect.
     struct Previous {
         var table: TableModel
         var snapshot: Snapshot
@@ -55,15 +55,15 @@ private struct SnapshotMaking {
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
-    /// Windows on the table's stored sections and on the previously displayed sections. A window finds neighbouring
-    /// sections quickly by index.
+    /// Access by index to the table's stored sections and to the previously displayed sections. Each `Window` keeps the
+    /// list chunk that was read last, so that reading the next section is fast.
     private var stored: PersistentList<StoredSection>.Window
     private var shown: PersistentList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: PersistentList<Row>] = [:]
     private var shownKeys: [SectionID: [Int]]
-    /// The number of derived and counted rows, which have no stored model, that may still be rendered within the row
-    /// limit.
+    /// The number of derived or counted rows that may still be rendered within the row limit. Counted rows have no
+    /// model: a template gives only their number.
     private var room: Int
 
     init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
@@ -122,9 +122,9 @@ private struct SnapshotMaking {
         return snapshot
     }
 
-    /// Returns the previous snapshot with only the sections rendered again that the command touched.
+    /// Returns a copy of the previous snapshot in which only the sections that the command touched are rendered again.
     ///
-    /// Returns `nil` if the command may have changed how other sections look. Untouched sections cost nothing.
+    /// Returns `nil` if the command may have changed how other sections look. Untouched sections are not visited.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else {
             return nil

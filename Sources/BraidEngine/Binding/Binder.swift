@@ -10,7 +10,7 @@ public struct Binder: Sendable {
     private(set) var empty: JSONText?
     /// The ids of the sections that at least one binding names, in the order of the bindings.
     let boundSections: [SectionID]
-    /// The ids of the sections to which a binding of all other sections gives a title by section id.
+    /// The ids of the sections that a binding with the scope `allOtherSections` gives a header or footer by section id.
     let titledSections: Set<SectionID>
     /// The limits of the table's size and of a command's cost. By default only the templates' steps are limited.
     public var limits = TableLimits()
@@ -27,7 +27,7 @@ public struct Binder: Sendable {
     let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
-    /// The resolved binding that all sections share that no binding names. `nil` if no binding binds the cells of such
+    /// The one resolved binding of all the sections that no binding names. `nil` if no binding binds the cells of such
     /// sections.
     private let other: SectionBinding?
 
@@ -54,8 +54,8 @@ public struct Binder: Sendable {
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
             for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
-            // A binding of all other sections names no section in its scope, but can give a section a title by the
-            // section's id.
+            // A binding with the scope `allOtherSections` names no section in its scope, but can give a section a
+            // header or footer by the section's id.
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]

@@ -5,9 +5,11 @@ enum Scope: Sendable, Hashable {
     case sections([SectionID])
     /// Every section whose cells no binding binds by the section's id.
     case allOtherSections
-    /// Any section, including sections that other bindings name. A chain in this scope is a fallback for dimensions.
-    /// Its tap handlers and cell-filling functions run in addition to the section's. Its other handlers run only if the
-    /// section has no such handler.
+    /// Any section, including sections that other bindings name.
+    ///
+    /// A height that is bound to any section applies to a section that has no own height. Tap handlers and cell-filling
+    /// functions of this scope run in addition to the section's own. The other handlers of this scope run only if the
+    /// section has no such handler of its own.
     case anySection
 }
 
@@ -113,8 +115,8 @@ struct MovePolicy: Sendable {
     static let anySection = MovePolicy(targets: .anySection)
     /// Rows may move to the listed sections. The list must contain the row's own section if rows may move inside it.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
-    /// Rows may move to the displayed sections for which the closure returns true. The closure runs once for each
-    /// section of a snapshot.
+    /// Rows may move to the displayed sections that accept the rows' model type and for which the closure returns true.
+    /// For each snapshot, the closure runs once for each section and model type.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
     {
@@ -122,10 +124,11 @@ struct MovePolicy: Sendable {
     }
 }
 
-/// The part of a move policy that is an expression. Sections that share the policy share one object, so its target
-/// sections are computed once for each snapshot and model type.
+/// The closure of a move policy that decides for each section whether rows may move to it. Sections that share the
+/// policy share one `PassingPolicy` object, so the policy's target sections are computed once for each snapshot and
+/// model type.
 final class PassingPolicy: Sendable {
-    /// The values that the policy's expression reads in addition to a section's id, row counts and titles.
+    /// The values that the policy's closure reads in addition to a section's id, row counts and titles.
     let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
 
@@ -160,7 +163,7 @@ struct HandlerCall {
     var id: RowID?
 }
 
-/// The reaction to an event of a row: the steps of a description, or the closure of a program.
+/// The reaction to an event of a row: the actions of a table description, or the closure of a Swift program.
 struct Handler: Sendable {
     /// Whether the handler receives the row's model. If true, the model must be of the type that the handler expects.
     var takesModel = true
@@ -232,19 +235,21 @@ typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws 
 
 /// Everything that a description or a program binds to one scope.
 ///
-/// A chain fills one binding. Several bindings can apply to the same section: `SectionBinding` resolves which one wins.
+/// Each binding chain of a Swift program fills one `Binding`. Several bindings can apply to the same section:
+/// `SectionBinding` resolves which one wins.
 struct Binding: Sendable {
     let scope: Scope
     /// The JSON pointer to the binding in its description, for error messages.
     var pointer: JSONPointer = .root
     var cells: CellBinding?
     var modelType: ModelType?
-    /// The name of the model type that this chain's handlers expect, if another chain binds the section's models.
+    /// The name of the model type that this binding's handlers expect, if another binding binds the section's models.
     var assumedType: UTF8Key?
     var onDequeue: CellFiller?
     var headers: [SectionID: Computed<SectionInput>] = [:]
     var footers: [SectionID: Computed<SectionInput>] = [:]
-    /// The header of those sections of the scope that have no entry in `headers`. `footer` works in the same way.
+    /// The header of the sections in the scope for which `headers` has no entry. `footer` and `footers` work in the
+    /// same way.
     var header: Computed<SectionInput>?
     var footer: Computed<SectionInput>?
     /// A view that replaces the header's title, bound by a Swift program. The view wins over a title of an equally

@@ -26,7 +26,7 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
     }
 }
 
-// Cells and models.
+// The links of a chain that bind cells and models.
 extension BindingChain {
     @discardableResult
     func bind(_ cells: CellBinding, of type: ModelType? = nil) -> Self {
@@ -36,7 +36,7 @@ extension BindingChain {
         }
     }
 
-    /// Records the name of the model type that this chain expects, because another chain binds the models of the same
+    /// Records the name of the model type that this chain's handlers expect. Another chain binds the models of the same
     /// sections.
     @discardableResult
     func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
@@ -48,7 +48,7 @@ extension BindingChain {
     public func updates(manually: Bool) -> Self { edit { $0.updatesManually = manually } }
 }
 
-// Titles and dimensions.
+// The links of a chain that bind headers, footers and heights.
 extension BindingChain {
     /// Binds a header: a string, null, or `{"view": name, "viewModel": …}`.
     ///
@@ -80,13 +80,14 @@ extension BindingChain {
     }
 }
 
-// Editing, moving, handlers.
+// The links of a chain that bind editing, moving and handlers.
 extension BindingChain {
     /// Binds a function that computes a row's editing style: the JSON string `"none"`, `"delete"` or `"insert"`.
     @discardableResult
     func allowEditing(_ style: Computed<RowInput>) -> Self { edit { $0.editing = style } }
 
-    /// Binds a function that creates an inserted row's model, or the members that the given model lacks.
+    /// Binds a function that creates an inserted row's model. If the command gives a model, the function creates only
+    /// the members that the given model lacks.
     @discardableResult
     func insertTemplate(_ template: @escaping @Sendable (SectionID, Evaluation) throws -> JSONText?) -> Self {
         edit { $0.insertTemplate = template }

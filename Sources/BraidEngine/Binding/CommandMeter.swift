@@ -2,8 +2,8 @@ import Synchronization
 
 /// Limits the cost of one command: the work of all its templates together, and the command's time.
 ///
-/// Each rendering of a template also has its own budget. The meter additionally bounds the total cost of a cheap
-/// template that is rendered for a hundred thousand rows.
+/// Each rendering of a template also has its own budget. `CommandMeter` additionally bounds the total cost of the
+/// command, because a cheap template may be rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
     /// The budget of template steps and output that all templates of the command share.
     let templates: SharedJSONeBudget
@@ -12,8 +12,8 @@ final class CommandMeter: Sendable {
     private let limit: Duration?
     private let start = ContinuousClock.now
 
-    /// Starts the command's clock, and computes the template budget, which grows with the number of rows. Pass false
-    /// for `isTimed` to render a snapshot without a time limit.
+    /// Starts the command's clock, and computes the template budget, which grows with the table's number of rows.
+    /// `isTimed` is false for rendering a snapshot outside of a command, which has no time limit.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
         self.rows = Mutex(rows)
@@ -62,8 +62,8 @@ final class CommandMeter: Sendable {
         return milliseconds == 0 ? "\(seconds) seconds" : "\(seconds * 1_000 + milliseconds) milliseconds"
     }
 
-    /// Calls `checkTime()` only at every 256th index of a loop over rows. Reading the clock can take longer than one
-    /// row.
+    /// Calls `checkTime()` only at every 256th index of a loop over rows. Reading the clock can take longer than the
+    /// loop's work for one row.
     func checkTime(at index: Int) throws(Refusal) { if index & 0xFF == 0 { try checkTime() } }
 }
 
@@ -88,7 +88,8 @@ public struct TableLimits: Sendable {
     /// Creates the default limits of a table and its commands: only the templates' steps are limited.
     public init() {}
 
-    /// Throws if the table exceeds a size limit. If a limit was lowered, a table above it may keep its size or shrink.
+    /// Throws if the table exceeds a limit of its size, unless the table has not grown. After an operator has lowered a
+    /// limit, a table above the limit may keep its size or shrink.
     func check(_ table: TableModel, after before: TableModel?) throws(Refusal) {
         if table.sections.count > sections, table.sections.count > before?.sections.count ?? 0 {
             throw Refusal(

@@ -28,7 +28,7 @@ struct Reads: OptionSet, Sendable {
 
     static let everything = Reads(rawValue: 2047)
 
-    /// The expression reads the row's index, which changes for all later rows after an insert or a delete.
+    /// Set if the expression reads the row's index. An insert or a delete changes the index of all later rows.
     static let row = Reads(rawValue: 1)
     /// The expression reads the number of the section's rows, hidden rows included.
     static let count = Reads(rawValue: 2)
@@ -39,7 +39,7 @@ struct Reads: OptionSet, Sendable {
     static let now = Reads(rawValue: 16)
     static let model = Reads(rawValue: 32)
     static let section = Reads(rawValue: 64)
-    /// The rule reads which cells the session has registered for model types.
+    /// Set if the choice of a row's cell depends on the cells that the session has registered for model types.
     static let cells = Reads(rawValue: 128)
     /// The expression reads the number of the section's displayed rows.
     static let displayedCount = Reads(rawValue: 256)
@@ -100,8 +100,8 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// Returns a template context with the names that every expression may read: `now`, `state` and `models`. `state`
-    /// and `models` are set only if `reads` contains them, because each row gets a context.
+    /// Returns a template context with the names that every expression may read: `now`, `state` and `models`. To keep
+    /// the context of each row cheap, `state` and `models` are set only if `reads` contains them.
     func context(reading reads: Reads) -> JSONeContext {
         var context = JSONeContext(now: now)
         context.sharedBudget = meter.templates
@@ -165,7 +165,7 @@ struct Computed<Input>: Sendable {
         self.compute = compute
     }
 
-    /// Returns the value for one row or section, or `nil` if the function gives no value.
+    /// Returns the value for one row or section. `nil` if the function that computes the value returns `nil`.
     func value(for input: Input, _ evaluation: Evaluation) throws -> JSONText? {
         if let constant { return constant }
         return try compute(input, evaluation)
@@ -173,11 +173,11 @@ struct Computed<Input>: Sendable {
 }
 
 extension Computed where Input == RowInput {
-    /// Returns a rule that chooses a row's cell by the type of the row's model. A cell that the session registered wins
-    /// over one that the table describes.
+    /// Returns a function that chooses a row's cell by the type of the row's model. A cell that the session has
+    /// registered for the model type wins over the cell that the table description registers.
     ///
-    /// - Parameter typeNamesCell: if true, a model type without a cell uses its own name as the cell's name. If false,
-    ///   a row whose model type has no cell is refused.
+    /// - Parameter typeNamesCell: if true, a model type without a registered cell uses its own name as the cell's name.
+    ///   If false, the function refuses a row whose model type has no registered cell.
     static func cellByModelType(_ described: RegisteredCells, typeNamesCell: Bool = false) -> Computed<RowInput> {
         Computed(reads: .cells) { input, evaluation in
             let type = input.model.modelType

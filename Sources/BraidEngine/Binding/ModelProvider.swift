@@ -10,18 +10,19 @@ protocol ModelProvider: AnyObject {
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
     /// Releases the Swift models that left their section and did not reappear in another section in the same command.
     func settle(_ departures: Departures)
-    /// The sections for which the program's source gave models at the last reading, even if it gave an empty list.
+    /// The sections for which the program's source gave models at the last reading. A section with an empty list
+    /// counts.
     var sections: Set<SectionID> { get }
     func commit()
     func rollBack()
 }
 
-/// The models that left their sections in this command, by id. A model that reappears in another section keeps the
-/// number that represents it.
+/// The models that left their sections in this command, by model id. Each Swift model is represented by a number in the
+/// table, and a model that reappears in another section keeps its number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// Further models that left their sections, whose id is already in `numbers`. Several sections can contain the same
-    /// id.
+    /// The models that left their sections and whose id has already an entry in `numbers`. Several sections can contain
+    /// the same id.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 

@@ -6,8 +6,8 @@ struct RowMaker {
     private let count: Int
     private let evaluation: Evaluation
     private let cells: CellDeclarations
-    /// The number of derived or counted rows, which have no stored model, that may be rendered. A short template can
-    /// ask for a very large number of rows.
+    /// The number of derived or counted rows, which have no stored model, that may still be rendered within the row
+    /// limit. The limit is checked before rendering, because a short template can ask for a very large number of rows.
     private let room: Int
     private let limits: TableLimits
     /// The cell that all rows of the section share, and its declaration. `nil` if the cell depends on the row.

@@ -4,7 +4,8 @@
 /// two bindings are equally specific, the later binding wins. Binding chains and JSON descriptions both produce a
 /// `SectionBinding`. Rendering, editing and moving read only the `SectionBinding`.
 ///
-/// `SectionBinding` is a class because it has many members to retain and every snapshot looks it up for every section.
+/// `SectionBinding` is a class, because every snapshot looks up the binding of every section. A copy of a struct would
+/// retain each of the many members.
 final class SectionBinding: Sendable {
     let section: SectionID
     let cells: CellBinding
@@ -112,8 +113,8 @@ final class SectionBinding: Sendable {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }
 
-    /// The expression that decides to which sections this section's rows may move. `nil` if the section has no such
-    /// expression. With such an expression, what the section shows can depend on other sections' facts.
+    /// The condition that decides to which sections this section's rows may move. `nil` if the move policy has no such
+    /// condition. With a condition, the `movesTo` of this section can depend on other sections' facts.
     private var movePolicy: PassingPolicy? {
         if allowsMoving, case .passing(let policy)? = moving?.targets { policy } else { nil }
     }

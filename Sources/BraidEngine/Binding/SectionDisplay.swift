@@ -3,11 +3,11 @@ public struct SectionDisplay: Sendable {
     /// The rule that decides which sections are displayed, but not their order. The raw value is the rule's name in
     /// JSON.
     public enum Behavior: String, Sendable, CaseIterable {
-        /// `manuallyManaged` displays the sections that the program, the description or a command has set, or all
-        /// sections if none were set.
-        ///
-        /// `hidesSectionsWithNoCellData` displays the sections with rows. `hidesSectionsWithNoData` displays the
-        /// sections with rows, a header or a footer.
+        /// The behaviors differ in the sections that they display:
+        /// - `manuallyManaged`: the sections that the program, the description or a command has set, in that order. If
+        ///   none were set, all sections.
+        /// - `hidesSectionsWithNoCellData`: the sections with rows.
+        /// - `hidesSectionsWithNoData`: the sections with rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
         /// The reason why a command cannot set the displayed sections, as text for a message. `nil` if a command can
@@ -24,18 +24,19 @@ public struct SectionDisplay: Sendable {
     }
 
     enum Order: Sendable {
-        /// Displays declared sections in declared order, and dynamic sections in the order of their first appearance.
+        /// Keeps declared sections in declared order, and dynamic sections in the order of their first appearance.
         case declared
-        /// Displays sections in the order in which the function returns them.
+        /// Displays sections in the order in which a function of the program returns them.
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
-        /// Displays sections ascending by the expression's value. Sections with equal values keep their declared order.
+        /// Displays sections in ascending order of the value that an expression has for each section. Sections with
+        /// equal values keep their declared order.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
 
         /// The values that the order's expression reads in addition to the sections' own facts.
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
-    /// The rule that decides which sections are displayed, as opposed to their order.
+    /// The rule that decides which sections are displayed. `order` decides their order.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
     /// The sections that `manuallyManaged` displays until a command sets others. `nil` displays all sections.

@@ -14,7 +14,7 @@ final class TableBindings<Section: TableSection> {
     /// The asynchronous sequences of models that a program bound. Each sequence calls its `arrived` closure after every
     /// element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
-    /// Refreshes the program's binder: its models and rules are read again. Does nothing while a command is running.
+    /// Makes the program's binder read its models and rules again. Does nothing while a command is running.
     var refresh: () -> Void = {}
     /// Messages about the program's mistakes in binding the table. `finish()` throws the mistakes made before
     /// `finish()` was called. A mistake made later makes every later command throw.
@@ -23,7 +23,8 @@ final class TableBindings<Section: TableSection> {
     var bindings: [Binding] = []
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
-    /// The cached result of `sections(of:)` for a binding of all other sections.
+    /// The cached ids of the declared sections whose cells no binding binds by name. `nil` if they must be computed
+    /// again.
     private var others: [SectionID]?
     private var agreed: Set<Assumption> = []
 
@@ -66,9 +67,9 @@ final class TableBindings<Section: TableSection> {
 
     /// Starts a chain for any section, bound by name or not.
     ///
-    /// The chain is a fallback for dimensions. Its tap handlers and cell-filling functions run in addition to the
-    /// section's. Its other handlers run only if the section has no such handler. A chain for any section binds no
-    /// cells, titles, editing or moving.
+    /// Heights of such a chain apply to sections that have no own heights. Tap handlers and cell-filling functions of
+    /// such a chain run in addition to the section's own. Its other handlers run only if the section has no such
+    /// handler of its own. A chain for any section binds no cells, titles, editing or moving.
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {
@@ -77,7 +78,7 @@ final class TableBindings<Section: TableSection> {
         return BindingChain(bindings: self, index: bindings.count - 1)
     }
 
-    /// Records a mistake if the binder is already made, because anything bound later would have no effect.
+    /// Records a mistake if the binder is already made: a later binding would have no effect.
     func noteBinding() {
         if isFinished, mistakes.isEmpty {
             mistakes.append("Something was bound after `finish()`: bind all chains before it.")
@@ -92,8 +93,9 @@ final class TableBindings<Section: TableSection> {
 
     /// Records that a binding binds the cells of its sections. Only one binding may bind the cells of a section.
     ///
-    /// - Returns: the sections whose cells are already bound, with the binding that binds them. A `nil` section means
-    ///   all other sections.
+    /// - Parameter index: the binding's index in `bindings`.
+    /// - Returns: the sections whose cells another binding already binds, with that binding. A `nil` section means the
+    ///   sections that no binding names.
     func claimCells(_ index: Int) -> [(section: SectionID?, owner: Binding)] {
         let scope = bindings[index].scope
         others = nil
@@ -119,8 +121,8 @@ final class TableBindings<Section: TableSection> {
         ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : []
     }
 
-    /// Returns the ids of the sections to which a binding applies: those that it names, or the declared ones in its
-    /// scope.
+    /// Returns the ids of the sections to which a binding applies: the sections that its scope names, or the declared
+    /// sections that its scope includes.
     func sections(of binding: Binding) -> [SectionID] {
         switch binding.scope {
         case .sections, .table: binding.scope.named(in: declared)
@@ -158,7 +160,8 @@ final class TableBindings<Section: TableSection> {
 }
 
 extension Scope {
-    /// Returns the sections that the scope names. Scopes of all other sections and of any section name none.
+    /// Returns the ids of the sections that the scope names. The scopes `allOtherSections` and `anySection` name no
+    /// section.
     func named(in declared: [SectionID]?) -> [SectionID] {
         switch self {
         case .table: declared ?? []
@@ -168,7 +171,7 @@ extension Scope {
     }
 }
 
-/// A program's sections by their ids. The engine uses ids, and the program's closures receive the section values.
+/// Maps section ids to a program's section values. The engine uses ids, and the program's closures receive the values.
 final class SectionNames<Section: TableSection> {
     private var byID: [SectionID: Section] = [:]
     private let areDeclared: Bool

@@ -28,8 +28,8 @@ extension TableSection where Self: CollectionIdentifiable {
     public var sectionID: SectionID { SectionID(collectionId) }
 }
 
-// An identifiable enum without string raw values uses the case's name as its section id. Its default `collectionId`,
-// the description of the raw value, would be no better.
+// An identifiable enum without string raw values uses the case's name as its section id. The enum's default
+// `collectionId` describes the raw value, for example an integer, and is no better name for a section.
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
     /// The default id of an identifiable section enum without string raw values: the name of the case.
     public var sectionID: SectionID { SectionID(String(describing: self)) }

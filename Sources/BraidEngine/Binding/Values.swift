@@ -1,12 +1,12 @@
 /// The Swift values that a table contains, each represented by a number.
 ///
-/// The engine stores, compares and diffs JSON. A number in the engine's JSON represents a program's model. A row keeps
-/// its number while its model is unchanged, and a new number means a changed model. The engine's functions for JSON
-/// therefore work for any Swift type without a second implementation.
+/// The engine stores, compares and diffs JSON. For a Swift program, the engine's JSON contains a number in place of
+/// each model. A row keeps its number while its model is unchanged, and a new number means a changed model. The
+/// engine's functions for JSON therefore work for any Swift type without a second implementation.
 ///
-/// A number that is no longer used is retired, and the command after the one that retired it forgets the number.
-/// Between the two commands, a view can still make the cells of rows that the last update removes. If a command fails,
-/// the numbers that it added are forgotten.
+/// A command retires the numbers that the table no longer uses. The next command forgets the retired numbers. Between
+/// the two commands, a view can still make the cells of rows that the last update removes. If a command fails, the
+/// numbers that it added are forgotten.
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []

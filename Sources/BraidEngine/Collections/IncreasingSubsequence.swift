@@ -12,16 +12,16 @@ enum IncreasingSubsequence {
         heaviest(of: values.count, { values[$0] }, weight: { weights[$0] })
     }
 
-    /// Returns the positions of the heaviest strictly increasing subsequence. Two closures return the `count` values
-    /// and their weights.
+    /// Returns the positions of the heaviest strictly increasing subsequence of `count` values. The closure `value`
+    /// returns the value at a position, and the closure `weight` returns the value's weight.
     @inline(__always)
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(
         of count: Int, _ value: (Int) -> Int, weight: (Int) -> Weight
     ) -> [Int] {
         if !(1..<max(1, count)).contains(where: { value($0) <= value($0 - 1) }) { return Array(0..<count) }
 
-        // Each node describes the value at its position, except for `heaviestEnd`. A node's `heaviestEnd` belongs to
-        // the Fenwick tree, to the rank that is the node's position plus one.
+        // One array contains two things. The members of `nodes[i]` describe the value at position i, except for
+        // `heaviestEnd`, which belongs to the Fenwick tree's node of the rank i + 1.
         var nodes = ContiguousArray<Node<Weight>>()
         nodes.reserveCapacity(count)
         for position in 0..<count { nodes.append(Node(total: weight(position))) }
@@ -59,14 +59,14 @@ enum IncreasingSubsequence {
     private struct Node<Weight> {
         /// The value's rank among all values. The smallest value has rank 1.
         var rank = 1
-        /// The weight of the heaviest increasing subsequence that ends with this value. Before the loop reaches the
-        /// value, `total` is the value's own weight.
+        /// The weight of the heaviest increasing subsequence that ends with this value. Until the loop over the
+        /// positions reaches the value, `total` is only the value's own weight.
         var total: Weight
-        /// The position of the value before this one in the heaviest increasing subsequence that ends with this value.
-        /// -1 if this value is the first.
+        /// The position of the element before this value in the heaviest increasing subsequence that ends with this
+        /// value. -1 if this value is the first element of that subsequence.
         var previous = -1
-        /// The last position of the heaviest subsequence among the ranks that this node of the Fenwick tree covers, or
-        /// -1.
+        /// The position of the last element of the heaviest subsequence that ends at one of the ranks that this node of
+        /// the Fenwick tree covers. -1 if there is no such subsequence yet.
         var heaviestEnd = -1
     }
 
@@ -88,12 +88,13 @@ enum IncreasingSubsequence {
         }
     }
 
-    /// Returns the positions, ascending, of a longest strictly increasing subsequence. Of several longest ones, it
-    /// returns the one with the earliest positions. O(n log n). Source: Knuth, "Permutations, matrices, and generalized
-    /// Young tableaux", 1970, with binary search.
+    /// Returns the positions, ascending, of a longest strictly increasing subsequence. Of several longest subsequences,
+    /// the result is the one with the earliest positions. O(n log n). Source: Knuth, "Permutations, matrices, and
+    /// generalized Young tableaux", 1970, with binary search.
     static func longest(_ values: [Int]) -> [Int] {
-        // The loop runs from the end of `values`. `starts[k]` is the first position of an increasing subsequence of k +
-        // 1 values. Of all such subsequences, it is the one whose first value is highest.
+        // The loop runs from the end of `values`. `starts[k]` is the position where an increasing subsequence of k + 1
+        // values begins. Of all such subsequences found so far, `starts[k]` belongs to one with the highest first
+        // value.
         var starts = ContiguousArray<Int>(), highest = ContiguousArray<Int>()
         var next = ContiguousArray(repeating: -1, count: values.count)
         for position in values.indices.reversed() {

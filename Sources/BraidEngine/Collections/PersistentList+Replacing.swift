@@ -20,8 +20,8 @@ extension PersistentList {
         }
     }
 
-    /// If at most one element in `fewOf` changes, the elements are changed one by one instead of rebuilding the list.
-    /// Changing one element takes as long as copying references to a few chunks during a rebuild.
+    /// `replace` changes elements one by one if at most one of `fewOf` elements changes, and otherwise rebuilds the
+    /// tree. Changing one element takes about as long as copying the references to a few chunks in a rebuild.
     private static var fewOf: Int { 512 }
 
     private mutating func replaceOneByOne(_ replacement: Replacement) {
@@ -33,7 +33,7 @@ extension PersistentList {
 
     private mutating func rebuild(_ replacements: [Replacement]) {
         var leaves = Leaves(), next = 0
-        var start = 0, index = 0  // the chunk's first index, and the next index to copy
+        var start = 0, index = 0  // list indexes: of the chunk's first element; of the next element to copy
         let count = count
         for chunk in chunks {
             defer { start += chunk.count }
@@ -63,8 +63,8 @@ extension PersistentList {
         root = leaves.root()
     }
 
-    /// Builds a tree's leaves from runs of elements and whole chunks, in order. It avoids leaves with few elements
-    /// between other leaves.
+    /// Builds a tree's leaves from runs of elements and whole chunks, in order. `Leaves` avoids leaves with few
+    /// elements between other leaves.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
         private var run = Chunk()
@@ -76,7 +76,8 @@ extension PersistentList {
                 run.append(contentsOf: rest.prefix(count))
                 rest = rest.dropFirst(count)
                 if run.count == widest {
-                    // The last quarter of the run remains, and is wide enough for a leaf.
+                    // The first three quarters of the full run become a leaf. The last quarter remains in the run, and
+                    // is wide enough for a leaf of its own.
                     done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
                     run.removeSubrange(..<(widest * 3 / 4))
                 }

@@ -6,7 +6,7 @@ extension PersistentList {
 
     struct Child: Sendable {
         fileprivate(set) var node: Node
-        /// The number of elements below this child and below its earlier siblings.
+        /// The number of elements below this child and below the siblings before this child.
         let end: Int
     }
 
@@ -94,7 +94,7 @@ extension PersistentList {
     }
 
     /// The maximum width of a node: of a leaf's elements or an inner node's children. A wider node is split. A node
-    /// below a quarter of the maximum width is joined with a neighbour.
+    /// that a removal makes narrower than a quarter of the maximum is joined with a neighbour.
     static var widest: Int { 64 }
 
     /// Builds the tree over leaves and returns its root.
@@ -179,8 +179,8 @@ extension PersistentList {
 }
 
 extension Array {
-    /// Returns whether both arrays share one buffer, and so have the same elements. O(1). If false, the elements may
-    /// still be the same.
+    /// Returns whether both arrays share one buffer, and so have equal elements. O(1). Arrays that do not share a
+    /// buffer may still have equal elements.
     func hasSameStorage(as other: [Element]) -> Bool {
         count == other.count
             && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
@@ -188,7 +188,8 @@ extension Array {
 }
 
 extension ContiguousArray {
-    /// Returns whether both arrays share one buffer. O(1). If false, the elements may still be the same.
+    /// Returns whether both arrays share one buffer. O(1). Arrays that do not share a buffer may still have equal
+    /// elements.
     @inline(__always)
     func hasSameStorage(as other: ContiguousArray) -> Bool {
         withUnsafeBufferPointer { $0.baseAddress } == other.withUnsafeBufferPointer { $0.baseAddress }

@@ -34,8 +34,8 @@ extension PersistentList {
         /// Whether all elements of the cursor's current chunk are still ahead of the cursor.
         var isAtStartOfChunk: Bool { ahead == chunk.count }
 
-        /// Returns the inner node `level` levels above the cursor's chunk if the cursor is in the node's first child,
-        /// in the cursor's direction. Otherwise returns `nil`.
+        /// Returns the inner node `level` levels above the cursor's chunk if the cursor is in the first of the node's
+        /// children that it visits. Otherwise returns `nil`. A backward cursor visits the last child first.
         @inline(__always)
         func parent(_ level: Int) -> Inner? {
             guard level <= path.count else { return nil }
@@ -43,15 +43,15 @@ extension PersistentList {
             return child == (direction == .forward ? 0 : inner.children.count - 1) ? inner : nil
         }
 
-        /// Moves the cursor past `count` elements of its chunk, at most all that remain. After the chunk's last
-        /// element, the cursor enters the next chunk.
+        /// Moves the cursor past `count` elements of its chunk. `count` is at most the number of elements ahead in the
+        /// chunk. After the chunk's last element, the cursor enters the next chunk.
         mutating func pass(_ count: Int) {
             offset += direction == .forward ? count : -count
             if ahead == 0 { leave(0) }
         }
 
-        /// Returns the parent of the node `level` levels above the cursor's chunk, and the position of that node's next
-        /// sibling.
+        /// Returns the parent of the node `level` levels above the cursor's chunk, and the position in that parent of
+        /// the node's next sibling. The position is out of bounds if the node has no next sibling.
         @inline(__always)
         func siblings(_ level: Int) -> (inner: Inner, next: Int)? {
             guard level < path.count else { return nil }
@@ -109,7 +109,7 @@ extension PersistentList {
 
     /// Walks through two lists in parallel and skips the nodes that both lists share.
     ///
-    /// If one list is the other after an edit of one element, a walk over the whole list costs O(log count).
+    /// If the lists differ in one edited element only, a walk over the whole lists costs O(log count).
     ///
     /// - Parameters:
     ///   - limit: the maximum number of elements to pass. Each list must contain at least `limit` elements from its
@@ -157,8 +157,9 @@ extension PersistentList {
         return passed
     }
 
-    /// Returns how many of the next siblings of two lists' nodes are shared by both lists, and the number of elements
-    /// below those siblings. Stops before the number would exceed `limit`.
+    /// Compares the next siblings of a node in one list with the next siblings of a node in another list. Returns how
+    /// many siblings, from the first on, both lists share, and the number of elements below them. Stops before the
+    /// number of elements would exceed `limit`.
     private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (
         count: Int, elements: Int
     ) {

@@ -37,8 +37,8 @@ public struct PersistentList<Element: Sendable>: Sendable {
     /// The list's number of elements. O(1).
     public var count: Int { root?.count ?? 0 }
 
-    /// Returns whether both lists are empty or share one tree, and so have the same elements. O(1). If false, the
-    /// elements may still be the same.
+    /// Returns whether both lists are empty or share one tree, and so have equal elements. O(1). Lists that do not
+    /// share a tree may still have equal elements.
     func isShared(with other: PersistentList) -> Bool {
         switch (root, other.root) {
         case (nil, nil): true
@@ -76,8 +76,8 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// Returns the first index whose element satisfies a condition, or `count`. If an element satisfies it, all later
-    /// elements must also satisfy it. O(log count).
+    /// Returns the first index whose element satisfies a condition, or `count`. If an element satisfies the condition,
+    /// all later elements must also satisfy it. O(log count).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         guard var node = root else { return 0 }
         var before = 0

@@ -1,8 +1,8 @@
 /// An index from the ids of a section's rows to their ranks, the numbers that order the rows. A `RankIndex` is a value.
 /// Changing one entry of a shared index copies a chunk of about fifty entries and the nodes above the chunk.
 ///
-/// An entry has 16 bytes: half of the id's hash, and the rank. Only the rows contain the ids themselves, and the caller
-/// compares the ids.
+/// An entry has 16 bytes: half of the id's hash, and the rank. The ids themselves are only in the rows. The caller
+/// compares the ids, because two ids can have the same half hash.
 struct RankIndex: Sendable {
     private struct Entry {
         var hash: UInt32
@@ -20,7 +20,7 @@ struct RankIndex: Sendable {
     ///
     /// - Parameters:
     ///   - rows: the hash of each row's id, and the row's rank.
-    ///   - areSame: whether two rows, given by their positions in `rows`, have the same id.
+    ///   - areSame: returns whether two rows, given by their positions in `rows`, have the same id.
     /// - Returns: `nil` if two rows have the same id.
     /// - Complexity: expected O(rows).
     init?(_ rows: some RandomAccessCollection<(hash: UInt64, rank: Int)>, areSame: (Int, Int) -> Bool) {

@@ -9,9 +9,9 @@ protocol RopePiece {
 /// A list of pieces that is edited by element index. An edit costs expected O(log pieces), however many elements each
 /// piece contains.
 ///
-/// The rope is a treap with implicit keys. The priorities start from a random seed in each process, so that no chosen
-/// edits can unbalance the treap. The results do not depend on the priorities. Source: Seidel and Aragon, "Randomized
-/// search trees", 1996.
+/// The rope is a treap with implicit keys. The random priorities of the treap's nodes start from another seed in each
+/// process, so that no chosen edits can unbalance the treap. The priorities do not change the results. Source: Seidel
+/// and Aragon, "Randomized search trees", 1996.
 struct Rope<Piece: RopePiece> {
     private struct Node {
         var piece: Piece
@@ -115,13 +115,14 @@ struct Rope<Piece: RopePiece> {
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
         var cutOff: Piece?
         let (left, right) = split(node, at: index, &cutOff)
-        // Joining from the root puts the cut-off piece's new node at the depth that its random priority requires. If
-        // the new node were put where the piece was cut, it could end up below a node of lower priority.
+        // The second part of the cut piece becomes a new node. Joining from the root puts the new node at the depth
+        // that its random priority requires. At the place of the cut, the new node could be below a node of lower
+        // priority.
         return (left, cutOff.map { joined(add($0), right) } ?? right)
     }
 
     /// Splits a subtree of the treap. If `index` lies inside a piece, `cutOff` receives the second part of that piece,
-    /// which belongs before `right`.
+    /// which belongs at the start of the right result.
     private mutating func split(_ node: Int, at index: Int, _ cutOff: inout Piece?) -> (left: Int, right: Int) {
         if node < 0 { return (-1, -1) }
         let before = total(nodes[node].left), count = nodes[node].piece.count

@@ -1,7 +1,7 @@
 extension RandomAccessCollection where Self: RangeReplaceableCollection & MutableCollection, Index == Int {
-    /// Sorts the elements by ascending keys. The sort is stable. O(n) if the elements are already in order, as in most
-    /// lists of a diff. The sort is also O(n) if the elements form a few ascending or descending runs, and for large
-    /// lists with small keys.
+    /// Sorts the elements by ascending keys. The sort is stable. In three cases it takes O(n): the elements are already
+    /// in order, as in most lists of a diff; they form a few ascending or descending runs; the list is large and its
+    /// keys small.
     mutating func sortAscending(by key: (Element) -> UInt64) {
         var descents = 0, last: UInt64 = 0, bits: UInt64 = 0
         for element in self {
@@ -11,7 +11,8 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
             last = key
         }
         if descents == 0 { return }
-        // The two halves of a key, such as of `RowPath.place`, mostly fit into 32 bits together.
+        // A key such as `RowPath.place` contains two small numbers, one in each half. If the bits in use of both halves
+        // fit into 32 bits, a large list is sorted with a radix sort.
         let lowBits = 64 - (bits & 0xFFFF_FFFF).leadingZeroBitCount, highBits = 64 - (bits >> 32).leadingZeroBitCount
         guard count >= 256, descents > 8, count - descents > 8, lowBits + highBits <= 32, count <= 1 << 32 else {
             return sort { key($0) < key($1) }
@@ -48,8 +49,8 @@ extension ContiguousArray<UInt64> {
 }
 
 extension ContiguousArray {
-    /// Returns the first position whose element satisfies a condition, or `count`. If an element satisfies it, all
-    /// later elements must also satisfy it. O(log n).
+    /// Returns the first position whose element satisfies a condition, or `count`. If an element satisfies the
+    /// condition, all later elements must also satisfy it. O(log n).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         var low = 0, length = count
         while length > 0 {
@@ -63,7 +64,7 @@ extension ContiguousArray {
 
 extension [Int] {
     /// Returns the index of the first element that satisfies a condition, or `count`. If an element satisfies the
-    /// condition, all later elements must satisfy it too. O(log count).
+    /// condition, all later elements must also satisfy it. O(log count).
     func partitionIndex(where holds: (Int) -> Bool) -> Int {
         var low = 0, high = count
         while low < high {
@@ -73,8 +74,8 @@ extension [Int] {
         return low
     }
 
-    /// Returns the index that an element of a list gets when other elements arrive. `self` contains the indexes at which
-    /// they arrive, ascending. O(log count).
+    /// Returns the new index of a list's element after other elements have been inserted into the list. `self` contains
+    /// the indexes of the inserted elements after the insertion, ascending. O(log count).
     func shifted(_ index: Int) -> Int {
         var low = 0, high = count
         while low < high {
