@@ -1,7 +1,7 @@
 extension RandomAccessCollection where Self: RangeReplaceableCollection & MutableCollection, Index == Int {
-    /// Sorts the elements by ascending keys. The sort is stable. In three cases it takes O(n): the elements are already
-    /// in order, as in most lists of a diff; they form a few ascending or descending runs; the list is large and its
-    /// keys small.
+    /// Sorts the elements by ascending keys. The sort is stable. It takes O(n) if the elements are already in order, as
+    /// in most lists of a diff, or form a few ascending or descending runs. It also takes O(n) for a large list with
+    /// small keys.
     mutating func sortAscending(by key: (Element) -> UInt64) {
         var descents = 0, last: UInt64 = 0, bits: UInt64 = 0
         for element in self {

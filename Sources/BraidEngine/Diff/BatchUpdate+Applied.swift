@@ -74,8 +74,8 @@ extension BatchUpdate {
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
-    /// What the stage does to each section that exists before it. `origins` says where each section after the stage
-    /// comes from.
+    /// `fates` says what the stage does to each section that exists before the stage. `origins` says where each section
+    /// after the stage comes from.
     private var fates: [Fate]
     private var origins: [Origin]
 
@@ -175,8 +175,9 @@ private struct StageApplication {
         return after
     }
 
-    /// Takes out deleted and moved rows, and replaces the content of reloaded and updated rows. For each affected
-    /// section, `rows` then contains its rows at their indexes before the stage, with `nil` for each row that leaves.
+    /// Removes the stage's deleted and moved rows from `rows`, and replaces the content of reloaded and updated rows.
+    /// `rows` receives the list of rows of each affected section. In such a list each row keeps its index before the
+    /// stage, and `nil` replaces a row that leaves.
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {

@@ -27,8 +27,8 @@ extension BatchUpdate {
         RowFollower(self).followingSection(index)
     }
 
-    /// Returns the index paths, after the update, of the rows with a given id that the update inserts. It inserts them
-    /// alone, or with an inserted or reloaded section. O(operations, and rows of inserted and reloaded sections).
+    /// Returns the index paths, after the update, of the rows with a given id that the update inserts. Rows of inserted
+    /// and reloaded sections count as inserted. O(operations, and rows of inserted and reloaded sections).
     func arrivals(of id: RowID) -> [RowPath] {
         var paths: [RowPath] = []
         for stage in stages {
@@ -40,8 +40,8 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Returns the index path before the stage of a row that is at `path` after it. `nil` if the stage inserts the row,
-    /// or inserts or reloads its section.
+    /// Returns the index path that a row had before the stage. `path` is the row's index path after the stage. Returns
+    /// `nil` if the stage inserts the row, or inserts or reloads its section.
     fileprivate func preceding(_ path: RowPath) -> RowPath? {
         guard let section = preceding(section: path.section), !reloadSections.contains(where: { $0.at == section })
         else { return nil }
@@ -53,8 +53,8 @@ extension BatchUpdate.Stage {
             section: section, row: Self.following(path.row, leaving: arriving.map(\.row), arriving: leaving.map(\.row)))
     }
 
-    /// Returns the index before the stage of the section that is at an index after it. `nil` if the stage inserts the
-    /// section.
+    /// Returns the index that a section had before the stage. `section` is the section's index after the stage. Returns
+    /// `nil` if the stage inserts the section.
     private func preceding(section: Int) -> Int? {
         guard !insertSections.contains(where: { $0.at == section }) else { return nil }
         if let move = moveSections.first(where: { $0.to == section }) { return move.from }
@@ -63,16 +63,17 @@ extension BatchUpdate.Stage {
             arriving: deleteSections + moveSections.map(\.from))
     }
 
-    /// Returns the new index of an element that stays in a list while others leave and arrive. `leaving` contains
-    /// indexes before the stage, `arriving` indexes after it.
+    /// Returns the new index of an element that stays in a list while other elements leave and arrive. `leaving`
+    /// contains the indexes of the leaving elements before the change, and `arriving` the indexes of the arriving
+    /// elements after the change.
     private static func following(_ index: Int, leaving: [Int], arriving: [Int]) -> Int {
         var place = index - Set(leaving).count { $0 >= 0 && $0 < index }
         for arrival in arriving.sorted() where arrival <= place { place += 1 }
         return place
     }
 
-    /// Returns the index paths, after the stage, of the rows with a given id that the stage inserts. It inserts them
-    /// alone, or with an inserted or reloaded section.
+    /// Returns the index paths, after the stage, of the rows with a given id that the stage inserts. Rows of inserted
+    /// and reloaded sections count as inserted.
     fileprivate func arrivals(of id: RowID, _ follower: StageFollower) -> [RowPath] {
         var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
         for (at, section) in insertSections {

@@ -18,8 +18,8 @@ public enum TableOperation: Sendable {
     case deleteRow(RowPath)
     /// Inserts a row so that it gets the given index path.
     case insertRow(at: RowPath, Row)
-    /// Moves a row. `to` is an index path in the table without the moved row. The `Row` is the new content, or `nil`
-    /// unless the content changed without a visual reload.
+    /// Moves a row. `to` is an index path in the table without the moved row. The `Row` is the row's new content if the
+    /// content changed without a visual reload, otherwise `nil`.
     case moveRow(from: RowPath, to: RowPath, Row?)
     /// Replaces the content of a row, with a visual reload of its cell.
     case reloadRow(at: RowPath, Row)
@@ -71,8 +71,8 @@ extension BatchUpdate.Stage {
 
     private func arrangeRows(_ operations: inout [TableOperation]) {
         guard !deleteRows.isEmpty || !insertRows.isEmpty || !moveRows.isEmpty else { return }
-        // Sections are moved, inserted and deleted after the rows. Rows therefore arrive in staying sections, which
-        // still have their old indexes.
+        // The operations on sections come after the operations on rows. While rows leave and arrive, all sections
+        // therefore still have their indexes before the stage.
         let origins = OriginsOfSections(self)
         var leaving: [Int: [Int]] = [:], arriving: [Int: [Int]] = [:]
         for path in deleteRows { leaving[path.section, default: []].append(path.row) }
@@ -123,17 +123,17 @@ private struct OriginsOfSections {
 /// Computes indexes in a list while its elements leave and arrive one at a time.
 ///
 /// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
-/// order of all elements that are ever in the list. A mover's index minus its rank is the number of staying elements
-/// before the mover. A Fenwick tree counts the movers that are in the list at the moment. O(log movers) for each
-/// operation.
+/// order of all elements that are ever in the list. A mover's rank is its number among the leaving or among the
+/// arriving elements. A mover's index minus its rank is the number of staying elements before the mover. A Fenwick tree
+/// counts the movers that are in the list at the moment. O(log movers) for each operation.
 private struct MovingPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
     private var presence: [Int]
 
-    /// Creates the computation. `leaving` contains indexes before any element has left. `arriving` contains indexes
-    /// after all elements have arrived.
+    /// Creates the places of one list. `leaving` contains the leaving elements' indexes before any element has left.
+    /// `arriving` contains the arriving elements' indexes after all elements have arrived.
     init(leaving: [Int], arriving: [Int]) {
         self.leaving = leaving.sorted()
         self.arriving = arriving.sorted()

@@ -23,8 +23,9 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches a section's rows that the command did not touch, and leaves the others to `matching`. If the rows do not
-    /// fit the notes, returns false and leaves `found` unchanged.
+    /// Matches those rows of a section that the command did not touch, side by side. Leaves the touched rows to
+    /// `matching`, which matches them by id. If the section's rows do not fit the notes of touched rows, returns false
+    /// and leaves `found` unchanged.
     func follow(
         _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) -> Bool {
@@ -45,8 +46,7 @@ extension RowComparison {
                 MatchedRun(
                     oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
         }
-        // Touched rows are matched by id, including replaced rows, because an edit may have put another row in their
-        // place.
+        // All touched rows are matched by id. Even a row that was replaced at its place may be another row now.
         for change in edits.changes {
             try matching.addOld(change.old, of: old, in: newSection, section)
             try matching.addNew(change.new, of: new, in: newSection, section)

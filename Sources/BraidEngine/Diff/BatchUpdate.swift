@@ -14,8 +14,8 @@ public struct BatchUpdate: Sendable {
     public var totalRowCount: Int
     /// The session's state after the update. `nil` if the state did not change.
     public var state: JSONText?
-    /// What a client shows for an empty table after the update: the snapshot's `empty`. JSON `null` if it is no longer
-    /// shown, `nil` if it did not change.
+    /// What a client shows for an empty table after the update: the snapshot's `empty`. JSON `null` if the client no
+    /// longer shows anything for an empty table, `nil` if `empty` did not change.
     public var empty: JSONText?
 
     /// Creates an update from its parts, without checking them. `applied(to:)` checks them.

@@ -3,7 +3,7 @@ struct ChangedRow {
     let oldPlace: UInt64
     let newPlace: UInt64
     private let reference: RowView
-    /// Whether the row's cell shows something else, so that the client should visually reload the cell.
+    /// Whether the row's cell shows something else than before, so that the client should visually reload the cell.
     var needsReload: Bool
 
     @inline(__always) var old: RowPath { RowPath(place: oldPlace) }
@@ -28,11 +28,12 @@ struct ChangedRow {
     }
 }
 
-/// An unowned reference to a row. The row's snapshot, or the updates that are folded, must keep the row alive during
-/// the diff. Counting references to rows would take longer than comparing them. The memory layout is that of `Row`.
+/// An unowned reference to a row, without reference counting, because counting would take longer than comparing rows.
+/// The row's snapshot, or the updates that are folded, must keep the row alive during the diff. A `RowView` has the
+/// memory layout of a `Row`.
 struct RowView {
     let marks: RowMarks
-    /// The bits of the row's reference to its content. The view does not count as a reference to the content.
+    /// The bits of the row's reference to its content. A `RowView` does not add to the content's reference count.
     private let content: UInt
 
     @inline(__always)
@@ -49,7 +50,8 @@ struct RowView {
     @inline(__always)
     func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
 
-    /// Returns whether two views refer to rows with the same id, whatever the rows show. False for rows without ids.
+    /// Returns whether two `RowView`s refer to rows with the same id, whatever the rows show. False for rows without
+    /// ids.
     @inline(__always)
     func hasSameID(as other: RowView) -> Bool {
         marks.idHash == other.marks.idHash && marks.idHash != 0

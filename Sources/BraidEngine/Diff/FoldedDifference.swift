@@ -1,8 +1,8 @@
-/// The difference between the table before the first of several updates and the table after the last one. It is
-/// computed from a folded table, that is, from the updates alone.
+/// The difference between the table before the first of several updates and the table after the last one. The
+/// difference is computed from a folded table, that is, from the updates alone.
 ///
-/// Adjacent sections that no update touched count as one section in the folded difference. `stages` converts the
-/// indexes to real ones. O(n log n) for n pieces and rows of inserted sections.
+/// Adjacent sections that no update touched count as one folded section. `stages` converts the indexes of folded
+/// sections to the indexes of real sections. O(n log n) for n pieces and rows of inserted sections.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
     /// The table's sections after the last update, in order.
@@ -14,8 +14,8 @@ struct FoldedDifference: ~Copyable {
     private var oldPlaces: [Int]
     /// For each section in `FoldedTable.named`, its rows after the last update. Empty if an update deleted the section.
     private var rows: [[FoldedTable.RowPiece]]
-    /// For each section in `FoldedTable.named`, whether it is deleted and inserted instead of reloaded. This is
-    /// necessary if a row whose content is unknown moves into or out of the section.
+    /// For each section in `FoldedTable.named`, whether the update deletes and inserts the section instead of reloading
+    /// it. The update must do so if a row whose content is unknown moves into or out of the section.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 
@@ -104,8 +104,8 @@ struct FoldedDifference: ~Copyable {
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
-    /// Returns an inserted or reloaded section with those of its rows whose content is known. Adds a move into the
-    /// section for each row with unknown content.
+    /// Returns an inserted or reloaded section with those of its rows whose content is known. For each of its rows with
+    /// unknown content, adds a move of the row into the section to the difference.
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
@@ -166,7 +166,8 @@ struct FoldedDifference: ~Copyable {
 private struct Comparison {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The old index paths of the rows that move out of a compared section into an inserted or reloaded one.
+    /// The old index paths of the rows with unknown content that move into an inserted or reloaded section. The
+    /// difference must not delete these rows as well.
     var leaving: Set<RowPath> = []
 
     mutating func match(_ old: RowPath, _ new: RowPath, count: Int) {
@@ -189,8 +190,8 @@ private struct ReturnedRow {
 
 extension FoldedDifference {
     /// Returns the inserted rows, by index path, that have the id of a deleted row. A deleted row of the same section
-    /// is preferred. A row of another section is matched only if the id is left over exactly once on both sides, as in
-    /// the diff of snapshots.
+    /// is preferred. A deleted row of another section is matched only if exactly one deleted row and one inserted row
+    /// with the id remain, as in the diff of snapshots.
     private func returnedRows() -> [RowPath: ReturnedRow] {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {

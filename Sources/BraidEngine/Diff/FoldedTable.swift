@@ -19,7 +19,7 @@ struct FoldedTable {
     enum SectionPiece: RopePiece {
         /// Adjacent sections that no update touched. `place` is the index of the first of them before the first update.
         case untouched(place: Int, count: Int)
-        /// A single section that an update touched, by its index in `named`.
+        /// A single section that an update touched. The number is the section's index in `named`.
         case named(Int)
 
         var count: Int {
@@ -225,7 +225,7 @@ extension FoldedTable.Named {
         know(section)
     }
 
-    /// Sets everything about the section that an update's copy of it contains, including its rows.
+    /// Replaces everything that is known about the section, including its rows, by a section that an update contains.
     fileprivate mutating func know(_ section: Section) {
         rows = section.rows.isEmpty ? Rope() : Rope(.brought(section.rows, start: 0, count: section.rows.count))
         known = section

@@ -1,11 +1,12 @@
-/// A run of rows that are neighbours, in the same order, in both snapshots. It contains its start in the old snapshot
-/// and its start in the new one.
+/// A run of rows that are neighbours, in the same order, in both snapshots. A `MatchedRun` contains the index path of
+/// the run's first row in each snapshot, and the number of rows.
 struct MatchedRun {
-    /// The index path of the run's first row in the old and in the new snapshot, as one number; see `RowPath.place`.
+    /// The index path of the run's first row as one number (see `RowPath.place`): `oldPlace` in the old snapshot,
+    /// `newPlace` in the new snapshot.
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
-    /// Whether the update moves the run's rows. This is only known after all runs are found.
+    /// Whether the update moves the run's rows. Decided only after all runs are found.
     var isMoved = false
 
     @inline(__always)
@@ -63,8 +64,8 @@ extension RowPath {
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The number of runs, at the start of `runs`, that were found by comparing the snapshots side by side. The later
-    /// runs were matched by id.
+    /// The number of runs that were found by comparing the snapshots side by side. These runs are at the start of
+    /// `runs`. The runs after them were matched by id.
     var stayingCount = 0
     /// For each section of the new snapshot, its index in the old snapshot.
     let oldSections: [Int]

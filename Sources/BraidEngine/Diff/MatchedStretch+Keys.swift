@@ -51,8 +51,8 @@ extension MatchedStretch {
 }
 
 extension RowComparison {
-    /// Matches the rows of ascending stretches, which are known to be in both snapshots, and finds those whose content
-    /// changed.
+    /// Matches the rows of the given stretches, which the caller knows to be in both snapshots, and finds the rows
+    /// whose content changed. The stretches are ascending.
     func follow(_ stretches: [MatchedStretch], _ found: inout MatchedRows) {
         for stretch in stretches {
             var passed = 0
@@ -67,7 +67,8 @@ extension RowComparison {
                             oldSection: oldSection, oldStart: start.old, newSection: newSection, newStart: start.new,
                             count: matched))
                 }
-                // The row that ended the match has another id than before, so it is deleted and inserted.
+                // `matchingPrefix` stopped at a row that has another id than before. The update deletes the old row and
+                // inserts the new row, so neither is matched.
                 passed += matched + 1
             }
         }

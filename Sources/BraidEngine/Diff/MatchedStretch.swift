@@ -7,15 +7,15 @@ struct MatchedStretch {
 }
 
 extension RowMatching {
-    /// The distance between anchors, the old entries among which new entries are looked up: every sixteenth entry is an
-    /// anchor.
+    /// The distance between two anchors. Anchors are the old entries among which new entries are looked up: every
+    /// sixteenth old entry is an anchor.
     private static var anchorDistance: Int { 16 }
 
-    /// Finds long stretches of entries that are neighbours, in the same order, before and after.
+    /// Finds long stretches of entries that are neighbours, in the same order, in the old and in the new entries.
     ///
     /// The method looks up new entries among a few old entries, the anchors, and extends each match in both directions.
-    /// The search gives up if it finds little, as in a shuffled list. The remaining entries are matched one by one.
-    /// Matching all entries one by one would give the same update.
+    /// The search stops early if it finds little, as in a shuffled list. The entries in no stretch are matched one by
+    /// one later. Matching all entries one by one would give the same update.
     private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<
         MatchedStretch
     > {
@@ -26,7 +26,7 @@ extension RowMatching {
         }
         var isMatched = ContiguousArray(repeating: false, count: old.count - start.old)
         var stretches = ContiguousArray<MatchedStretch>()
-        // The new entries from the position `open` on belong to no stretch yet.
+        // `open` is the position of the first new entry after the last stretch.
         var at = start.new, open = at
         var misses = 0
         let tolerance = max(64, (new.count - start.new) / 8)
@@ -57,8 +57,9 @@ extension RowMatching {
         return stretches
     }
 
-    /// Removes long stretches of entries that are neighbours before and after, and returns the stretches. Only looks at
-    /// the entries from the two start positions on, which must all belong to one section. Throws `duplicateRowID`.
+    /// Removes long stretches of entries that are neighbours in the old and in the new entries, and returns the
+    /// stretches. Only looks at the entries from the two start positions on, which must all belong to one section.
+    /// Throws `duplicateRowID`.
     mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal)
         -> ContiguousArray<MatchedStretch>
     {

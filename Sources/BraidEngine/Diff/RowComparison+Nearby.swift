@@ -33,8 +33,8 @@ extension RowComparison {
         }
     }
 
-    /// Matches rows that are in the same order in both lists, with at most `reach` other rows before each. Returns the
-    /// indexes, in both lists, from which on no row was matched.
+    /// Matches rows that are in the same order in both lists. Before each matched row, at most `reach` rows of one list
+    /// are skipped. Returns the index, in each list, after the last matched row.
     private func matchNearby(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
@@ -70,8 +70,8 @@ extension RowComparison {
         return open
     }
 
-    /// Returns the smallest number of rows to skip, in one of the two lists, so that the next rows are the same row.
-    /// `nil` if skipping up to `reach` rows does not help. The ranges must not be empty.
+    /// Returns the smallest number of rows to skip, in one of the two lists, so that both lists continue with the same
+    /// row. `nil` if skipping up to `reach` rows does not help. The ranges must not be empty.
     private static func nearest(
         _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
         _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>

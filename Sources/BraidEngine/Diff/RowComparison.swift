@@ -3,8 +3,7 @@
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// The caller knows that the rows at the same places are the same rows. Only rows with different ids are
-        /// different rows.
+        /// The caller knows that the rows at the same places are the same rows, except rows with different ids.
         case known
     }
 
@@ -76,8 +75,8 @@ struct RowComparison {
         _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
         _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
-        // Equal hashes of ids count as equal ids, so that only the lists are read and not the ids. If two ids ever had
-        // the same hash, the update would contain the whole new row.
+        // Rows whose ids have equal hashes count as the same row, so that the ids themselves are not read from memory.
+        // If two different ids ever had the same hash, the update would change the old row to the whole new row.
         if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0
         {
             return false
@@ -86,12 +85,12 @@ struct RowComparison {
             oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex),
             new: RowPath(section: newSection, row: newIndex))
         if let change {
-            // If many rows changed, mostly all rows changed. Growing the list of changes fourfold copies it fewer
-            // times.
+            // If many rows of a list changed, mostly all of them changed. Growing the list of changes fourfold copies
+            // the changes fewer times.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // In a section without ids, one row that needs a reload is enough to reload the section. After a shift of
-            // the rows, every further row would be a change.
+            // A section without row ids is reloaded as a whole if one of its rows needs a reload, so the comparison
+            // stops here. If an insert has shifted the rows, every further row would differ.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true

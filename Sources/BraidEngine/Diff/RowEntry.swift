@@ -39,7 +39,8 @@ struct RowEntry {
     @inline(__always)
     func isTwin(of other: RowEntry) -> Bool { section == other.section && hasSameID(as: other) }
 
-    /// Appends a change to `changes` if the contents of `before` and `after`, which are the same row, differ.
+    /// Compares two entries that are the same row in the old and in the new snapshot. If the row's content differs,
+    /// appends the change to `changes`.
     @inline(__always)
     static func compare(
         _ before: RowEntry, _ after: RowEntry, _ old: RowPath, _ new: RowPath,

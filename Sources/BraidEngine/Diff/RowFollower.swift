@@ -4,7 +4,7 @@
 public struct RowFollower: Sendable {
     private let stages: [StageFollower]
 
-    /// Prepares an update.
+    /// Prepares the computation for one update, in O(n log n) for n operations.
     public init(_ update: BatchUpdate) { stages = update.stages.map { StageFollower($0) } }
 
     /// Returns the index path that a displayed row has after the update has been applied.
@@ -34,9 +34,9 @@ public struct RowFollower: Sendable {
 struct StageFollower {
     private let sections: ListFollower
     private let reloadedSections: Set<Int>
-    /// `leaving` contains the indexes of the rows that are deleted or moved away, by the section's index before the
-    /// stage. `arriving` contains the indexes of the rows that are inserted or moved there, by the section's index
-    /// after the stage. The indexes are in ascending order.
+    /// Row indexes in ascending order, by section. `leaving` contains the rows that the stage deletes or moves away, by
+    /// their section's index before the stage. `arriving` contains the rows that the stage inserts or moves into a
+    /// section, by that section's index after the stage.
     private var leaving: [Int: [Int]] = [:]
     private var arriving: [Int: [Int]] = [:]
     private var moves: [RowPath: RowPath] = [:]
@@ -76,7 +76,7 @@ struct StageFollower {
     func followingSection(_ index: Int) -> Int? { sections.following(index) }
 }
 
-/// Computes the indexes of a list's elements after one stage has changed the list. The elements are sections.
+/// Computes the index that a section has after one stage has changed the list of sections.
 private struct ListFollower {
     private let leaving: [Int]
     private let arriving: [Int]

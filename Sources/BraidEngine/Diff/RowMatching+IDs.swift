@@ -1,6 +1,7 @@
 extension RowMatching {
-    /// Checks that no entry has the same id as a row that stayed in the entry's section. `match` has already compared
-    /// the entries with each other. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
+    /// Checks that no row that was matched by id has the id of a row that the side-by-side comparison found in the same
+    /// section. `match` has already compared the rows that were matched by id with each other. Throws `duplicateRowID`.
+    /// Expected O(rows of the sections that have entries).
     func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
         let stayed = found.staying.filter {
             !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked
@@ -10,8 +11,8 @@ extension RowMatching {
         for entry in self.old {
             isLookedAt[Int(entry.section)] = true
         }
-        // New entries with a match have the ids of old entries. The table therefore only needs the unmatched new
-        // entries.
+        // A new entry with a match has the same id as an old entry, and `findOld` finds that old entry. The table
+        // `left` therefore only needs the new entries without a match.
         var left = RowTable(capacity: leftCount)
         for (position, entry) in self.new.enumerated() where !entry.isMatched {
             isLookedAt[Int(entry.section)] = true

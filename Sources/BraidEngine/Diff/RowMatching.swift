@@ -1,9 +1,9 @@
 /// Matches rows of two snapshots by id. A `RowMatching` contains only the rows that the side-by-side comparison left
 /// over.
 ///
-/// A row is matched within its own section first. If an id is then left over exactly once before and once after, it is
-/// the same row in another section. If an id is left over several times, it is not matched, because the pairs would be
-/// ambiguous.
+/// A row is matched within its own section first. If exactly one old row and one new row with an id then remain, they
+/// are one row that changed its section. If more rows with the id remain, none of them is matched, because the pairs
+/// would be ambiguous.
 ///
 /// - Complexity: expected O(rows to match).
 struct RowMatching {
@@ -40,7 +40,8 @@ struct RowMatching {
         var expected = 0
         for position in new.indices {
             let entry = new[position]
-            // Rows that are consecutive in the old snapshot are mostly consecutive in the new snapshot, too.
+            // Try the old entry after the last match first. Rows that are consecutive in the old snapshot are mostly
+            // consecutive in the new snapshot, too.
             let source = expected < old.count && old[expected].isTwin(of: entry) ? expected : findOld(entry)
             guard let source else {
                 leftCount += 1
@@ -59,8 +60,8 @@ struct RowMatching {
         }
     }
 
-    /// Checks the old entries, and fills the hash table `oldTable` if there are many. Throws if two old entries of a
-    /// section have the same id.
+    /// Checks the ids of the old entries. Fills the hash table `oldTable` if there are many old entries. Throws if two
+    /// old entries of a section have the same id.
     private mutating func findTwins(_ snapshot: Snapshot) throws(Refusal) {
         if old.count > Self.few { oldTable = RowTable(capacity: old.count) }
         for position in old.indices {
@@ -97,7 +98,8 @@ struct RowMatching {
     }
 
     private func matchAcrossSections(_ snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
-        /// The unmatched entries of one id: the last new entry, and the old entry.
+        /// The entries of one id that have no match in their own section: the position of the last new entry, and the
+        /// position of the old entry or -1.
         struct Group {
             var lastNew: Int32
             var source: Int32 = -1

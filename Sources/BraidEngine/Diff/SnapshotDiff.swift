@@ -3,8 +3,8 @@ extension BatchUpdate {
     ///
     /// Sections are matched by id. Then rows are matched by id across all sections that are in both snapshots, so a row
     /// that changed its section is one move. The rows of a deleted section are deleted with the section, and the rows
-    /// of an inserted section are inserted with it. Chunks that both snapshots share are not read, and rows that are
-    /// equal at a section's start and end are not hashed.
+    /// of an inserted section are inserted with it. Parts of row lists that both snapshots share are not read, and rows
+    /// that are equal at a section's start and end are not hashed.
     ///
     /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and
     ///   with `badRequest` if two sections have the same id.
@@ -109,8 +109,8 @@ extension TableDifference {
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
 
-    /// Returns the stages of an update that inserts, deletes and moves no section, which is a fast path for most
-    /// updates. The result equals that of `Staging`: one stage, or two if rows move and something is reloaded.
+    /// Returns the stages of an update that inserts, deletes or moves rows, but no sections. This method is a fast path
+    /// for most updates. The result equals that of `Staging`: one stage, or two if rows move and something is reloaded.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }

@@ -18,7 +18,7 @@ struct StagePlan {
         static let all = (0..<16).map { RowTask(rawValue: $0) }
     }
 
-    /// A summary of all operations of an update, as far as they decide the stages.
+    /// A summary of an update's operations: only the facts that decide how many stages the update needs.
     struct Tasks {
         var sectionsMove = false
         /// For each combination of `RowTask`, whether it occurs in the update. The index is `RowTask.rawValue`.
@@ -49,7 +49,7 @@ struct StagePlan {
 
     init(for tasks: Tasks) {
         for stageCount in 1...2 {
-            // Try reloads in the last stage first, and section moves in the first stage first.
+            // Reloads in the last stage and section moves in the first stage are preferred, so these are tried first.
             for reloads in (0..<stageCount).reversed() {
                 for moves in 0..<stageCount {
                     if let plan = StagePlan(tasks, stageCount: stageCount, movedSections: moves, reloads: reloads) {
@@ -66,7 +66,7 @@ struct StagePlan {
     }
 
     /// Creates a plan with a given number of stages, and given stages for the section moves and for the reloads.
-    /// Returns `nil` if an operation is allowed in none of these stages.
+    /// Returns `nil` if the rules allow an operation in no stage of the plan.
     private init?(_ tasks: Tasks, stageCount: Int, movedSections: Int, reloads: Int) {
         if tasks.sectionsMove, tasks.hasReloads, movedSections == reloads { return nil }
         self.stageCount = stageCount

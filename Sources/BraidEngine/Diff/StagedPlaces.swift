@@ -3,16 +3,16 @@
 /// An element that moves within the list leaves at its old index and arrives at its new one.
 ///
 /// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
-/// order of all elements that are ever in the list. A mover's index minus its rank is the number of staying elements
-/// before the mover.
+/// order of all elements that are ever in the list. A mover's rank is its number among the leaving or among the
+/// arriving elements. A mover's index minus its rank is the number of staying elements before the mover.
 ///
 /// - Complexity: O(movers log movers) to create, O(log movers) for each index.
 struct StagedPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
-    /// For each state of the list, the number of movers in the list before each slot. The states go from before the
-    /// first stage to after the last one.
+    /// `present[state][slot]` is the number of movers before the slot that are in the list in the given state. State 0
+    /// is the list before the first stage, and the last state is the list after the last stage.
     private let present: [[Int]]
 
     init(leaving: [(index: Int, stage: Int)], arriving: [(index: Int, stage: Int)], stageCount: Int) {
@@ -106,8 +106,9 @@ extension Array where Element == Int {
         return low
     }
 
-    /// Returns how many movers come before the staying element with the number `stayer`, from 0. The array contains the
-    /// movers' ascending indexes. The counted movers have at most `stayer` staying elements before them. O(log count).
+    /// Returns how many movers come before a staying element. `stayer` is the number of staying elements before that
+    /// element. The array contains the movers' indexes, ascending. A mover comes before the element if at most `stayer`
+    /// staying elements come before the mover. O(log count).
     func countOfThoseBefore(stayer: Int) -> Int {
         var low = 0, high = count
         while low < high {

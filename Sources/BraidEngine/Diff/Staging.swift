@@ -1,12 +1,12 @@
 /// Arranges the difference of two tables in the fewest stages that the contract's rules allow.
 ///
-/// If no row moves into an inserted section or out of a deleted one, the sections are arranged in the first stage. In
-/// the table, "rows" are deletes, inserts and moves of rows, and "content" is reloads and updates. The stages are
-/// separated by semicolons.
+/// If no row moves into an inserted section or out of a deleted one, the first stage arranges the sections, and the
+/// following table shows the stages. The first fitting row of the table applies. "Rows" are deletes, inserts and moves
+/// of rows. "Content" is reloads and updates. Semicolons separate the stages.
 ///
-/// | moved sections contain | and the update contains | stages |
+/// | inside the sections that move happen | and the update contains | stages |
 /// |---|---|---|
-/// | neither | not both reloads and moves | everything |
+/// | neither rows nor content | not both reloads and moves | one stage with everything |
 /// | no rows | | sections and rows; content |
 /// | rows | no reload, or no row moves | sections; rows and content |
 /// | rows, but no row moves | reloads, and rows move elsewhere | sections and other rows; these rows and content |
@@ -132,9 +132,9 @@ struct Staging: ~Copyable {
     }
 }
 
-/// The value of leaving a section in place instead of moving it. The first criterion is the number of real sections
-/// that the section represents. The second is whether moving the section would force another stage, the third whether
-/// something happens in the section.
+/// The benefit of leaving a section in place instead of moving it. Three numbers are compared in turn: the number of
+/// real sections that the section represents; 1 if moving the section would force another stage; 1 if something happens
+/// in the section.
 private struct StayingSections: Comparable, AdditiveArithmetic {
     var count: Int
     var forcing: Int
@@ -159,7 +159,7 @@ private struct StayingSections: Comparable, AdditiveArithmetic {
     }
 }
 
-// The row operations and their stages.
+// Row operations: in which stages they are allowed, and how the stages change the rows' indexes.
 extension Staging {
     /// Returns the properties of a row's delete, insert or move that decide in which stages it is allowed.
     ///
@@ -225,7 +225,7 @@ extension Staging {
     }
 }
 
-// Index paths and section indexes just before a stage.
+// Computes index paths and section indexes just before a stage.
 extension Staging {
     private func place(ofOld section: Int, before stage: Int) -> Int {
         let new = difference.newPlaces[section]

@@ -14,7 +14,8 @@ struct TableDifference: ~Copyable {
         /// Whether the snapshots share the section entirely, so that its header, footer and `movesTo` are unchanged as
         /// well.
         var isShared = false
-        /// The section's number of rows before and after, if its rows are matched in runs. 0 for all other sections.
+        /// The section's number of rows in the old table (`oldCount`) and in the new table (`newCount`). Both are 0
+        /// unless the section's rows are matched in runs.
         var oldCount = 0
         var newCount = 0
         /// The number of real sections that the pair represents. Adjacent sections that no update touches can count as
@@ -28,7 +29,8 @@ struct TableDifference: ~Copyable {
     var insertedSections: [(at: Int, section: Section)] = []
     /// The sections whose whole content, including rows, is replaced.
     var reloadedSections: [(pair: Pair, section: Section)] = []
-    /// The sections whose header, footer or `movesTo` changed. `at` is set later, when the stage is known.
+    /// The sections whose header, footer or `movesTo` changed. `facts.at`, the section's index, is set later, when the
+    /// stage is known.
     var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
 
     var deletedRows: [RowPath] = []
@@ -37,12 +39,12 @@ struct TableDifference: ~Copyable {
     var reloadedRows: ContiguousArray<ChangedRow> = []
     var updatedRows: [ChangedRow] = []
 
-    /// For each section of the new table its index in the old table, and the other way round. -1 for a section that is
-    /// in one table only.
+    /// `oldPlaces` contains, for each section of the new table, its index in the old table. `newPlaces` contains, for
+    /// each section of the old table, its index in the new table. -1 for a section that is in one table only.
     var oldPlaces: [Int] = []
     var newPlaces: [Int] = []
-    /// The sections at the start of the table that keep their indexes. `end` is their number. `places` contains,
-    /// ascending, the indexes of those of them that may differ.
+    /// Describes the sections at the start of the table that keep their indexes. `end` is the number of these sections.
+    /// `places` contains, ascending, the indexes of those that may have changed.
     private let differing: (places: [Int], end: Int)
 
     /// Creates a difference in which the sections are matched but no rows are compared yet.
@@ -53,9 +55,9 @@ struct TableDifference: ~Copyable {
         deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
     }
 
-    /// Matches the sections of two snapshots by id. Throws if two sections of a snapshot have the same id. If the ids
-    /// are known to be `unique`, not all of them are checked. Expected O(sections), with little work for sections that
-    /// both snapshots share.
+    /// Matches the sections of two snapshots by id. Throws if two sections of a snapshot have the same id. If `unique`
+    /// is true, the caller knows that the ids are unique, and not all ids are checked. Expected O(sections), with
+    /// little work for sections that both snapshots share.
     static func matchingSections(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) -> TableDifference {
         // Most updates do not change the list of sections, so first compare the two lists from the start.
         var differing: [Int] = []
@@ -138,8 +140,9 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Compares the rows of a section without row ids by their indexes. Rows are inserted and deleted at the section's
-    /// end. If a row needs a visual reload, the whole section is reloaded instead.
+    /// Compares the rows of a section without row ids by their indexes. If the number of rows changed, the difference
+    /// inserts or deletes rows at the section's end. If a row needs a visual reload, the whole section is reloaded
+    /// instead.
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(
@@ -178,7 +181,7 @@ struct TableDifference: ~Copyable {
         runs.sortAscending { $0.newPlace }
         MatchedRun.join(&runs)
         changes.sortAscending { $0.newPlace }
-        // The changes of rows that need no visual reload. A move of the row can contain such a change.
+        // The changes of rows that need no visual reload. If such a row moves, its move contains the new content.
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
         var nextRun = 0, nextChange = 0
@@ -260,8 +263,8 @@ struct TableDifference: ~Copyable {
                 of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {
-            // Short runs are faster to process row by row. The longest subsequence contains all rows of a run or none:
-            // if one row fits, all fit.
+            // Short runs are faster to process row by row than run by run. The longest subsequence contains all rows of
+            // a run or none: if one row fits, all rows of its run fit.
             var rows: [Int] = [], sources: [Int] = []
             rows.reserveCapacity(rowCount)
             sources.reserveCapacity(rowCount)
