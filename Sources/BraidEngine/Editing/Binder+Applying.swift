@@ -32,7 +32,7 @@ public struct Outcome: Sendable {
     /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
     /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
-    /// inserted. `nil` for other commands.
+    /// inserted. `nil` if the call replaced a row, for other commands, and for transactions.
     public var inserted: (section: SectionID, id: RowID?)?
     /// The table description to which the table is bound after the command. `nil` if the command did not change it.
     public var rebinding: Rebinding?
@@ -59,7 +59,7 @@ extension Binder {
     ///   - strict: whether a data source call that would be ignored is refused with `rowNotFound` or `sectionNotFound`.
     /// - Throws: ``Refusal`` with the reason why the command is not allowed.
     /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
-    ///   also pays for the unpublished change.
+    ///   earlier changes also compares the rows of those changes.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
         ids: IDSource = .random, strict: Bool = false
@@ -103,7 +103,7 @@ extension Binder {
 
 // Operations on the table of a Swift program's binder that are not commands.
 extension Binder {
-    /// Returns the stored table of a new program's binder, with the models that the program keeps.
+    /// Returns the stored table of a Swift program's new binder, with the models that the program keeps.
     ///
     /// - Parameter displayed: the sections to display. `nil` displays all sections or, under automatic display, the
     ///   sections that have something to show.
@@ -135,8 +135,8 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Checks that each section that a program wants to display exists, and is named once. A dynamic section is created
-    /// if it has no models yet.
+    /// Checks that each section that a program wants to display exists, and is named once. If the table has dynamic
+    /// sections, a missing section is created.
     fileprivate mutating func admit(toDisplay ids: [SectionID]) throws(Refusal) {
         guard Set(ids).count == ids.count else {
             throw Refusal(
@@ -157,9 +157,9 @@ extension Refusal {
         case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending(command.kind.name))
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
-            // A refusal's other pointers refer to a template's result or to a command's body. A transaction may contain
-            // the body with or without its resource's name. Such a pointer would be wrong in the answer to a
-            // transaction.
+            // A refusal's pointers may refer to a template's result or to a command's body. In a transaction, the body
+            // may be given with or without its resource's name. Each pointer is therefore replaced by the pointer to
+            // the command.
             var refusal = self
             refusal.faults =
                 faults.isEmpty

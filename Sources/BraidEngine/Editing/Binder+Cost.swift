@@ -11,8 +11,8 @@ extension Binder {
     public func estimatedCost(of command: Command, rowCount: Int) -> Int {
         switch command {
         case .delete, .insert, .move, .tap, .event:
-            // Rows whose expressions read their index, their section's count, other models or the time are rendered
-            // again after any change.
+            // If expressions read row indexes, row counts, models of the session or the time, any change may render
+            // every row again.
             reads.isDisjoint(with: [.row, .count, .models, .now]) ? 1 : rowCount
         case .setModels(let sections, let merging):
             sections.reduce(merging ? 0 : rowCount) { $0 + 1 + $1.models.count }

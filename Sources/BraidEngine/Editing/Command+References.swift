@@ -1,9 +1,9 @@
 extension Command {
-    /// Returns this command with its row references replaced. A move is returned unchanged: it also names a target, so
-    /// the caller replaces the references of a move.
+    /// Returns this command with its row references replaced. A move is returned unchanged, because it also has a
+    /// target: the caller replaces both references of a move.
     ///
     /// - Parameter replacement: returns the new reference for a row reference of the command. `orEnd` is true if the
-    ///   reference may name the place behind the section's last row.
+    ///   reference may name the place after the section's last row.
     func replacingRows<Failure: Error>(
         _ replacement: (_ row: RowReference, _ orEnd: Bool) throws(Failure) -> RowReference
     ) throws(Failure) -> Command {
@@ -75,7 +75,7 @@ extension DataSourceCommand {
 }
 
 extension RowReference {
-    /// The reference as JSON, in the form that calls of the data source usually have: an index path as `[section, row]`.
+    /// The reference as JSON, in the form that data source calls usually have: an index path as `[section, row]`.
     fileprivate var dataSourceJSON: JSONText {
         guard case .at(.displayed(let section), let row) = self else { return json }
         var writer = JSONWriter()

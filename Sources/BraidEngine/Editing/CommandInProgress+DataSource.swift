@@ -41,7 +41,8 @@ extension CommandInProgress {
             // A call with `notify` true also publishes earlier unpublished changes, even if the call itself changed
             // nothing.
             if unpublished != nil { isRevision = true }
-            // With automatic display, the call's change may have shown or hidden other sections.
+            // With automatic display, the call may have shown or hidden sections and so changed section indexes. The
+            // notification then covers the whole data source.
             notification =
                 shown.sections.map(\.id) == call.shown.sections.map(\.id)
                 ? told(call.effect, since: call.shown) : .dataSource
@@ -55,8 +56,8 @@ extension CommandInProgress {
         case .table: .dataSource
         case .section(let section): .section(section)
         case .rows(let paths):
-            // The new model may hide a row of the call. The hidden row's index path would refer to another row or to
-            // none.
+            // The new model may hide a row of the call. The hidden row's old index path would refer to another row or
+            // to no row, so the notification then covers the whole data source.
             paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count }
                 ? .rows(paths) : .dataSource
         case .rowsOfSection(let section):
@@ -219,9 +220,9 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the index path of the row that a reference names, in the stored table's snapshot. If the reference
-    /// contains a row number, the section may have no row at the returned index path. Returns `nil` if the section is
-    /// not displayed, or if no row has the reference's id.
+    /// Returns the index path, in the stored table's snapshot, of the row that a reference names. Returns `nil` if the
+    /// section is not displayed, or if no row has the reference's id. For a reference with a row number, the section
+    /// may have no row at the returned index path.
     ///
     /// - Throws: ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
     private func path(of reference: RowReference) throws(Refusal) -> RowPath? {
@@ -244,7 +245,8 @@ extension CommandInProgress {
     /// Creates a section with the given id at the end of the table, if the table has dynamic sections and does not
     /// contain this section.
     ///
-    /// - Throws: ``Refusal`` with `sectionNotFound`, or with `editingNotAllowed` if the section's rows are derived.
+    /// - Throws: ``Refusal`` with `sectionNotFound` if the description allows no section with this id, or with
+    ///   `editingNotAllowed` if the section's rows are derived.
     mutating func ensureSection(_ id: SectionID) throws(Refusal) {
         if binder.declaredSections == nil, editor.table.position(of: id) == nil { _ = try makeSection(id, before: nil) }
         _ = try editor.position(of: id)

@@ -75,7 +75,7 @@ extension CommandInProgress {
 }
 
 extension CommandInProgress {
-    /// Creates an empty section that is displayed before another section, or at the end.
+    /// Creates an empty section that is displayed before the section `next`, or at the end if `next` is `nil`.
     ///
     /// - Parameter id: the new section's id. `nil` generates an id.
     mutating func makeSection(_ id: SectionID?, before next: SectionID?) throws(Refusal) -> SectionID {
@@ -109,14 +109,15 @@ extension CommandInProgress {
         if let list = displayedList { editor.setDisplayedSections(list.filter { !ids.contains($0) }) }
     }
 
-    /// The list of displayed sections that was set, to which new sections must be added. `nil` if no list was set or
-    /// the display is automatic.
+    /// The ids of the sections that a program, the description or a command chose to display. New sections must be
+    /// added to this list. `nil` if no list was chosen or the display is automatic.
     private var displayedList: [SectionID]? {
         guard binder.display.behavior == .manuallyManaged else { return nil }
         return editor.table.displayedSections ?? binder.display.displayed
     }
 
-    /// Replaces a section's header, footer and rows. `pointer` is the position of the new content in its document.
+    /// Replaces a section's header, footer and rows. `pointer` is the JSON pointer to the new content in the data
+    /// source call.
     mutating func fill(_ id: SectionID, with content: SectionContent, at pointer: JSONPointer) throws(Refusal) {
         _ = try requireStored(id)
         try setHeader(content.header, of: id)

@@ -60,8 +60,8 @@ extension CommandInProgress {
         }
         if isWithin, place.row == targetRow { return }
 
-        // The target index refers to stored rows, some of which may be hidden. The target index is the end, or the
-        // stored index of the row before which the moved row is placed.
+        // `targetIndex` is an index among the stored rows, some of which may be hidden. The moved row goes before the
+        // stored row of the displayed row that is to follow it, or to the section's end.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
             throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
@@ -97,8 +97,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the section to which a move leads, and the moved row's index there: an index in the list without the
-    /// moved row, which can be out of bounds.
+    /// Returns the section to which a move leads, and the moved row's index in that section. The index refers to the
+    /// list without the moved row, and can be out of bounds.
     func moveTarget(_ target: RowReference, of moved: Place) throws(Refusal) -> (section: Section, row: Int) {
         switch target {
         case .at(let section, let row): return (try displayed(section), row)
@@ -114,7 +114,8 @@ extension CommandInProgress {
         try meter.checkTime()
         var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids)
         try handler.run(call, &editor, &context)
-        // Controllers must not miss a tap or cell event, so the command makes a new revision even if no row changes.
+        // Controllers must not miss an event that a handler emitted, so the command makes a new revision even if no row
+        // changes.
         if !context.emitted.isEmpty { isRevision = true }
         controllerEvents += context.emitted.map { .emitted($0) }
     }
@@ -131,8 +132,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the stored section of a row to be edited, and the stored index at which the edit applies. Throws if the
-    /// editing policy does not allow the edit.
+    /// Returns the stored section of a row to be edited, and the index among the stored rows at which the edit applies.
+    /// Throws if the editing policy does not allow the edit.
     func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
         binding: SectionBinding, stored: StoredSection, index: Int
     ) {

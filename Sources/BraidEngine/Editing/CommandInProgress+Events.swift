@@ -35,8 +35,8 @@ extension CommandInProgress {
         )
     }
 
-    /// Runs the `onPrefetch` handler of each section in which one of the reported rows is near the section's end. The
-    /// handler runs again only after the section has grown.
+    /// For each section in which a reported row is near the section's end, runs the section's `onPrefetch` handler. The
+    /// handler runs for the section again only after the section has grown.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
         // All handlers are chosen before the first one runs, because a handler may change rows for which other handlers
         // run.

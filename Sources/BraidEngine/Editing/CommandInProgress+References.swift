@@ -54,7 +54,8 @@ extension CommandInProgress {
         return shown.sections.firstIndex { $0.id == id }
     }
 
-    /// Returns the indexes of those displayed sections that may display a row with the given id, in ascending order.
+    /// Returns the indexes, ascending, of the displayed sections that may display a row with the given id. Some of
+    /// these sections may display no such row.
     fileprivate func displayedPlaces(ofSectionsThatMayShow id: RowID) -> [Int] {
         let all = shown.sections.indices
         guard all.count > TableModel.fewSections, !binder.derivesOtherSections else { return Array(all) }
@@ -86,8 +87,8 @@ extension CommandInProgress {
         if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
     }
 
-    /// Returns the index among its section's stored rows of a displayed row. `nil` for an index after the last row, and
-    /// for derived rows.
+    /// Converts the index of a displayed row among its section's displayed rows to its index among the stored rows.
+    /// `nil` for an index after the last row, and for derived rows.
     func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) throws -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
@@ -101,8 +102,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the index among its section's displayed rows of a stored row. `nil` if the row is hidden or the
-    /// section's rows are derived.
+    /// Converts the index of a stored row among its section's stored rows to its index among the displayed rows. `nil`
+    /// if the row is hidden or the section's rows are derived.
     func displayedIndex(ofStored index: Int, in section: SectionID) throws -> Int? {
         switch binder.binding(of: section)?.cells.source {
         case .stored: index
@@ -113,8 +114,8 @@ extension CommandInProgress {
 
     /// Returns the stored indexes of the rows that a section displays.
     ///
-    /// The binding's expression `shown` is evaluated with the time at which the rows were displayed. With the current
-    /// time, it could hide other rows.
+    /// The binding's expression `shown` is evaluated with the time of the current snapshot. With the time of this
+    /// command, the expression could hide other rows than the snapshot does.
     private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
         try search.storedPlaces(of: section) {
             guard let stored = editor.table[section] else { return [] }
@@ -130,7 +131,7 @@ extension CommandInProgress {
 /// Finds displayed rows by their ids, in the sections that may display them, for one command.
 ///
 /// Some sections must be searched row by row. After many such searches, `RowSearch` builds an index of all displayed
-/// rows. With the index, *n* references to *n* rows take less than O(*n*²).
+/// rows, so that a command with *n* references to *n* rows takes less than O(*n*²).
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
@@ -150,8 +151,8 @@ final class RowSearch {
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
-        // Building the index of displayed rows costs about as much as examining each row sixteen times. Until then,
-        // single searches are cheaper.
+        // Building the index of all displayed rows costs about as much as examining each row sixteen times. Single
+        // searches are cheaper until they have examined as many rows.
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 looks += command.isWhollyShown(section) ? 0 : section.rows.count

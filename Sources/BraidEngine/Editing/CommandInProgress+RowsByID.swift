@@ -60,7 +60,7 @@ extension CommandInProgress {
         return isWhollyShown(shown.sections[place]) ? .rows([RowPath(section: place, row: index)]) : .section(place)
     }
 
-    /// Returns the index among a section's stored rows of the row with an id.
+    /// Finds a row by its id, and returns the row's index among the section's stored rows.
     ///
     /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`, or with `editingNotAllowed` if the section's rows
     ///   are derived.
@@ -71,8 +71,8 @@ extension CommandInProgress {
         return index
     }
 
-    /// Checks a model as `identified(_:in:at:)` does. Also checks that the model contains the id by which the call
-    /// names the row.
+    /// Checks a model as `identified(_:in:at:)` does. Also checks that the model contains the same id as the data
+    /// source call.
     private func identified(_ model: JSONText, id: RowID, in section: SectionID) throws(Refusal) -> (
         id: RowID?, model: JSONText
     ) {

@@ -7,24 +7,25 @@ struct CommandInProgress {
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
-    /// The table and its snapshot after the last executed command of the transaction, or before the first one.
+    /// The table and its snapshot as the commands executed so far have left them. A transaction's next command refers
+    /// to this snapshot.
     var shownTable: TableModel
     var shown: Snapshot
     /// The search for rows in the snapshot `shown`.
     let search = RowSearch()
-    /// Whether the command makes a new revision even if it changed nothing, such as a tap.
+    /// Whether the command makes a new revision even if it changed nothing in the table. A tap, for example, does so.
     var isRevision = false
     /// Whether the command makes a new revision if what is displayed changed, even if no model changed.
     var isRefresh = false
     /// Whether the models that a Swift program keeps were read again after the last handler ran.
     private var hasReadProvided = false
     var controllerEvents: [ControllerEvent] = []
-    /// The stored changes that were not published before this command.
+    /// The changes that were stored but not published before this command. `nil` if there were none.
     let unpublished: Unpublished?
     /// The published table, which clients see. `nil` if clients see the stored table.
     let seen: SeenTable?
-    /// Whether clients see the stored table after the command. Only data source calls without `notify` leave it
-    /// unpublished.
+    /// Whether clients see the stored table after the command. False only for data source calls with `notify` false,
+    /// and for commands that are ignored.
     var publishes = false
     var isTransaction = false
     /// Whether a data source call that would be ignored is refused instead.
@@ -34,7 +35,7 @@ struct CommandInProgress {
     var isRebinding = false
     /// The notification that the command sends to a data source's delegate.
     var notification: DataSourceNotification?
-    /// The row that a call by ids has inserted, if the call is not part of a transaction.
+    /// The row that a call of `insertRow` or `putRow` has inserted, if the call is not part of a transaction.
     var inserted: (section: SectionID, id: RowID?)?
 
     /// Starts the execution of a command. `shown` is the published snapshot, which shows `table` unless a change is
@@ -96,7 +97,7 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// Reads the models that a Swift program keeps again, because the program's handlers may have changed them.
+    /// Reads again the models that a Swift program keeps, because the program's handlers may have changed them.
     ///
     /// - Parameter isEdit: whether the command only inserted, deleted or moved one row.
     mutating func readProvided(isEdit: Bool = false) throws {
@@ -130,15 +131,15 @@ struct CommandInProgress {
         editor.arrangeSections(sections)
     }
 
-    /// Renders the snapshot again where the table has changed.
+    /// Renders the changed parts of the snapshot again, if the table has changed.
     mutating func show() throws {
         let step = editor.takeStep()
-        // Rows and titles that read the time are rendered again for every revision, because loading the session from
-        // the store renders them again, too.
+        // Rows and titles that read the time are rendered again for every revision. A server that loads the session
+        // from the store renders them again, too, and must get the same rows.
         guard step.changedAnything || binder.readsNow else { return }
         search.reset()
-        // The template budget needs the number of rows, and counting them visits every section. The count is needed
-        // only if rows were added. Added rows have new keys.
+        // Added rows raise the template budget, and have new keys. The number of rows is counted only if rows were
+        // added, because counting visits every section.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
         shown = try binder.snapshot(
@@ -176,7 +177,7 @@ struct CommandInProgress {
     }
 }
 
-// Data.
+// Commands that replace models, titles or displayed sections, and the reset.
 extension CommandInProgress {
     mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], merging: Bool) throws {
         for (section, models) in sections {
@@ -215,8 +216,8 @@ extension CommandInProgress {
         title.flatMap { $0.isNull && !isBound ? nil : $0 }
     }
 
-    /// Restores every section, title and model of the table that the session was opened with. Rows whose ids remain
-    /// keep their identity.
+    /// Restores every section, title and model of the table that the session was opened with. A row whose id is also in
+    /// that table keeps its key.
     mutating func reset(to opening: TableModel) throws(Refusal) {
         let ids = opening.sections.map(\.id)
         try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
@@ -239,8 +240,8 @@ extension CommandInProgress {
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {
         for id in ids { _ = try editor.position(of: id) }
         if let reason = binder.display.behavior.whyNotSet { return reason }
-        // For declared sections, displaying the list that is displayed already changes nothing. For dynamic sections,
-        // the stored list may contain more sections than are displayed, so it is always replaced.
+        // For declared sections, nothing changes if the given list is displayed already. For dynamic sections, the
+        // stored list may contain more sections than are displayed, so the stored list is always replaced.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil
     }

@@ -1,4 +1,5 @@
-/// The properties that all commands of one HTTP resource have in common.
+/// The properties that all commands of one kind have in common. Each method of an HTTP resource that changes a session
+/// has its own kind; the data source calls share one kind.
 ///
 /// Each kind of command is declared once, in this file. The routes of the HTTP API, the roles, the JSON forms in
 /// transactions and in the journal, and the metrics follow from the declaration. To add a command, add its case to
@@ -29,7 +30,8 @@ public struct CommandKind: Sendable {
     public let role: Role
     /// Whether a client may send the command for an earlier revision. Such a command is rebased onto the current one.
     public let acceptsBase: Bool
-    /// Whether the command may contain data source calls, which a request can ask not to be ignored (`strict`).
+    /// Whether the kind's commands may contain data source calls. With `strict`, a request asks that such calls are
+    /// refused instead of ignored.
     public var acceptsStrict: Bool { self == .transactions || self == .dataSource }
 
     /// Creates the command from the body of a request to its resource. `nil` if the body alone does not define the
@@ -191,11 +193,11 @@ public struct CommandKind: Sendable {
     /// A reset has no decoder: its body is empty, and it needs the table that the session was opened with.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
-    /// The version of the table description. This kind of command has no decoder, because its body may name a
-    /// registered version, which only the store knows.
+    /// The change of a session to another version of its table description. This kind has no decoder, because the body
+    /// may name a registered version, which only the store knows.
     public static let table = CommandKind(.put, "table", for: .controller, nil)
 
-    /// Decodes models by section id. In a merge patch, `null` means no models.
+    /// Decodes models by section id. In a merge patch, `null` in place of a section's models means an empty list.
     private static func models(_ body: JSONText, at pointer: JSONPointer, merging: Bool) throws(Refusal) -> [(
         section: SectionID, models: [JSONText]
     )] {

@@ -1,9 +1,9 @@
 /// A section as a data source call receives it: its id, titles and models.
 public struct SectionContent: Sendable {
-    /// The section's id. If it is `nil`, a replaced section keeps its id, and a new section gets `s1`, `s2`, …
+    /// The section's id. If the id is `nil`, a replaced section keeps its id, and a new section gets `s1`, `s2`, …
     public var id: SectionID?
-    /// The section's header, as ``Command/setHeaders(_:merging:)`` accepts it. If it is `nil`, the section shows the
-    /// header that the table's description binds, if any.
+    /// The section's header, as ``Command/setHeaders(_:merging:)`` accepts it. If the header is `nil`, the section
+    /// shows the header that the table's description binds, if any.
     public var header: JSONText?
     /// The section's footer, of the same form as ``header``.
     public var footer: JSONText?
@@ -67,7 +67,8 @@ public enum DataSourceCommand: Sendable {
     /// Removes a row. The call is ignored if the row does not exist. If the section becomes empty, the section is
     /// removed, unless it is declared.
     case removeRow(at: RowReference)
-    /// Inserts a section before the section at an index. Appends the section if the index is `nil` or does not exist.
+    /// Inserts a section before the displayed section at an index. If the index is `nil` or out of bounds, appends the
+    /// section.
     case addSection(SectionContent, at: Int?)
     /// Sets a section's header and footer, but not its rows. The call is ignored if the section does not exist.
     case updateSectionData(header: JSONText?, footer: JSONText?, at: Int)

@@ -11,8 +11,8 @@ struct HiddenRows: Sendable {
 
     /// The sections that the update deleted or reloaded, with all their rows.
     var sections: [HiddenSection] = []
-    /// The single rows that the update deleted, and the rows without an id whose place shows another model after the
-    /// update.
+    /// The single rows with an id that the update deleted. Also the rows without an id whose place shows another model
+    /// after the update.
     var rows: [RowPath: RowID?] = [:]
 
     init() {}
@@ -63,8 +63,8 @@ extension BatchUpdate {
     public func hidden(in before: Snapshot) -> JSONText? {
         var sections: [Int] = []
         var rows: [(at: RowPath, id: RowID?)] = []
-        // For each section at the current stage, its index before the update. Rows do not change their section before
-        // they are deleted.
+        // `origins[i]` is the index, before the update, of the section that is at index i before the current stage.
+        // Rows do not change their section before they are deleted, so the section's index before the update suffices.
         var origins: [Int?] = Array(before.sections.indices)
         for stage in stages {
             func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
@@ -141,8 +141,8 @@ extension BatchUpdate.Stage {
 
     /// Converts the list of section ids and the list of row counts after the stage to those before it.
     ///
-    /// A section that the stage deletes gets the id `nil` and the count 0, because both are unknown. The count of a
-    /// reloaded section is unknown, too.
+    /// A section that the stage deletes gets the id `nil` and the count 0, because both are unknown. A section that the
+    /// stage reloads keeps its count, which may be wrong. The journal's record of hidden rows corrects both.
     func undo(in sections: inout [SectionID?], counts: inout [Int]) {
         func count(_ paths: some Sequence<RowPath>, _ difference: Int) {
             for path in paths where counts.indices.contains(path.section) { counts[path.section] += difference }

@@ -6,7 +6,7 @@ public struct Rebinding: Sendable {
     public let version: Int?
     /// The ids of the sections that may lose models and titles which do not fit the new description.
     public let discard: Set<SectionID>
-    /// Whether the session is bound to this version already, so that there is nothing to change.
+    /// Whether the session is bound to the description of this `Rebinding` already, so that there is nothing to change.
     public var isCurrent = false
 
     /// Creates the change to a compiled description.
@@ -16,8 +16,8 @@ public struct Rebinding: Sendable {
         self.discard = discard
     }
 
-    /// The JSON form of the change, as the journal contains it: `{"version"?, "description", "discard"?}`. The journal
-    /// contains the whole description, so that it can be replayed without the server.
+    /// The JSON form of the change, as the journal contains it: `{"version"?, "description", "discard"?}`. The form
+    /// contains the whole description, so that the journal can be replayed without the server.
     public var json: JSONText {
         var writer = JSONWriter(capacity: description.text.count + 64)
         writer.beginObject()
@@ -111,15 +111,16 @@ public struct RebindingRequest: Sendable {
 }
 
 extension Binder {
-    /// Returns the outcome of binding a table to another description. This binder is the one of the old description.
+    /// Returns the outcome of binding a table to another description. `self` is the binder of the old description.
     ///
-    /// The new table publishes all changes.
+    /// The outcome also publishes all changes that were unpublished.
     func rebinding(
         _ rebinding: Rebinding, _ table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
         var binder = rebinding.description.binder
         binder.limits = limits
-        // As after every command, a table above a lowered limit may keep its size.
+        // An operator may have lowered a limit of the table's size. As after every command, a table above the limit may
+        // keep its size.
         binder.limits.rows = max(limits.rows, table.rowCount, shown.totalRowCount)
         binder.limits.sections = max(limits.sections, table.sections.count)
         var work = CommandInProgress(binder: binder, table: table, shown: shown, unpublished: unpublished, now: now)
@@ -132,14 +133,16 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Fits the table to the binder, which is the one of the new description, and renders the whole snapshot again.
+    /// Changes the table so that it fits the new description, to which `binder` belongs, and renders the whole snapshot
+    /// again.
     fileprivate mutating func rebind(_ rebinding: Rebinding) throws {
         isRebinding = true
         isRevision = true
         publishes = true
         try keepModels(discarding: rebinding.discard)
         try addSections(of: rebinding.description)
-        // A session keeps its state, and gets the members of the description's state that it does not have.
+        // The session's state keeps its members. The state gets the members of the new description's state that it
+        // lacks.
         if let state = editor.table.state.members(), let defaults = rebinding.description.state.members() {
             let names = Set(state.map(\.name)), new = defaults.filter { !names.contains($0.name) }
             if !new.isEmpty { editor.setState(JSONText(object: state + new)) }
@@ -192,7 +195,7 @@ extension CommandInProgress {
         try editor.removeSections(gone)
     }
 
-    /// Adds the declared sections that the session does not have, with the description's models, and brings the sections
+    /// Adds the declared sections that the session does not have, with the description's models. Brings all sections
     /// into declared order.
     private mutating func addSections(of description: TableDescription) throws {
         guard let declared = binder.declaredSections else { return }

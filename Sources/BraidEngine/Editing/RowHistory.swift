@@ -1,10 +1,11 @@
 /// The updates of a session's table from an earlier revision to now. A `RowHistory` rebases commands of clients that
 /// have seen only the earlier revision.
 ///
-/// An index path from the earlier revision is followed through the updates one after the other. It is followed through
-/// deletes, inserts and moves of rows and of sections. The journal keeps the ids of rows that an update hides. If a
-/// hidden row is displayed again, it is found in its own section, or in another section if only one row can be meant. A
-/// row without an id is followed while it stays displayed with the same model.
+/// An index path from the earlier revision is followed through the updates one after the other: through deletes,
+/// inserts and moves of rows and of sections. The journal keeps the ids of rows that an update hides. If a hidden row
+/// is displayed again, the history finds the row by its id in its own section. In another section, the history finds
+/// the row only if the id can mean no other row. A row without an id is followed while it stays displayed with the same
+/// model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
@@ -161,7 +162,7 @@ public struct RowHistory: Sendable {
     }
 }
 
-// Follows one row through the updates from the earlier revision to now.
+// Follows one row from the earlier revision to now, through all updates of the history.
 extension RowHistory {
     /// The result of following a row through the updates of the history.
     private enum Fate {
@@ -198,7 +199,8 @@ extension RowHistory {
             if let own = arrivals.first(where: { sections[$0.section] == section }) {
                 (place, lost) = (own, nil)
             } else if place == nil {
-                // In another section, the followed row is recognized only if its id can mean no other row.
+                // In a section other than its own, the followed row is recognized only if no other row can have had its
+                // id.
                 let hasRival = steps[...number].enumerated().contains { number, step in
                     step.hidden.places(of: id).contains { place in !losses.contains { $0 == (number, place) } }
                 }
@@ -220,7 +222,7 @@ extension RowHistory {
     }
 }
 
-// The target of a move.
+// Rebasing of a move's target.
 extension RowHistory {
     /// Returns the current place to which a rebased move moves its row. The client meant the place between two rows
     /// that it saw. The first rule that applies decides:
@@ -235,7 +237,8 @@ extension RowHistory {
     ///   remain.
     private func target(_ target: RowReference, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
         guard case .at(let section, let row) = target else {
-            // If the target is named by an id, the id identifies the row behind the target, so no history is needed.
+            // If an id names the target, the id identifies the row before which the moved row goes, so no history is
+            // needed.
             var place = try rebased(target)
             if place.section == at.section, place.row > at.row { place.row -= 1 }
             return place
@@ -246,8 +249,8 @@ extension RowHistory {
         let end = try end(of: then)
         var place = end.row
         if row < last {
-            // `row` is an index in the list without the moved row. The rows around the target have indexes in the list
-            // with it.
+            // `row` is the target's index in the list without the moved row. `follower`, the row that is to follow the
+            // moved row, has an index in the list that contains the moved row.
             let follower = source.map { row >= $0 ? row + 1 : row } ?? row
             let unknown = Refusal(
                 .rowGone,
@@ -278,7 +281,7 @@ extension RowHistory {
     }
 
     /// Returns the current index of the first row in `rows` that is still in the section. `nil` if none of the first 16
-    /// rows is still in it.
+    /// rows in `rows` is still in the section.
     private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
         throws(Refusal) -> Int?
     {
@@ -331,7 +334,8 @@ extension Refusal {
 // Rebasing of data source calls. An index that was out of bounds at the earlier revision stays out of bounds.
 extension RowHistory {
     /// Returns a data source call with its indexes rebased, and the current index path of the row or insertion place
-    /// that it names. The path is `nil` if the call names neither, or if no row is displayed there.
+    /// that the call names. The path is `nil` if the call names no row and no insertion place, or if no row is
+    /// displayed there.
     private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
         case .addRow(let model, let row):
@@ -375,7 +379,7 @@ extension RowHistory {
             if let then = sectionsThen.firstIndex(of: id), now.sections.contains(where: { $0.id == id }) {
                 RowReference(try rebased(RowPath(section: then, row: row)))
             } else {
-                // The section displayed no rows at the position of the command's `base`, so the index was out of
+                // At the revision of the command's `base`, the section displayed no rows, so the index was out of
                 // bounds.
                 .at(.id(id), row: max(row, now.sections.first { $0.id == id }?.rows.count ?? 0))
             }

@@ -6,7 +6,8 @@ public struct Unpublished: Sendable {
     public let published: TableModel
     /// The snapshot of the stored table, which a later command publishes.
     public internal(set) var snapshot: Snapshot
-    /// The rows that differ between the published table and the stored table.
+    /// The rows that the unpublished commands touched. Only these rows can differ between the published table and the
+    /// stored table.
     var touched: TouchedRows
 
     init(published: TableModel, snapshot: Snapshot, touched: TouchedRows) {
@@ -52,7 +53,8 @@ extension CommandInProgress {
     }
 }
 
-/// The published table, in which the commands of one transaction look for the rows that clients see.
+/// The published table during a command. The commands of a transaction look in this table for the rows that clients
+/// see.
 final class SeenTable {
     let command: CommandInProgress
 
@@ -71,7 +73,7 @@ extension CommandInProgress {
     /// represents the same stored row with the same model. A derived row without an id is the same if it shows the same
     /// content at the same place.
     ///
-    /// - Throws: ``Refusal`` with `rowNotFound` if the row no longer exists or is not the same.
+    /// - Throws: ``Refusal`` with `rowNotFound` if the stored table does not contain the same row.
     func rebased(_ command: Command) throws -> Command {
         guard let seen = seen?.command else { return command }
         if case .move(let row, let target) = command { return try rebasedMove(row, target, seen) }
@@ -96,8 +98,8 @@ extension CommandInProgress {
     private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws
         -> RowReference
     {
-        // Index paths in a transaction refer to the table after the transaction's preceding commands, which no client
-        // has seen.
+        // Index paths of a transaction's command refer to the table after the commands before it. No client has seen
+        // that table.
         if isTransaction {
             if case .id(_, let section) = reference, section.map({ if case .id = $0 { true } else { false } }) ?? true {
                 return reference
@@ -137,8 +139,8 @@ extension CommandInProgress {
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
-        // The row's rank, the number that orders it in its section, is usually unchanged. The search therefore first
-        // looks at the row with this rank.
+        // A row's rank, the number that orders it in its section, rarely changes. The search therefore first looks at
+        // the row that now has the old rank.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }

@@ -64,8 +64,8 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public var description: String { text }
 }
 
-/// A row's index path in the displayed table: the section's index among the displayed sections and the row's index in
-/// it. The two indexes count from 0. On the wire the index path is `[section, row]`.
+/// A row's index path in the displayed table: the section's index among the displayed sections, and the row's index
+/// among the section's displayed rows. Both indexes count from 0. On the wire the index path is `[section, row]`.
 ///
 /// The engine does not import Foundation, so it has no `IndexPath`. A program that imports Foundation and the engine
 /// converts in either direction: `IndexPath(indexes: path.indexes)` and `RowPath(indexPath)`.
@@ -81,7 +81,8 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.row = row
     }
 
-    /// Creates an index path from two indexes, section first. Returns `nil` for any other number of indexes.
+    /// Creates an index path from a collection of two indexes, the section's first. Returns `nil` if the collection
+    /// does not contain exactly two indexes.
     public init?(_ indexes: some Collection<Int>) {
         guard indexes.count == 2 else { return nil }
         self.init(section: indexes[indexes.startIndex], row: indexes[indexes.index(after: indexes.startIndex)])
@@ -98,8 +99,8 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
 }
 
 extension String {
-    /// Returns whether both strings surely have the same bytes, without reading them: they share their storage, or they
-    /// are short enough to be stored inline. If false, the bytes may still be the same.
+    /// Returns true if both strings are known to have the same bytes without reading the bytes: they share their
+    /// storage, or both are stored inline. If the result is false, the bytes may still be the same.
     @inline(__always)
     fileprivate func isIdentical(to other: String) -> Bool {
         withUnsafeBytes(of: self) { mine in withUnsafeBytes(of: other) { mine.hasSameBytes(as: $0) } }

@@ -14,8 +14,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case descriptionInvalid = "description-invalid"
         /// Two models of a section have the same id.
         case duplicateRowID = "duplicate-row-id"
-        /// The section's policy does not allow this row to be deleted, or a row to be inserted at it. Or the section's
-        /// rows are derived from other models or the state, so a command cannot edit them.
+        /// The section's editing policy does not allow this delete or insert of a row. Or the section's rows are derived
+        /// from models or the state, so that a command cannot edit them.
         case editingNotAllowed = "editing-not-allowed"
         /// A handler failed, or did not change the number of the section's models as the command requires.
         case handlerContract = "handler-contract"
@@ -25,7 +25,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case eventInvalid = "event-invalid"
         /// A model does not match its declared type, or has no usable id.
         case modelInvalid = "model-invalid"
-        /// The session has models or titles that do not fit the table description to which it would be bound.
+        /// The session has models or titles that do not fit another version of its table description, so it cannot be
+        /// bound to that version.
         case modelsDoNotFit = "models-do-not-fit"
         /// An insert came without a model, and the section has no `insert.template` to make one.
         case modelRequired = "model-required"
@@ -35,12 +36,12 @@ public struct Refusal: Error, Sendable, Equatable {
         case moveNotAllowed = "move-not-allowed"
         /// A handler rejected the command. The detail is the handler's reason.
         case rejected = "rejected"
-        /// The command names a row or a place as of an earlier revision. The row has been removed or hidden since then,
-        /// or the rows around the place have, so that the place can no longer be found.
+        /// The command names a row or a place as of an earlier revision, and that row or place can no longer be found.
+        /// Since then, the row, or the rows around the place, have been removed or hidden.
         case rowGone = "row-gone"
-        /// The row or the index path that the command names does not exist.
+        /// The row, place or index path that the command names does not exist or is not displayed.
         case rowNotFound = "row-not-found"
-        /// The section that the command names does not exist in this table.
+        /// The section that the command names does not exist in this table or is not displayed.
         case sectionNotFound = "section-not-found"
         /// The table's description declares all sections, so a command cannot add, remove or reorder sections.
         case sectionsAreDeclared = "sections-are-declared"
@@ -87,8 +88,8 @@ public struct Refusal: Error, Sendable, Equatable {
         self.faults = faults
     }
 
-    /// Returns this refusal, reworded for a model that a template of the description made. Such a model is not part of
-    /// the request, so the result has no pointers into the request.
+    /// Returns this refusal, reworded for a model that a template of the description made. The result has no pointers,
+    /// because such a model is not part of the request.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(

@@ -1,5 +1,5 @@
-/// For each registered model type, the name of the cell that shows its models. Corresponds to DataSourceController's
-/// `register(dataController:for:)`. A later registration of a model type replaces an earlier one.
+/// The cells that are registered for model types. A registered cell shows the models of its type. A later registration
+/// of a model type replaces an earlier one. Source: DataSourceController's `register(dataController:for:)`.
 public struct RegisteredCells: Sendable, Equatable {
     private var cells: [UTF8Key: String] = [:]
 

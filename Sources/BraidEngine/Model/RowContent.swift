@@ -10,7 +10,7 @@ struct RowContent: Sendable {
 
     /// Creates the content from a row's object, which must be everything that the writer contains. If the object
     /// contains an id, the id is the first member, so that equal ids have equal bytes. The writer's bytes are not
-    /// copied if the writer has reserved `room(behind:)` more bytes.
+    /// copied if the writer has reserved space for the number of bytes that `room(behind:)` returns.
     ///
     /// - Parameters:
     ///   - contentLength: the length of the part that the cell shows: everything before properties such as `movable`.
@@ -60,7 +60,7 @@ struct RowContent: Sendable {
 
     var json: JSONText { JSONText(valid: bytes, 0..<length) }
 
-    /// The row's model, or `nil`. The model shares the bytes of the row's JSON.
+    /// The row's model. `nil` if the row has none. The model shares the memory of the row's JSON.
     var model: JSONText? {
         let range = place(1)..<place(2)
         return range.isEmpty ? nil : JSONText(valid: bytes, range)
@@ -86,7 +86,8 @@ struct RowContent: Sendable {
 extension RowContent {
     private static var idStart: Int { #"{"id":"#.utf8.count }
 
-    /// Whether the row has an id. The first member of a row without an id is `cell` or `model`.
+    /// Whether the row has an id. The first member of a row without an id is `cell` or `model`, so the third byte
+    /// decides.
     var hasID: Bool { bytes[2] == UInt8(ascii: "i") }
 
     var id: RowID? {

@@ -49,7 +49,7 @@ enum RowHash {
         section == 0 ? hash : folded(hash ^ UInt64(UInt32(bitPattern: section)), end)
     }
 
-    /// The last factor of each hash: the bits of the golden ratio, an odd number without a pattern.
+    /// The last factor of each hash: an odd number without a pattern, the bits of the golden ratio.
     private static var end: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
     @inline(__always)

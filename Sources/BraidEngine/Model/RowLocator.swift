@@ -3,8 +3,8 @@ import Synchronization
 /// Finds the sections that may contain a row with a given id, without searching every section.
 ///
 /// A `RowLocator` is an index from hashes of row ids to sections. The index's entries are hints: every row of the table
-/// has an entry, and rows that have left their sections may still have one. The caller verifies each hint in the
-/// section itself.
+/// has an entry, and rows that have left their sections may still have one. The caller checks whether the section of a
+/// hint does contain the row.
 ///
 /// The index is built when it is first needed. All copies of a table share the index, so later commands find the index
 /// ready even if the command that needed it is refused. A `RowLocator` behaves as a value: a changed copy shares the
@@ -26,7 +26,7 @@ struct RowLocator: Sendable {
     /// The index's entries, ascending by the hash of the row's id and then by section, without duplicates.
     private struct Entries {
         var list: PersistentList<Entry>
-        /// The maximum number of entries in the index. In a larger index, most entries could belong to rows that have
+        /// The maximum number of entries in the index. The maximum keeps most entries from belonging to rows that have
         /// left their sections.
         let most: Int
     }
@@ -75,8 +75,9 @@ struct RowLocator: Sendable {
         return Entries(list: PersistentList(entries), most: 2 * entries.count + 1_024)
     }
 
-    /// Notes that the table's sections have changed. If the index is not built yet, the table stops sharing it with
-    /// copies that have other rows. Rows that arrived must also be noted with `noteArrivals`.
+    /// Notes that the table's sections have changed. If the index is not built yet, the changed table gets an index of
+    /// its own, because the copies that shared the old index have other rows. Rows that arrived must also be noted with
+    /// `noteArrivals`.
     mutating func noteChange() {
         guard !isKnownUniquelyReferenced(&index), index.entries.withLock({ $0 == nil }) else { return }
         index = Index()
@@ -85,7 +86,8 @@ struct RowLocator: Sendable {
     /// Notes that a section has received rows whose ids have these hashes. O(log rows) for each row.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
-        // The index would exceed its maximum size. The next lookup builds a new one, without hints for removed rows.
+        // The index would exceed its maximum size. The next lookup builds a new index, without entries for removed
+        // rows.
         guard made.list.count + hashes.count <= made.most else { return index = Index() }
         var entries = made
         for hash in hashes {

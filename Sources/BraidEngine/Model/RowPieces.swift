@@ -1,8 +1,8 @@
 /// A section's rows as a list of pieces. A piece is a run of rows that existed before all edits, or rows that edits
-/// inserted. The number of rows is unknown. An edit at an index costs O(log edits).
+/// inserted. A `RowPieces` needs no number of rows. An edit at an index costs O(log edits).
 struct RowPieces {
     struct Piece: RopePiece {
-        /// The index of the piece's first row before all edits. `nil` for inserted rows.
+        /// The index, before all edits, of the piece's first row. `nil` for inserted rows.
         var start: Int?
         var count: Int
         /// Whether an edit replaced the piece's row. Only a piece of one row can be replaced.

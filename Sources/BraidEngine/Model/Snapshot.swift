@@ -36,8 +36,8 @@ public struct Section: Sendable {
 }
 
 extension Section {
-    /// Returns whether both sections are surely the same, without comparing their rows. If false, the sections may
-    /// still be the same.
+    /// Returns true if both sections are known to be the same without comparing their rows. If the result is false, the
+    /// sections may still be the same.
     func isShared(with other: Section) -> Bool {
         rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
             && footer == other.footer
@@ -46,8 +46,8 @@ extension Section {
 }
 
 extension Section {
-    /// The place of a window's rows in a section: the index of the first one, and the section's number of displayed
-    /// rows.
+    /// The place of a window's rows in a section: the index of the window's first row, and the section's number of
+    /// displayed rows.
     public struct Extent: Sendable, Hashable {
         /// The index, in the section, of the first row that the window contains.
         public var offset: Int
@@ -75,7 +75,7 @@ public struct Snapshot: Sendable {
     /// The value that a client shows instead of rows while the table is empty. `nil` if the table has rows or declares
     /// no such value.
     public var empty: JSONText?
-    /// The time that templates could read while they made the snapshot's rows and titles.
+    /// The time, in RFC 3339, that templates could read when this snapshot's rows and titles were rendered.
     var now = ""
     /// The rows of hidden sections, by section id. Only for sections whose rows had to be rendered to decide that the
     /// section is hidden.

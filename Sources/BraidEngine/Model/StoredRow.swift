@@ -66,8 +66,8 @@ public struct StoredSectionSummary: Sendable, Equatable {
 public struct TableChange: Sendable {
     /// The rows that are new or whose model changed, each with its section's number.
     public var writtenRows: [(section: Int, row: StoredRow)] = []
-    /// The rows whose model is unchanged but whose section or rank changed: the section's number, the row's key, its
-    /// new rank.
+    /// The rows whose model is unchanged but whose section or rank changed. Each element contains the number of the
+    /// row's new section, the row's key and its new rank.
     public var placedRows: [(section: Int, key: Int, rank: Int)] = []
     /// The keys of the rows that the command removed.
     public var removedRows: [Int] = []
@@ -77,8 +77,8 @@ public struct TableChange: Sendable {
     public var removedSections: [Int] = []
     /// The session's new state. `nil` if the state did not change.
     public var state: JSONText?
-    /// The ids of the sections that are now displayed manually, as a JSON array. JSON `null` if none are set any
-    /// longer. `nil` if the command did not change them.
+    /// The ids of the sections that were set to be displayed, as a JSON array. JSON `null` if the command removed that
+    /// choice. `nil` if the command did not change which sections are displayed.
     public var displayedSections: JSONText?
     /// All cells that the session has registered, as a JSON object from model types to names of cells. `nil` if the
     /// registered cells did not change.

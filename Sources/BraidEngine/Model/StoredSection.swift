@@ -1,12 +1,12 @@
 /// One section's stored models, whether or not the section is displayed.
 public struct StoredSection: Sendable {
-    /// What a store keeps of the section apart from its rows: number, id, ordinal, titles and the count for
+    /// What a store keeps of the section in addition to its rows: number, id, ordinal, titles and the count for
     /// `onPrefetch`.
     public internal(set) var facts: StoredSectionSummary
     /// The section's stored rows, ascending by rank.
     public private(set) var rows = PersistentList<StoredRow>()
-    /// An index from the hashes of row ids to the rows' ranks. It contains only rows that have an id. A binary search
-    /// finds the row's index from its rank.
+    /// An index from the hashes of row ids to the rows' ranks. Rows without an id are not in the index. A binary search
+    /// finds a row's index from its rank.
     private var ranks = RankIndex()
 
     /// The section's id.
@@ -117,8 +117,8 @@ public struct StoredSection: Sendable {
         }
     }
 
-    /// Makes each stored row share the bytes of the displayed row at the same index, if that row has the same id and
-    /// model.
+    /// Makes each stored row share the bytes of the displayed row at the same index. Skips a stored row if the
+    /// displayed row has another id or model.
     mutating func shareModels(with shown: PersistentList<Row>) {
         rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in
@@ -142,8 +142,8 @@ public struct StoredSection: Sendable {
 }
 
 // Ranks are a simple form of Dietz and Sleator's order maintenance. The ranks of neighbouring rows start 2^24 apart,
-// and an inserted row gets the rank in the middle. If two neighbours' ranks leave no gap, the smallest sparse window of
-// rows around them gets evenly spread ranks.
+// and an inserted row gets the rank in the middle. If two neighbours' ranks leave no gap, rows around them get new,
+// evenly spread ranks. The number of rows around them doubles until their ranks leave enough gaps.
 extension StoredSection {
     static let rankGap = 1 << 24
 

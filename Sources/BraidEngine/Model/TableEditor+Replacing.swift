@@ -4,8 +4,8 @@ extension TableEditor {
     typealias Stretch = (old: Range<Int>, new: Range<Int>)
     typealias Model = (id: RowID?, model: JSONText)
 
-    /// Replaces all of a section's rows by models. A row whose id is also a new model's id keeps its key. Rows whose
-    /// model is unchanged are not written to the store again. O(old + new rows).
+    /// Replaces all rows of a section by rows with the given models. A new row with the id of an old row keeps the old
+    /// row's key. Rows whose model is unchanged are not written to the store again. O(old + new rows).
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)
@@ -23,8 +23,8 @@ extension TableEditor {
         try noteFilled(section, rows: models.count)
     }
 
-    /// Replaces the rows of some stretches by models. A row whose id is also a new model's id keeps its key. Rows whose
-    /// model is unchanged are not written to the store again.
+    /// Replaces the rows of some stretches by rows with the given models. A new row with the id of an old row keeps the
+    /// old row's key. Rows whose model is unchanged are not written to the store again.
     ///
     /// - Parameters:
     ///   - stretches: ascending, disjoint stretches.
@@ -63,7 +63,8 @@ extension TableEditor {
         var place = 0, arrived: [UInt64] = []
         for stretch in stretches {
             var start = stretch.old.lowerBound, coming = ContiguousArray<StoredRow>()
-            /// Ends a run of changes at an index: the old rows from `start` to `end` are replaced by `coming`.
+            /// Ends a run of changed rows before the index `end`. The rows in `coming` replace the old rows from
+            /// `start` to `end`.
             func close(_ end: Int) {
                 if start < end || !coming.isEmpty {
                     change(start..<end, to: coming, .init(start: nil, count: coming.count))
@@ -120,7 +121,7 @@ extension TableEditor {
     }
 }
 
-/// The error that the ranks of neighbouring rows are too close for the new rows in some ranges of old rows.
+/// The error that the ranks around some ranges of old rows are too close for the new rows.
 private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
@@ -129,13 +130,13 @@ private struct NoRoom: Error {
 private struct Arrivals {
     /// The old rows in all stretches, in order.
     private var rows = ContiguousArray<StoredRow>()
-    /// For each new model, the position in `rows` of the old row whose key it keeps, or `nil` if the model gets a new
-    /// row.
+    /// For each new model, the position in `rows` of the old row whose key the new row keeps. `nil` if the new row gets
+    /// a new key.
     private var sources: [Int?]
-    /// For each new model, the section's index of the old row that it keeps, if that row also keeps its rank. Otherwise
-    /// `nil`.
+    /// For each new model whose row keeps an old row's key and rank, the old row's index in the section. `nil` for
+    /// other models.
     private(set) var staysAt: [Int?]
-    /// The old rows whose keys no new model keeps: they are removed.
+    /// The old rows whose keys no new row keeps. These rows are removed.
     private(set) var gone: [StoredRow] = []
 
     /// Matches the new models to the old rows. Throws `duplicateRowID` if two new models have the same id.
@@ -154,7 +155,8 @@ private struct Arrivals {
         var start = (old: 0, new: 0)
         for stretch in stretches {
             section.rows.forEach(in: stretch.old) { rows.append($1) }
-            // Within a stretch, the n-th model without an id keeps the n-th old row, if that row has no id either.
+            // Within a stretch, the n-th model without an id gets the key of the n-th old row, if that row has no id
+            // either.
             var nameless = start.old
             for place in start.new..<start.new + stretch.new.count where models[models.startIndex + place].id == nil {
                 if nameless < rows.count, !rows[nameless].content.hasID { sources[place] = nameless }
@@ -171,7 +173,8 @@ private struct Arrivals {
         for case let source? in sources { isKept[source] = true }
         for (index, row) in rows.enumerated() where !isKept[index] { gone.append(row) }
 
-        // Within a stretch, a longest subsequence of rows whose order did not change keeps its ranks.
+        // Within a stretch, rows that keep their order also keep their ranks: the rows of one longest increasing
+        // subsequence.
         start = (0, 0)
         for stretch in stretches {
             let rowsHere = start.old..<start.old + stretch.old.count
@@ -197,7 +200,8 @@ private struct Arrivals {
         for stretch in stretches {
             let start = ranks.count, end = start + stretch.new.count
             var low = stretch.old.lowerBound > 0 ? section.rows[stretch.old.lowerBound - 1].rank : nil
-            /// Assigns ranks to the places from `ranks.count` to `end`, which lie before the rank `high`.
+            /// Assigns ranks to the models from `ranks.count` up to, but not including, `end`. The ranks are between
+            /// `low` and `high`.
             func fill(upTo end: Int, before high: Int?) {
                 let count = end - ranks.count, gap = StoredSection.rankGap
                 guard count > 0 else { return }

@@ -1,7 +1,7 @@
 // Edits of a table's sections, titles, state and registered cells.
 extension TableEditor {
-    /// Adds an empty section with this id at the end of the table, unless the table contains it already. Used for
-    /// dynamic sections, which appear with their models.
+    /// Adds an empty section with this id at the end of the table, if the table does not contain the section yet.
+    /// Dynamic sections are added in this way when their models arrive.
     mutating func ensureSection(_ id: SectionID) {
         if table.position(of: id) == nil { insertSection(id, before: nil) }
     }
@@ -36,8 +36,8 @@ extension TableEditor {
     mutating func removeSections(_ ids: Set<SectionID>) throws(Refusal) {
         for id in ids {
             try setModels([], in: id)
-            // The store does not know a section that this command created. Removing an unknown section from the store
-            // is harmless.
+            // If this command created the section, the store does not know the section's number. Removing an unknown
+            // number from the store is harmless.
             if let section = table[id] { removedSections.append(section.facts.number) }
             removedSectionIDs.insert(id)
             changedFacts.remove(id)
@@ -73,13 +73,13 @@ extension TableEditor {
         changedFacts.insert(id)
     }
 
-    /// Notes that a section's models were replaced and that it now has `rows` rows. If these are fewer than when
-    /// `onPrefetch` last ran for the section, `onPrefetch` can run for it again.
+    /// Notes that a section's models were replaced and that the section now has `rows` rows. If the section had more
+    /// rows when `onPrefetch` last ran for it, `onPrefetch` can run for the section again.
     mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
         if let prefetched = table[id]?.facts.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }
 
-    /// Sets which sections are displayed, and in which order. `nil` returns the decision to the description.
+    /// Sets which sections are displayed, and in which order. With `nil`, the description decides again.
     mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids

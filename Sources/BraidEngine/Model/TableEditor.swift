@@ -6,10 +6,10 @@ struct TableEditor {
     var table: TableModel
     /// The table before the command.
     let before: TableModel
-    /// All row edits of the command, by section. Their indexes count stored rows. If all rows of a section are
+    /// All row edits of the command, by section. The edits' indexes count stored rows. If all rows of a section are
     /// displayed, stored and displayed rows have the same indexes.
     private(set) var allTouched = TouchedRows()
-    /// The command's changes since the last call of `takeStep()`.
+    /// The command's changes since the last call of `takeStep()`, which is called for each snapshot.
     var step = Step()
 
     /// The changes that the command has made since the last snapshot.
@@ -28,8 +28,8 @@ struct TableEditor {
     var written: [Int: (section: Int, row: StoredRow)] = [:]
     var placed: [Int: (section: Int, rank: Int)] = [:]
     var removed: Set<Int> = []
-    /// The rows that existed before this command and that it has changed, moved or removed. By key, as they were
-    /// before.
+    /// The rows that existed before this command and that the command has changed, moved or removed. The rows are as
+    /// they were before the command, by key.
     private var originals: [Int: (section: Int, row: StoredRow)] = [:]
     var changedFacts: Set<SectionID> = []
     /// The ids of `removedSections`.
@@ -54,7 +54,7 @@ struct TableEditor {
         return step
     }
 
-    /// Notes that any row of a displayed section may look different, also rows without a noted edit.
+    /// Notes that any row of a displayed section may look different, including rows without a noted edit.
     mutating func noteWhole(_ section: SectionID) { allTouched.wholeSection(section) }
 
     /// Notes an edit of one row of a section.

@@ -8,8 +8,8 @@ public struct TableModel: Sendable {
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
-    /// The ids of the sections that a program or a command chose to display, in display order. `nil` if none were
-    /// chosen, so that the description decides.
+    /// The ids of the sections that a program or a command chose to display, in display order. `nil` if there was no
+    /// choice, so that the description decides.
     public internal(set) var displayedSections: [SectionID]?
     /// The session's state, a JSON object.
     public internal(set) var state: JSONText
@@ -80,13 +80,13 @@ public struct TableModel: Sendable {
     /// Searching 64 sections takes about 10 µs and needs no memory for an index.
     static let fewSections = 64
 
-    /// Notes that a change of `sections` has added rows to a section. `hashes` contains the hashes of their ids.
+    /// Notes that a section has received rows. `hashes` contains the hashes of the rows' ids.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         locator.noteArrivals(hashes, in: section)
     }
 
-    /// The initial distance between sections' ordinals. With this distance, a section inserted between two others does
-    /// not change the ordinals of its neighbours.
+    /// The initial distance between the ordinals of two sections. The gap lets a section be inserted between two others
+    /// without changing their ordinals.
     private static let ordinalGap = 1 << 16
 
     /// Inserts a section at a position in `0...count`. O(sections after it).
@@ -117,8 +117,8 @@ public struct TableModel: Sendable {
         return raiseOrdinals(from: 1)
     }
 
-    /// Raises each ordinal from a position on that is not greater than the ordinal before it. Returns the ids of the
-    /// changed sections.
+    /// Makes the ordinals of the sections ascend, from a position on. An ordinal that is not greater than the ordinal
+    /// before it is raised. Returns the ids of the changed sections.
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {

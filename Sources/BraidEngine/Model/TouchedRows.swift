@@ -1,7 +1,7 @@
-/// The rows that a command touched, noted in order. Each note's index counts in the section's stored rows at the moment
-/// of the note.
+/// Notes of the rows that a command touched, in order. The index in a note refers to the section's stored rows at the
+/// moment of the note.
 ///
-/// Notes make a diff cheap, but a missing or wrong note cannot make its update wrong.
+/// Notes make a diff cheap. A missing or wrong note cannot make the diff's update wrong.
 public struct TouchedRows: Sendable {
     private enum Notes: Sendable {
         case edits([Edit])
@@ -117,13 +117,14 @@ public struct TouchedRows: Sendable {
         public private(set) var inserted: [Int] = []
         /// The indexes of rows that stayed but whose content changed, counted after the step.
         public private(set) var replaced: [Int] = []
-        /// The runs of rows that no edit touched. `old` and `new` are each run's first index before and after the step.
-        /// The last run has no known end.
+        /// The runs of rows that no edit touched. `old` is the index of a run's first row before the step, and `new`
+        /// its index after the step. The last run has no known end.
         private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
 
         var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
 
-        /// The index ranges of the changed rows between untouched runs: `old` before the step, `new` after it.
+        /// The index ranges between the untouched runs, which contain the changed rows: `old` before the step, `new`
+        /// after it.
         var changes: [(old: Range<Int>, new: Range<Int>)] {
             var changes: [(old: Range<Int>, new: Range<Int>)] = [], old = 0, new = 0
             for run in untouched {
