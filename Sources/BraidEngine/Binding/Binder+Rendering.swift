@@ -27,8 +27,8 @@ extension Binder {
 
     /// Renders a snapshot, and reuses the parts of the previous snapshot that did not change.
     ///
-    /// - Parameter remade: receives the sections whose rows were all rendered again because they read a value that
-    ///   changed.
+    /// - Parameter remade: receives the sections whose rows were all rendered again, because a value that the rows read
+    ///   has changed or because there was no previous rendering.
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
     ) throws -> Snapshot {

@@ -17,9 +17,11 @@ public struct Binder: Sendable {
     let cells: CellDeclarations
     /// The sources of the models that a Swift program keeps, such as Braid's `models: { … }` closures.
     let providers: Confined<[any ModelProvider]>
-    /// The values that any row, title or move policy reads, in any section, or that the order of the sections reads.
+    /// The kinds of values, such as the state, that any row, title or move policy of the table or the sections' order
+    /// reads.
     let reads: Reads
-    /// Whether at least one section's move policy is an expression, which can depend on the facts of other sections.
+    /// Whether at least one section's move policy is a condition on the target section. Such a condition can depend on
+    /// the facts of other sections.
     let asksMovePolicy: Bool
     /// The ids of the sections that bindings name and whose rows a template makes, instead of stored models.
     let derivedSections: [SectionID]

@@ -96,8 +96,8 @@ struct CellDeclarations: Sendable {
 
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
-    /// The cell declarations of a table that declares no cells: every cell is accepted, with every event. The cells of
-    /// a Swift program are types that the compiler checks.
+    /// The cell declarations of a table that declares no cells: every cell is accepted, with every event. A Swift
+    /// program needs no declarations, because its cells are types that the compiler checks.
     static let undeclared = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
@@ -187,7 +187,7 @@ enum RowSource: Sendable {
     /// One row for each stored model for which the expression is true.
     case shown(Computed<RowInput>)
     /// One row for each model that a template makes from the session's state and the stored models. The template
-    /// renders an array.
+    /// renders an array of models, or an object from section ids to such arrays.
     case derived(Computed<SectionInput>)
     /// A number of rows without models. The template renders the number as an integer.
     case counted(Computed<SectionInput>)

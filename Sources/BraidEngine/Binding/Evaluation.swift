@@ -69,7 +69,7 @@ final class Evaluation: Sendable {
     let table: TableModel
     /// The command's meter, which all evaluations of the command share.
     let meter: CommandMeter
-    /// The source of the ids that the command makes. `nil` outside of commands.
+    /// The source of the ids that `uuid()` makes in the command's templates. `nil` outside of commands.
     let ids: IDSource?
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 

@@ -21,7 +21,7 @@ protocol ModelProvider: AnyObject {
 /// table, and a model that reappears in another section keeps its number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// The models that left their sections and whose id has already an entry in `numbers`. Several sections can contain
+    /// The models that left their sections and whose id already has an entry in `numbers`. Several sections can contain
     /// the same id.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []

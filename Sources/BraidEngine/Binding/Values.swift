@@ -57,8 +57,8 @@ final class Values {
 
 /// A wrapper that lets a `Sendable` type contain a program's closures and values.
 ///
-/// `Confined` is safe because binders that run a program's closures are not `Sendable` themselves. A binder calls its
-/// closures where the program created the binder, so the closures need not be `Sendable`.
+/// `Confined` is safe because ``TableBinder`` and ``SectionedTableBinder``, which call a program's closures, are not
+/// `Sendable`. The closures therefore run where the program created its binder, and need not be `Sendable`.
 struct Confined<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

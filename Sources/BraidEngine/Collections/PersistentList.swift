@@ -123,7 +123,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         let removed = self[index]
         guard let old = root else { return removed }
         var node = Self.removing(at: index, from: old)
-        // A root with only one child is a superfluous level.
+        // If the root has only one child left, the child becomes the root.
         while case .inner(let inner) = node, inner.children.count == 1 { node = inner.children[0].node }
         root = node.width == 0 ? nil : node
         return removed

@@ -103,7 +103,8 @@ extension BatchUpdate.Stage {
     }
 }
 
-/// Maps the index that a staying section has after a stage to its index before the stage.
+/// Maps the index that a section has after a stage to its index before the stage. The stage must neither insert nor
+/// move the section.
 private struct OriginsOfSections {
     private let leaving: [Int]
     private let arriving: [Int]

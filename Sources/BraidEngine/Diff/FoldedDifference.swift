@@ -14,8 +14,8 @@ struct FoldedDifference: ~Copyable {
     private var oldPlaces: [Int]
     /// For each section in `FoldedTable.named`, its rows after the last update. Empty if an update deleted the section.
     private var rows: [[FoldedTable.RowPiece]]
-    /// For each section in `FoldedTable.named`, whether the update deletes and inserts the section instead of reloading
-    /// it. The update must do so if a row whose content is unknown moves into or out of the section.
+    /// For each section in `FoldedTable.named`, whether the resulting update deletes and inserts the section instead of
+    /// reloading it. It must do so if a row whose content is unknown moves into or out of the section.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 

@@ -71,7 +71,7 @@ struct FoldedTable {
             }
         }
 
-        /// The content of a single row, or of a piece's first row. `nil` if no update contained the row's content.
+        /// The content of the piece's first or only row. `nil` if no update contained the row's content.
         var content: Row? {
             switch self {
             case .before: nil

@@ -3,7 +3,8 @@
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// The caller knows that the rows at the same places are the same rows, except rows with different ids.
+        /// The caller knows that the two rows of each compared pair are the same row. Only pairs with different ids are
+        /// different rows.
         case known
     }
 

@@ -1,7 +1,7 @@
 extension RowMatching {
-    /// Checks that no row that was matched by id has the id of a row that the side-by-side comparison found in the same
-    /// section. `match` has already compared the rows that were matched by id with each other. Throws `duplicateRowID`.
-    /// Expected O(rows of the sections that have entries).
+    /// Checks that no row that had to be matched by id has the id of a row that the side-by-side comparison found in
+    /// the same section. `match` has already compared the rows that had to be matched by id with each other. Throws
+    /// `duplicateRowID`. Expected O(rows of the sections that have entries).
     func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
         let stayed = found.staying.filter {
             !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked

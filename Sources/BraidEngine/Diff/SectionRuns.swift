@@ -1,4 +1,5 @@
-// While stages are computed, adjacent sections that an update does not touch can count as one section.
+// Converts the indexes in a stage. While stages are computed, adjacent sections that an update does not touch can count
+// as one section.
 extension BatchUpdate.Stage {
     /// Returns the stage with real section indexes instead of folded ones, in which several sections count as one.
     ///

@@ -74,8 +74,8 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches the rows at the start and at the end of a section's old and new rows, then stretches in between. Leaves
-    /// the other rows to `matching`.
+    /// Matches the rows that a section's old and new rows have in common at the start and at the end, then long
+    /// stretches of rows in between. Leaves the other rows to `matching`.
     func matchRows(
         _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) {

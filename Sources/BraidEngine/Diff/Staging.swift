@@ -23,7 +23,8 @@ struct Staging: ~Copyable {
     private var sectionMoves: [Bool]
     private var plan = StagePlan()
     private var sectionList = StagedList.inOneStage(0)
-    /// The row lists of sections, by `listKey` of the section. Empty if all row operations are in one stage.
+    /// For each section, the stages in which its rows leave and arrive, by `listKey` of the section. Empty if all row
+    /// operations are in one stage.
     private var rowLists: [Int: StagedList] = [:]
 
     init(_ whole: consuming TableDifference) {

@@ -10,7 +10,7 @@ public enum SectionReference: Sendable, Hashable {
 public enum RowReference: Sendable, Hashable {
     /// The row at an index among its section's displayed rows, from 0.
     case at(SectionReference, row: Int)
-    /// The row with a row id. The section is required if several displayed sections contain a row with the id.
+    /// The row with the given row id. The section is required if several displayed sections contain a row with this id.
     case id(RowID, in: SectionReference?)
 
     /// Creates a reference to the row at an index path, which counts displayed sections and rows from 0.

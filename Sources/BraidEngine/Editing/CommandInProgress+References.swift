@@ -146,8 +146,8 @@ final class RowSearch {
         return found
     }
 
-    /// Returns the index paths of the displayed rows with an id: in one section, or in all sections if `section` is
-    /// `nil`. The paths are in ascending order.
+    /// Returns the index paths, ascending, of the displayed rows with the given id: in one section, or in all sections
+    /// if `section` is `nil`.
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }

@@ -233,7 +233,8 @@ extension CommandInProgress {
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)
         editor.setCells(opening.cells)
-        // Even if the stored table equals the opening table, clients may still see another, published table.
+        // Even if the stored table equals the opening table already, clients may still see another, published table.
+        // The reset then makes a new revision, which publishes the stored table.
         if unpublished != nil { isRevision = true }
     }
 

@@ -176,7 +176,7 @@ public struct CommandKind: Sendable {
         (body, pointer) throws(Refusal) in try Command(dataSource: body, at: pointer)
     }
 
-    /// Several commands that are applied together or not at all.
+    /// A transaction: several commands that are applied together or not at all.
     public static let transactions = CommandKind(.post, "transactions", for: .participant) {
         (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["commands"])

@@ -61,8 +61,8 @@ public enum DataSourceCommand: Sendable {
     case updateRow(JSONText, at: RowReference)
     /// Replaces all rows of a section. The call is ignored if the section does not exist.
     case updateRowsOfSection([JSONText], at: Int)
-    /// Replaces the models of several rows. If one section does not exist, the whole call is ignored. A reference to a
-    /// row that does not exist in an existing section is skipped.
+    /// Replaces the models of several rows. The whole call is ignored if a reference names a section that does not
+    /// exist. A reference to a row that does not exist in an existing section is skipped.
     case updateRows([(at: RowReference, model: JSONText)])
     /// Removes a row. The call is ignored if the row does not exist. If the section becomes empty, the section is
     /// removed, unless it is declared.
@@ -83,15 +83,15 @@ public enum DataSourceCommand: Sendable {
     case removeSection(at: Int)
     /// Removes all sections of the table, displayed or not.
     case removeAllSections
-    /// Inserts a row at a place of the section with an id, also if the section is not displayed. Creates the section if
-    /// the table has dynamic sections and does not contain it.
+    /// Inserts a row at a place of the section with the given id, also if the section is not displayed. If the table
+    /// has dynamic sections, a missing section is created.
     case insertRow(JSONText, at: RowPlacement, in: SectionID)
-    /// Replaces the row with an id, or appends the row to its section if the section has no such row. The model must
-    /// contain the id. Creates a missing section as ``insertRow(_:at:in:)`` does.
+    /// Replaces the row with the given id. If the section has no row with this id, the new row is appended to the
+    /// section. The model must contain the id. A missing section is created as by ``insertRow(_:at:in:)``.
     case putRow(JSONText, id: RowID, in: SectionID)
-    /// Merges a patch into the model of the row with an id (RFC 7396). The model's id must not change.
+    /// Merges a patch (RFC 7396) into the model of the row with the given id. The model's id must not change.
     case patchRow(JSONText, id: RowID, in: SectionID)
-    /// Deletes the row with an id. The section remains, even if it has no rows left.
+    /// Deletes the row with the given id. The section remains, even if it has no rows left.
     case deleteRow(id: RowID, in: SectionID)
     /// Registers which cell shows the models of a type, and renders the rows of that type again. Clients always see the
     /// change at once, and the delegate is not notified.

@@ -11,8 +11,8 @@ struct HiddenRows: Sendable {
 
     /// The sections that the update deleted or reloaded, with all their rows.
     var sections: [HiddenSection] = []
-    /// The single rows with an id that the update deleted. Also the rows without an id whose place shows another model
-    /// after the update.
+    /// The single rows that the update deleted and that have ids. Also the rows without ids whose place shows another
+    /// model after the update.
     var rows: [RowPath: RowID?] = [:]
 
     init() {}
@@ -41,7 +41,7 @@ struct HiddenRows: Sendable {
         return section.rows[path.row]
     }
 
-    /// Returns the index paths at which rows with an id were displayed before the update hid them.
+    /// Returns the index paths at which rows with the given id were displayed before the update hid them.
     ///
     /// - Complexity: O(rows).
     func places(of id: RowID) -> [RowPath] {

@@ -55,7 +55,7 @@ public struct Rebinding: Sendable {
 public struct RebindingRequest: Sendable {
     /// Where the description comes from: a registered version, or the request itself.
     public enum Source: Sendable {
-        /// A version of the registered description.
+        /// The number of a registered version of the description.
         case version(Int)
         /// The text of a description.
         case inline(JSONText)

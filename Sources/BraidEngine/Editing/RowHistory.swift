@@ -379,8 +379,8 @@ extension RowHistory {
             if let then = sectionsThen.firstIndex(of: id), now.sections.contains(where: { $0.id == id }) {
                 RowReference(try rebased(RowPath(section: then, row: row)))
             } else {
-                // At the revision of the command's `base`, the section displayed no rows, so the index was out of
-                // bounds.
+                // If the section was not displayed at the revision of the command's `base`, the index was out of bounds
+                // and must stay out of bounds. If the section is not displayed now, no row has the index.
                 .at(.id(id), row: max(row, now.sections.first { $0.id == id }?.rows.count ?? 0))
             }
         }

@@ -14,8 +14,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case descriptionInvalid = "description-invalid"
         /// Two models of a section have the same id.
         case duplicateRowID = "duplicate-row-id"
-        /// The section's editing policy does not allow this delete or insert of a row. Or the section's rows are derived
-        /// from models or the state, so that a command cannot edit them.
+        /// The section's editing policy does not allow this delete or insert of a row. Or the section's rows are
+        /// derived from models or the state, so that a command cannot edit them.
         case editingNotAllowed = "editing-not-allowed"
         /// A handler failed, or did not change the number of the section's models as the command requires.
         case handlerContract = "handler-contract"

@@ -32,7 +32,7 @@ struct TableEditor {
     /// they were before the command, by key.
     private var originals: [Int: (section: Int, row: StoredRow)] = [:]
     var changedFacts: Set<SectionID> = []
-    /// The ids of `removedSections`.
+    /// The ids of the sections whose numbers are in `removedSections`.
     var removedSectionIDs: Set<SectionID> = []
     var removedSections: [Int] = []
     /// The sections in which the command inserted, removed or changed individual rows.
