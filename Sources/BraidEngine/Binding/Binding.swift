@@ -8,8 +8,8 @@ enum Scope: Sendable, Hashable {
     /// Any section, including sections that other bindings name.
     ///
     /// A height that is bound to any section applies to a section that has no own height. Tap handlers and cell-filling
-    /// functions of this scope run in addition to the section's own. The other handlers of this scope run only if the
-    /// section has no such handler of its own.
+    /// functions of this scope run in addition to the section's handlers and functions. Another handler of this scope
+    /// runs only if the section has no handler of the same kind.
     case anySection
 }
 

@@ -107,8 +107,8 @@ final class SectionBinding: Sendable {
 
     /// Returns whether rows of a model type may be moved into this section.
     ///
-    /// The section accepts rows of its own model type. The section also accepts rows of other types if a program's
-    /// `onInsert` creates the models itself.
+    /// The section accepts rows of the model type that is bound to the section. The section also accepts rows of other
+    /// types if a program's `onInsert` creates the models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }

@@ -77,7 +77,7 @@ extension PersistentList {
                 rest = rest.dropFirst(count)
                 if run.count == widest {
                     // The first three quarters of the full run become a leaf. The last quarter remains in the run, and
-                    // is wide enough for a leaf of its own.
+                    // is wide enough for another leaf.
                     done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
                     run.removeSubrange(..<(widest * 3 / 4))
                 }

@@ -2,8 +2,8 @@
 /// over.
 ///
 /// A row is matched within its own section first. If exactly one old row and one new row with an id then remain, they
-/// are one row that changed its section. If more rows with the id remain, none of them is matched, because the pairs
-/// would be ambiguous.
+/// are one row that changed its section. If more rows with the id remain, they are not matched, because the pairs would
+/// be ambiguous.
 ///
 /// - Complexity: expected O(rows to match).
 struct RowMatching {

@@ -65,9 +65,9 @@ public indirect enum Command: Sendable {
 
 // The JSON form of a session's command: an object with one member.
 //
-// The member has the name of the command's kind, and the body of a request to the kind's resource as its value:
-// `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`. Transactions and the journal contain commands in
-// this form.
+// The member has the name of the command's kind. The member's value is the body of a request to the kind's resource:
+// `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`. Transactions and the journal contain commands
+// in this form.
 extension Command {
     /// Creates the command that a request to an HTTP resource asks for.
     ///

@@ -280,8 +280,8 @@ extension RowHistory {
         return RowPath(section: end.section, row: at.section == end.section ? min(place, end.row - 1) : place)
     }
 
-    /// Returns the current index of the first row in `rows` that is still in the section. `nil` if none of the first 16
-    /// rows in `rows` is still in the section.
+    /// Returns the current index of the first row in `rows` that is still in the section. `nil` if the first 16 rows in
+    /// `rows` have all left the section.
     private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
         throws(Refusal) -> Int?
     {

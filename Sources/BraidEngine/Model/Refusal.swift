@@ -81,7 +81,7 @@ public struct Refusal: Error, Sendable, Equatable {
     /// All faults of the refused document. Empty if the refusal is not about a document.
     public var faults: [Fault]
 
-    /// Creates a refusal. A program's handler can throw a refusal to refuse a command for a reason of its own.
+    /// Creates a refusal. A program's handler can throw a refusal to refuse a command for any reason.
     public init(_ code: Code, _ detail: String, faults: [Fault] = []) {
         self.code = code
         self.detail = detail

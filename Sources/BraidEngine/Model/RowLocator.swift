@@ -75,8 +75,8 @@ struct RowLocator: Sendable {
         return Entries(list: PersistentList(entries), most: 2 * entries.count + 1_024)
     }
 
-    /// Notes that the table's sections have changed. If the index is not built yet, the changed table gets an index of
-    /// its own, because the copies that shared the old index have other rows. Rows that arrived must also be noted with
+    /// Notes that the table's sections have changed. If the shared index is not built yet, the changed table gets a new
+    /// index, because the copies that share the old index have other rows. Rows that arrived must also be noted with
     /// `noteArrivals`.
     mutating func noteChange() {
         guard !isKnownUniquelyReferenced(&index), index.entries.withLock({ $0 == nil }) else { return }
