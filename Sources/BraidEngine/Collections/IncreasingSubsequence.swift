@@ -62,11 +62,11 @@ enum IncreasingSubsequence {
         /// The weight of the heaviest increasing subsequence that ends with this value. Until the loop over the
         /// positions reaches the value, `total` is only the value's own weight.
         var total: Weight
-        /// The position of the element before this value in the heaviest increasing subsequence that ends with this
-        /// value. -1 if this value is the first element of that subsequence.
+        /// The position of the previous element of the heaviest increasing subsequence that ends with this value. -1 if
+        /// this value is the first element.
         var previous = -1
-        /// The position of the last element of the heaviest subsequence that ends at one of the ranks that this node of
-        /// the Fenwick tree covers. -1 if there is no such subsequence yet.
+        /// This node of the Fenwick tree covers some ranks. `heaviestEnd` is the position where the heaviest
+        /// subsequence that ends at one of these ranks ends. -1 if no subsequence found so far ends there.
         var heaviestEnd = -1
     }
 

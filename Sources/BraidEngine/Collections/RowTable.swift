@@ -3,8 +3,8 @@
 /// A slot contains 32 bits of an id's hash and the entry's position plus one, also in 32 bits. Probing therefore reads
 /// an entry's row only if those hash bits agree. The caller compares the ids of such rows with `==`.
 ///
-/// The hash has a random seed in each process, so nobody can choose ids that collide. The table ignores the hash's
-/// lowest bit, in which `RowMarks` stores a flag.
+/// The hash has a random seed in each process, so an attacker cannot choose ids that collide. The table ignores the
+/// hash's lowest bit, in which `RowMarks` stores a flag.
 struct RowTable {
     private var slots: ContiguousArray<UInt64> = []
     private var mask = 0

@@ -190,8 +190,8 @@ private struct ReturnedRow {
 
 extension FoldedDifference {
     /// Returns the inserted rows, by index path, that have the id of a deleted row. A deleted row of the same section
-    /// is preferred. A deleted row of another section is matched only if exactly one deleted row and one inserted row
-    /// with the id remain, as in the diff of snapshots.
+    /// is preferred. Across sections, rows are matched only if exactly one deleted row and one inserted row with the id
+    /// remain. The diff of snapshots has the same rule.
     private func returnedRows() -> [RowPath: ReturnedRow] {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {

@@ -98,8 +98,8 @@ struct RowMatching {
     }
 
     private func matchAcrossSections(_ snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
-        /// The entries of one id that have no match in their own section: the position of the last new entry, and the
-        /// position of the old entry or -1.
+        /// The entries of one id that have no match in their own section. `lastNew` is the position of the last new
+        /// entry, and `source` the position of the old entry, or -1.
         struct Group {
             var lastNew: Int32
             var source: Int32 = -1

@@ -133,9 +133,9 @@ struct Staging: ~Copyable {
     }
 }
 
-/// The benefit of leaving a section in place instead of moving it. Three numbers are compared in turn: the number of
-/// real sections that the section represents; 1 if moving the section would force another stage; 1 if something happens
-/// in the section.
+/// The benefit of leaving a section in place instead of moving it. The members are compared in this order: `count`, the
+/// number of real sections that the section represents; `forcing`, 1 if moving the section would force another stage;
+/// `touched`, 1 if something happens in the section.
 private struct StayingSections: Comparable, AdditiveArithmetic {
     var count: Int
     var forcing: Int

@@ -74,8 +74,8 @@ extension CommandInProgress {
         return try shown.section(reference)
     }
 
-    /// Returns the index, among a section's displayed rows, of the first row with the given id, or `nil` if there is
-    /// none.
+    /// Returns the index, among a section's displayed rows, of the first row with the given id. Returns `nil` if no
+    /// displayed row has the id.
     ///
     /// - Complexity: O(log rows) if every stored row is displayed, else O(rows).
     fileprivate func displayedIndex(of id: RowID, in section: Section) -> Int? {

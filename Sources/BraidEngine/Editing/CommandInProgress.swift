@@ -20,7 +20,7 @@ struct CommandInProgress {
     /// Whether the models that a Swift program keeps were read again after the last handler ran.
     private var hasReadProvided = false
     var controllerEvents: [ControllerEvent] = []
-    /// The changes that were stored but not published before this command. `nil` if there were none.
+    /// The changes that were stored but not published before this command. `nil` if all changes were published.
     let unpublished: Unpublished?
     /// The published table, which clients see. `nil` if clients see the stored table.
     let seen: SeenTable?

@@ -60,7 +60,8 @@ public struct CommandKind: Sendable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Returns the kind of command with a name. `nil` if there is none or its commands have no JSON form.
+    /// Returns the kind of command with the given name. `nil` if no kind has the name, or if the kind has no decoder
+    /// from JSON.
     static func decodable(_ name: String) -> CommandKind? { byName[name].flatMap { $0.decode == nil ? nil : $0 } }
 
     static let edits = CommandKind(.post, "edits", for: .participant, acceptsBase: true) {

@@ -1,5 +1,5 @@
-/// Something that happened in a command and that the controllers of the session receive: a tap, a cell event, or an event
-/// that a handler of the table description emitted.
+/// An event that happened in a command and that the session's controllers receive. The event is a tap, a cell event, or
+/// an event that a handler of the table description emitted.
 public enum ControllerEvent: Sendable {
     /// A row was tapped, or the cell of a row sent an event.
     case row(RowEvent)

@@ -38,7 +38,7 @@ public struct RegisteredCells: Sendable, Equatable {
 }
 
 extension JSONText {
-    /// The model type by which a model's registered cell is found: the model's member `type` if that is a string,
-    /// otherwise the name of the model's JSON kind.
+    /// The model type by which a model's registered cell is found. The type is the model's member `type` if that member
+    /// is a string, otherwise the name of the model's JSON kind.
     var modelType: String { self["type"]?.stringValue ?? kind.name }
 }
