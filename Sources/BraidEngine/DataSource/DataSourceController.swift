@@ -12,8 +12,8 @@
 /// notified the delegate of them yet. ``snapshot`` and ``lastUpdate`` show only what calls with `notify` true have
 /// published. `DataSourceController` is not `Sendable`: use a controller on the actor or in the task that created it.
 ///
-/// Every change is carried out as a ``DataSourceCommand``: bounds, notifications and updates follow the same rules as
-/// in the HTTP API.
+/// Every change is carried out as a ``DataSourceCommand``, so bounds, notifications and updates follow the same rules
+/// as in the server's HTTP API.
 public final class DataSourceController {
     /// A section: its data, that is, header and footer, and its rows.
     public struct Section {
@@ -33,8 +33,9 @@ public final class DataSourceController {
     public weak var delegate: (any DataSourceControllerDelegate)?
     /// The table after the last notifying call, that is, a call with `notify` true.
     public private(set) var snapshot: Snapshot
-    /// The update that leads to ``snapshot`` from the snapshot after the previous notifying call. A view applies it as
-    /// batch updates. `nil` before the first notifying call.
+    /// The update that the last notifying call published, that is, the last call with `notify` true. The update leads
+    /// from the previous snapshot to ``snapshot``, and a view applies the update as batch updates. `nil` before the
+    /// first notifying call.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -125,7 +126,8 @@ extension DataSourceController {
 
 // Changes.
 extension DataSourceController {
-    /// Stores the model of a row that a call adds, and returns the new number that represents the model.
+    /// Stores the model of a row that a call adds, and returns the number that represents the model in the engine's
+    /// table.
     func number(for row: Any) -> JSONText { values.add(row) }
 
     func forget(_ numbers: [JSONText]) {
@@ -136,10 +138,10 @@ extension DataSourceController {
     /// Carries out one call of the program, and notifies the delegate if the call is a notifying one.
     ///
     /// - Parameters:
-    ///   - old: the numbers that the call removes from the table. If the call is applied, they are retired, and the
-    ///     next call forgets them.
-    ///   - new: the numbers that the call adds to the table. If the call is not applied, they are retired, and the next
-    ///     call forgets them.
+    ///   - old: the numbers that the call removes from the table. If the call is applied, the next call forgets these
+    ///     numbers and the models that they represent.
+    ///   - new: the numbers that the call adds to the table. If the call is not applied, the next call forgets these
+    ///     numbers and the models that they represent.
     ///   - data: the new headers and footers of sections, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],

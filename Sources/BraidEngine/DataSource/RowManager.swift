@@ -1,5 +1,5 @@
-/// An object that changes rows by index path. A call with an index out of bounds never fails: each method says what it
-/// does in this case.
+/// An object that changes rows by index path. A call with an index out of bounds never fails: each method's
+/// documentation says what the method does in this case.
 ///
 /// If `notify` is false, the change is stored but the delegate is not notified. No update contains the change until a
 /// later call notifies. Index paths refer to the stored rows.

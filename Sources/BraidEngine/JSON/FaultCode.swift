@@ -36,7 +36,8 @@ public enum FaultCode: String, Sendable, CaseIterable {
         rejecting(kind, accepting: kinds)
     }
 
-    /// Returns the same code for a value, or `missingMember` if the value is `nil`.
+    /// Returns the code for a JSON value that a place in a document does not accept, as the method for a `JSONKind`
+    /// does. Returns `missingMember` if the value is `nil`.
     static func rejecting(_ value: JSONValue?, accepting kinds: JSONKind...) -> FaultCode {
         value.map { rejecting($0.kind, accepting: kinds) } ?? .missingMember
     }

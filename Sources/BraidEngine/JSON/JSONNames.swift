@@ -46,7 +46,7 @@ struct JSONNames {
             base)
     }
 
-    /// Removes the names of an object that ends: all names from the position `base` on.
+    /// Removes the names of an object that ends: all names from the stack position `base` on.
     @inline(__always)
     mutating func close(_ base: Int) {
         if slotsUsed > 0 || !unescaped.isEmpty { tidy(base) }
@@ -125,8 +125,8 @@ struct JSONNames {
         }
     }
 
-    /// Returns the hash of a name in the object whose names start at `base`. `base` is part of the hash, so that equal
-    /// names in two objects have different hashes.
+    /// Returns the hash of a name in the object whose names start at the stack position `base`. `base` is part of the
+    /// hash, so that equal names in two objects have different hashes.
     private func hash(of name: Name, _ base: Int) -> Int {
         var hasher = Hasher()
         hasher.combine(base)

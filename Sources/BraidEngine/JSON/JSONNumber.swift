@@ -47,8 +47,8 @@ extension JSONNumber: Equatable {
         left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
     }
 
-    /// A number's value as digits times a power of ten. Each value has exactly one form as digits times a power of ten.
-    /// Zero has no digits.
+    /// A number's value as a whole number, given by its digits, times a power of ten. The digits have no zeros at the
+    /// start or the end, so that equal numbers have the same digits and exponent. Zero has no digits.
     private struct Decimal: Equatable {
         var isNegative = false
         var digits: [UInt8] = []

@@ -75,7 +75,7 @@ struct JSONScanner {
 
     private mutating func value() throws(JSONFault) {
         while true {
-            // A JSON value must start at the current byte.
+            // At this point of the loop, a JSON value must start at the current byte.
             switch peek {
             case .quote: _ = try string()
             case 0x2D, 0x30...0x39: try number()
@@ -97,7 +97,8 @@ struct JSONScanner {
                 throw JSONFault(at, .expected("the value after the comma"))
             default: throw JSONFault(at, .expected("a value"))
             }
-            // A JSON value has just ended. A comma or a closing bracket must follow, or the end of the text.
+            // At this point of the loop, a JSON value has just ended. A comma or a closing bracket must follow, or the
+            // end of the text.
             while true {
                 if outer.isEmpty { return }
                 skipSpace()
@@ -214,7 +215,8 @@ struct JSONScanner {
         return try restOfString()
     }
 
-    /// Reads the rest of a string in which something other than plain ASCII was found.
+    /// Reads the rest of a string, after its first plain ASCII characters. The rest may contain escapes and non-ASCII
+    /// characters, or end near the end of the input.
     @inline(never)
     private mutating func restOfString() throws(JSONFault) -> Bool {
         var escaped = false

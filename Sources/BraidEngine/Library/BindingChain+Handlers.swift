@@ -13,7 +13,7 @@ extension BindingChain {
     /// Binds the closure that runs when a row is tapped. The closure gets the section and the row's index in it.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
-    /// This holds only for taps.
+    /// The handlers of such a chain for events, deletes, inserts and prefetching run only if no other chain binds them.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
         onTapped(handler { try run($0, $1.row) })
@@ -23,7 +23,7 @@ extension BindingChain {
     /// model.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
-    /// This holds only for taps.
+    /// The handlers of such a chain for events, deletes, inserts and prefetching run only if no other chain binds them.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
