@@ -1,8 +1,10 @@
 extension Binder {
-    /// The binder of sessions that are opened without a table description, as data sources.
+    /// The binder of sessions that are opened without a table description. A controller changes such a session with the
+    /// commands of the data source.
     ///
-    /// Sections are dynamic. A row's cell is the cell registered for its model's type, or the type's name if none is
-    /// registered. A row's id is its model's `/id`, if the model has one.
+    /// Sections are dynamic. The cell of a row is the cell that is registered for the type of the row's model. If no
+    /// cell is registered for the type, the cell is the type's name. A row's id is the member `id` of the row's model,
+    /// if the model contains one.
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true

@@ -15,21 +15,21 @@
 /// Every change is carried out as a ``DataSourceCommand``, so bounds, notifications and updates follow the same rules
 /// as in the server's HTTP API.
 public final class DataSourceController {
-    /// A section: its data, that is, header and footer, and its rows.
+    /// A section of a data source. It consists of rows and of the section's data, that is, its header and footer.
     public struct Section {
         /// The section's header and footer. `nil` if the section has neither.
         public var sectionData: (any SectionDataModelType)?
         /// The models of the section's rows, in order.
         public var rows: [Any]
 
-        /// Creates a section from its data and the models of its rows.
+        /// Creates a section from its data (header and footer) and from the models of its rows.
         public init(sectionData: (any SectionDataModelType)? = nil, rows: [Any]) {
             self.sectionData = sectionData
             self.rows = rows
         }
     }
 
-    /// The object that the controller notifies of changes. The controller does not retain its delegate.
+    /// The object that this `DataSourceController` notifies of changes. The reference to the delegate is weak.
     public weak var delegate: (any DataSourceControllerDelegate)?
     /// The table after the last notifying call, that is, a call with `notify` true.
     public private(set) var snapshot: Snapshot
@@ -45,7 +45,7 @@ public final class DataSourceController {
     private var sectionData: [SectionID: any SectionDataModelType] = [:]
     private var dataControllers: [ObjectIdentifier: any CellDataController.Type] = [:]
 
-    /// Creates a controller with the given sections. The delegate is not notified of the creation.
+    /// Creates a `DataSourceController` with the given sections. The delegate is not notified of the creation.
     public init(sections: [Section] = [], delegate: (any DataSourceControllerDelegate)? = nil) {
         snapshot = Snapshot()
         update(allSections: sections)
@@ -53,17 +53,19 @@ public final class DataSourceController {
         self.delegate = delegate
     }
 
-    /// Creates a controller with one section. The delegate is not notified of the creation.
+    /// Creates a `DataSourceController` with one section. The delegate is not notified of the creation.
     public convenience init(section: Section, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [section], delegate: delegate)
     }
 
-    /// Creates a controller with one section of rows. The delegate is not notified of the creation.
+    /// Creates a `DataSourceController` with one section, given by its rows. The delegate is not notified of the
+    /// creation.
     public convenience init(rows: [Any], delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [Section(rows: rows)], delegate: delegate)
     }
 
-    /// Creates a controller with one row. The delegate is not notified of the creation.
+    /// Creates a `DataSourceController` with one section that contains one row. The delegate is not notified of the
+    /// creation.
     public convenience init(row: Any, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(rows: [row], delegate: delegate)
     }

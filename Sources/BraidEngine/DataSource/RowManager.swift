@@ -18,7 +18,7 @@ public protocol RowManager: AnyObject {
     func update(rows: [Any], atSection section: Int, notify: Bool)
     /// Replaces the rows at several index paths, in ascending order. If one section's index is too high, the whole call
     /// is ignored. A row that does not exist, or a negative index, is skipped. Notifies the delegate with
-    /// `dataSourceWasMutated(_:rows:)` and the replaced rows, even if there are none.
+    /// `dataSourceWasMutated(_:rows:)` and the replaced rows, even if no row was replaced.
     func update(rows: [RowPath: Any], notify: Bool)
     /// Removes a row. Does nothing if the row does not exist. A section that becomes empty is removed with its last
     /// row. Notifies the delegate with `dataSourceWasMutated(_:)`.

@@ -6,7 +6,8 @@ indirect enum HandlerStep: Sendable {
     case run([HandlerStep])
 }
 
-/// An action in a description's handler. The action's fields are templates over the names that the handler may read.
+/// An action in a description's handler. The members of the action are templates, which can read the names that the
+/// handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget?)

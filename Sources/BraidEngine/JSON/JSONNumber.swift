@@ -61,8 +61,8 @@ extension JSONNumber: Equatable {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): inFraction = true
                 case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                    // Clamping the exponent is safe: no text has enough digits to compensate for an exponent of this
-                    // size.
+                    // An exponent beyond 2^60 or below -2^60 is clamped, so that later arithmetic cannot overflow. Only
+                    // numbers with such exponents can be equal by mistake.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
                     exponent = max(

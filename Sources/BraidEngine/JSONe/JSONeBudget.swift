@@ -117,7 +117,7 @@ final class SharedJSONeBudget: Sendable {
 
     init(steps: Int, output: Int) { left = Mutex((steps, output)) }
 
-    /// Raises the limits.
+    /// Raises the shared limits by a number of steps and a number of bytes of output.
     func add(steps: Int, output: Int) {
         left.withLock { $0 = ($0.steps.saturatingAdd(steps), $0.output.saturatingAdd(output)) }
     }

@@ -19,8 +19,8 @@ extension BindingChain {
         onTapped(handler { try run($0, $1.row) })
     }
 
-    /// Binds the closure that runs when a row is tapped. The closure gets the section, the row's index in it and its
-    /// model.
+    /// Binds the closure that runs when a row is tapped. The closure gets the section, the row's index in the section,
+    /// and the row's model.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
     /// The handlers of such a chain for events, deletes, inserts and prefetching run only if no other chain binds them.

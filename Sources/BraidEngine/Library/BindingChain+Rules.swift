@@ -1,4 +1,4 @@
-// Binds closures that decide, for each row or section: titles, views, dimensions, editing and moving.
+// Binds closures that compute titles, views, dimensions, editing and moving for each row or section.
 //
 // A rule's closure may read anything, so the binder calls the closure again at every refresh. Rows count from 0 within
 // their section.
