@@ -137,7 +137,8 @@ extension DescriptionReader {
             fault(pointer, .conflict, "the \(all.what) uses itself: \(chain)")
             return nil
         }
-        // This limit of the nesting depth also limits how deep the methods of the reader call each other.
+        // The limit of the nesting depth also limits the recursion of the methods that compile named handlers and
+        // templates.
         let depth = pointer.tokens.count
         guard all.open.reduce(depth, { $0 + $1.depth }) <= JSONeBudget.maximumDepth else {
             fault(pointer, .conflict, "too many \(all.what)s form a chain in which each uses the next")

@@ -16,7 +16,7 @@ struct DescriptionReader {
     /// While a handler is read: the names that the handler's templates may use, in addition to the names that all
     /// templates may use.
     var handlerNames: [String] = []
-    /// The pointers of handlers' actions that name no row and so change the row of their handler.
+    /// The pointers of handlers' actions that name no row and therefore change the row for which the handler runs.
     var actionsOnOwnRow: [JSONPointer] = []
     /// While a handler is read: the names that occur in the handler's templates.
     var readNames: Set<String> = []

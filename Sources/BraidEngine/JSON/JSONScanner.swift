@@ -24,8 +24,8 @@ struct JSONScanner {
 
     /// The compact text up to the last white space that was removed. Empty until white space is removed.
     private var kept: [UInt8] = []
-    /// The offset of the first input byte that is not in `kept` yet. The start of the value if no white space has been
-    /// removed yet.
+    /// The offset of the first input byte that is not in the compact text `kept` yet. If no white space has been
+    /// removed yet, the offset of the JSON value's first byte.
     private var runStart = 0
 
     private init(_ input: UnsafeRawBufferPointer, depthLimit: Int) {

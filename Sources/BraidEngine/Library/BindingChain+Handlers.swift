@@ -151,7 +151,8 @@ extension ViewEventEmitting {
 public enum DeletionReason<Section: TableSection>: Sendable {
     /// The person deleted the row.
     case editing
-    /// The row moved to another place. `row` is its index in the target section, after the model has been taken out.
+    /// The row moved to another place. `row` is the row's new index in the target section, counted after the model has
+    /// been removed from its old place.
     case moved(toSection: Section, row: Int)
 }
 
@@ -159,6 +160,6 @@ public enum DeletionReason<Section: TableSection>: Sendable {
 public enum InsertionReason<Section: TableSection>: Sendable {
     /// The person inserted a row.
     case editing
-    /// The row moved from another place. `row` was its index in the source section, before the move.
+    /// The row moved from another place. `row` is the index that the row had in the source section before the move.
     case moved(fromSection: Section, row: Int)
 }

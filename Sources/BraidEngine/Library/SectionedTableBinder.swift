@@ -97,8 +97,8 @@ public final class SectionedTableBinder<Section: TableSection> {
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
         bindings.isFinished = true
-        // A closure of the program may have set other displayed sections in the meantime. Keep them for the next
-        // refresh.
+        // While the command ran, a closure of the program may have set other displayed sections. Keep these sections
+        // for the next refresh.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
@@ -236,8 +236,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
         _ = try requireBound()
         let wanted = wantedSections
-        // A closure of the program may have set other displayed sections in the meantime. Keep them for the next
-        // refresh.
+        // While the command ran, a closure of the program may have set other displayed sections. Keep these sections
+        // for the next refresh.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
         return try perform { binder, table, shown in
