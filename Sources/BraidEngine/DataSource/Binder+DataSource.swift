@@ -21,8 +21,8 @@ extension Binder {
         return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
     }
 
-    /// Returns the stored table of a new session that is opened with sections of rows. The library DataSourceController
-    /// has initializers with the same sections.
+    /// Returns the stored table of a new session that is opened with sections of rows. Corresponds to
+    /// DataSourceController's initializers.
     ///
     /// - Parameters:
     ///   - sections: the sections with their rows, in order.

@@ -2,8 +2,8 @@
 /// section 2.3). Names are compared after unescaping.
 ///
 /// The names form a stack: an object's names lie above the names of the objects around it and are removed when the
-/// object ends. Up to 16 names are compared one by one, by length and first eight bytes. If an object has more than 16
-/// names, a hash table finds them.
+/// object ends. Up to 16 names of an object are compared one by one, by length and first eight bytes. If an object has
+/// more than 16 names, a hash table finds them.
 ///
 /// `Hasher` uses a random seed in each process, so that neither many names nor maliciously chosen names cost more than
 /// linear time. Names are removed from the table in the reverse order of insertion. With linear probing, removal in

@@ -215,8 +215,8 @@ struct JSONScanner {
         return try restOfString()
     }
 
-    /// Reads the rest of a string, after its first plain ASCII characters. The rest may contain escapes and non-ASCII
-    /// characters, or end near the end of the input.
+    /// Reads the rest of a string if `string()`, which is faster, cannot read the whole string. The rest contains
+    /// escapes or characters outside ASCII, or is near the end of the input.
     @inline(never)
     private mutating func restOfString() throws(JSONFault) -> Bool {
         var escaped = false

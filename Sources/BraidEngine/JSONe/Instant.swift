@@ -146,7 +146,7 @@ struct TimeOffset {
     }
 }
 
-/// Reads a short text from left to right.
+/// A reader for the text of a moment or of a time offset. It reads the text from left to right.
 private struct Scanner {
     private var rest: Substring.UnicodeScalarView
 

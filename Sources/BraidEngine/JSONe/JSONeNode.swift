@@ -253,7 +253,8 @@ struct NamesRead {
         tolerated.subtract(names)
     }
 
-    /// Marks those of `names` that are in `all` as allowed to be missing from the context. `nil` marks all of `all`.
+    /// Marks those of `names` that are in `all` as allowed to be missing from the context. If `names` is `nil`, marks
+    /// all names in `all`.
     mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
 }
 

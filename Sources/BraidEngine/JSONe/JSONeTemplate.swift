@@ -6,7 +6,8 @@
 ///   index.
 /// - Data is not code: `$find` returns the element as it is. The reference implementation renders the element once
 ///   more.
-/// - Numbers compare and sort with numbers by value, whole or not. Booleans are not numbers (`true == 1` is false).
+/// - Numbers are compared and sorted by value, whether they are whole or not. Booleans are not numbers (`true == 1` is
+///   false).
 /// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects. `min` and
 ///   `max` accept a single number.
 /// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error. A number

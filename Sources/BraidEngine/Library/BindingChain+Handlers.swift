@@ -65,7 +65,8 @@ extension BindingChain {
     }
 
     /// Binds the closure that removes a deleted or moved row's model from the program's data. The command fails unless
-    /// the closure makes the section lose exactly one model.
+    /// the closure makes the section lose exactly one model. For a move inside the section, the number of models must
+    /// be unchanged after `onInsert`.
     ///
     /// The closure gets the section, the row's index in it, the reason and the model.
     @discardableResult
@@ -76,6 +77,7 @@ extension BindingChain {
 
     /// Binds the closure that removes a deleted or moved row's model from the program's data. Unlike the other
     /// `onDelete`, the closure does not get the model. The command fails unless the section loses exactly one model.
+    /// For a move inside the section, the number of models must be unchanged after `onInsert`.
     ///
     /// The closure gets the section, the row's index in it and the reason.
     @discardableResult
@@ -85,7 +87,8 @@ extension BindingChain {
     }
 
     /// Binds the closure that inserts a new or moved model into the program's data. The command fails unless the
-    /// closure makes the section gain exactly one model.
+    /// closure makes the section gain exactly one model. For a move inside the section, the number of models must be
+    /// the same as before `onDelete`.
     ///
     /// The closure gets the section, the new row's index in it, the reason and the moved model. The model is `nil` for
     /// an insert by editing, for which the program makes the model.
@@ -101,7 +104,7 @@ extension BindingChain {
 
     /// Binds the closure that inserts a model into the program's data. Unlike the other `onInsert`, the closure does
     /// not get a moved model: the program makes the model. The command fails unless the section gains exactly one
-    /// model.
+    /// model. For a move inside the section, the number of models must be the same as before `onDelete`.
     ///
     /// Rows whose models have another type can therefore be moved to the chain's sections, too. The closure gets the
     /// section, the new row's index in it and the reason.

@@ -61,8 +61,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 /// succeeds.
 final class DisplayRule<Section: TableSection>: ModelProvider {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
-    /// The behavior and the displayed sections before the program set a new behavior. `nil` if a command has applied
-    /// the new behavior already.
+    /// The behavior and the displayed sections before the program set a new behavior. `nil` unless the program has set
+    /// a behavior that no command has applied yet.
     private var before: (behavior: SectionDisplayBehavior<Section>, displayed: [SectionID])?
     let sections: Set<SectionID> = []
 

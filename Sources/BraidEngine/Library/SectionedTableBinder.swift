@@ -33,7 +33,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         self.init(Array(Section.allCases))
     }
 
-    /// Creates a binder with dynamic sections: a section exists once the program's models contain it.
+    /// Creates a binder with dynamic sections: a section exists while the program names it, for example in a chain or
+    /// as a key of the models.
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
 
     init(_ sections: [Section]?) {

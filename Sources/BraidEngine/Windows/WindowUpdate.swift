@@ -52,8 +52,8 @@ public struct WindowUpdate: Sendable {
     public var isEmpty: Bool { update.isEmpty && extents.isEmpty && place == nil && !changesTotal }
 
     /// The update as JSON: the members of an update, then `extents` and `window`. `extents` contains the changed
-    /// extents of sections, and `window` contains the window's place. Both members are left out if nothing in them
-    /// changed.
+    /// extents of sections, and `window` contains the window's place. `extents` is left out if no extent changed, and
+    /// `window` is left out if the place did not change.
     public var json: JSONText { update.json { writeMembers(to: &$0) } }
 
     /// The update as JSON with `operations` in place of `stages`.
