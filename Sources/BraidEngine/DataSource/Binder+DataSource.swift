@@ -1,8 +1,10 @@
 extension Binder {
-    /// The binder of sessions that are opened without a table description, as data sources.
+    /// The binder of sessions that are opened without a table description. A controller changes such a session with the
+    /// commands of the data source.
     ///
-    /// Sections are dynamic. A row's cell is the cell registered for its model's type, or the type's name if none is
-    /// registered. A row's id is its model's `/id`, if the model has one.
+    /// Sections are dynamic. The cell of a row is the cell that is registered for the type of the row's model. If no
+    /// cell is registered for the type, the cell is the type's name. A row's id is the member `id` of the row's model,
+    /// if the model contains one.
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
@@ -19,8 +21,8 @@ extension Binder {
         return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
     }
 
-    /// Returns the stored table of a new session that is opened with sections, as the initializers of
-    /// DataSourceController do.
+    /// Returns the stored table of a new session that is opened with sections of rows. Corresponds to
+    /// DataSourceController's initializers.
     ///
     /// - Parameters:
     ///   - sections: the sections with their rows, in order.

@@ -12,29 +12,30 @@
 /// notified the delegate of them yet. ``snapshot`` and ``lastUpdate`` show only what calls with `notify` true have
 /// published. `DataSourceController` is not `Sendable`: use a controller on the actor or in the task that created it.
 ///
-/// Every change is carried out as a ``DataSourceCommand``: bounds, notifications and updates follow the same rules as
-/// in the HTTP API.
+/// Every change is carried out as a ``DataSourceCommand``, so bounds, notifications and updates follow the same rules
+/// as in the server's HTTP API.
 public final class DataSourceController {
-    /// A section: its data, that is, header and footer, and its rows.
+    /// A section of a data source. It consists of rows and of the section's data, that is, its header and footer.
     public struct Section {
         /// The section's header and footer. `nil` if the section has neither.
         public var sectionData: (any SectionDataModelType)?
         /// The models of the section's rows, in order.
         public var rows: [Any]
 
-        /// Creates a section from its data and the models of its rows.
+        /// Creates a section from its data (header and footer) and from the models of its rows.
         public init(sectionData: (any SectionDataModelType)? = nil, rows: [Any]) {
             self.sectionData = sectionData
             self.rows = rows
         }
     }
 
-    /// The object that the controller notifies of changes. The controller does not retain its delegate.
+    /// The object that this `DataSourceController` notifies of changes. The reference to the delegate is weak.
     public weak var delegate: (any DataSourceControllerDelegate)?
     /// The table after the last notifying call, that is, a call with `notify` true.
     public private(set) var snapshot: Snapshot
-    /// The update that leads to ``snapshot`` from the snapshot after the previous notifying call. A view applies it as
-    /// batch updates. `nil` before the first notifying call.
+    /// The update that the last notifying call published, that is, the last call with `notify` true. The update leads
+    /// from the previous snapshot to ``snapshot``, and a view applies the update as batch updates. `nil` before the
+    /// first notifying call.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -44,7 +45,7 @@ public final class DataSourceController {
     private var sectionData: [SectionID: any SectionDataModelType] = [:]
     private var dataControllers: [ObjectIdentifier: any CellDataController.Type] = [:]
 
-    /// Creates a controller with the given sections. The delegate is not notified of the creation.
+    /// Creates a `DataSourceController` with the given sections. The delegate is not notified of the creation.
     public init(sections: [Section] = [], delegate: (any DataSourceControllerDelegate)? = nil) {
         snapshot = Snapshot()
         update(allSections: sections)
@@ -52,17 +53,19 @@ public final class DataSourceController {
         self.delegate = delegate
     }
 
-    /// Creates a controller with one section. The delegate is not notified of the creation.
+    /// Creates a `DataSourceController` with one section. The delegate is not notified of the creation.
     public convenience init(section: Section, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [section], delegate: delegate)
     }
 
-    /// Creates a controller with one section of rows. The delegate is not notified of the creation.
+    /// Creates a `DataSourceController` with one section, given by its rows. The delegate is not notified of the
+    /// creation.
     public convenience init(rows: [Any], delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [Section(rows: rows)], delegate: delegate)
     }
 
-    /// Creates a controller with one row. The delegate is not notified of the creation.
+    /// Creates a `DataSourceController` with one section that contains one row. The delegate is not notified of the
+    /// creation.
     public convenience init(row: Any, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(rows: [row], delegate: delegate)
     }
@@ -125,7 +128,8 @@ extension DataSourceController {
 
 // Changes.
 extension DataSourceController {
-    /// Stores the model of a row that a call adds, and returns the new number that represents the model.
+    /// Stores the model of a row that a call adds, and returns the number that represents the model in the engine's
+    /// table.
     func number(for row: Any) -> JSONText { values.add(row) }
 
     func forget(_ numbers: [JSONText]) {
@@ -136,10 +140,10 @@ extension DataSourceController {
     /// Carries out one call of the program, and notifies the delegate if the call is a notifying one.
     ///
     /// - Parameters:
-    ///   - old: the numbers that the call removes from the table. If the call is applied, they are retired, and the
-    ///     next call forgets them.
-    ///   - new: the numbers that the call adds to the table. If the call is not applied, they are retired, and the next
-    ///     call forgets them.
+    ///   - old: the numbers that the call removes from the table. If the call is applied, the next call forgets these
+    ///     numbers and the models that they represent.
+    ///   - new: the numbers that the call adds to the table. If the call is not applied, the next call forgets these
+    ///     numbers and the models that they represent.
     ///   - data: the new headers and footers of sections, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],

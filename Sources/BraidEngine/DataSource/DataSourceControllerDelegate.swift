@@ -5,8 +5,8 @@ public protocol DataSourceControllerDelegate: AnyObject {
     func dataSourceWasMutated(_ dataSource: DataSourceController)
     /// Notifies the delegate that the section at an index changed.
     func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int)
-    /// Notifies the delegate that the rows at these index paths changed, in the order of the call. The list can be
-    /// empty.
+    /// Notifies the delegate that the rows at these index paths changed. The index paths are in ascending order. The
+    /// list can be empty.
     func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath])
     /// Returns what to show while the data source has no rows. The library DataSourceController calls this method
     /// `backgroundEmptyView(for:)`.

@@ -1,5 +1,5 @@
-/// An object that changes rows by index path. A call with an index out of bounds never fails: each method says what it
-/// does in this case.
+/// An object that changes rows by index path. A call with an index out of bounds never fails: each method's
+/// documentation says what the method does in this case.
 ///
 /// If `notify` is false, the change is stored but the delegate is not notified. No update contains the change until a
 /// later call notifies. Index paths refer to the stored rows.
@@ -18,7 +18,7 @@ public protocol RowManager: AnyObject {
     func update(rows: [Any], atSection section: Int, notify: Bool)
     /// Replaces the rows at several index paths, in ascending order. If one section's index is too high, the whole call
     /// is ignored. A row that does not exist, or a negative index, is skipped. Notifies the delegate with
-    /// `dataSourceWasMutated(_:rows:)` and the replaced rows, even if there are none.
+    /// `dataSourceWasMutated(_:rows:)` and the replaced rows, even if no row was replaced.
     func update(rows: [RowPath: Any], notify: Bool)
     /// Removes a row. Does nothing if the row does not exist. A section that becomes empty is removed with its last
     /// row. Notifies the delegate with `dataSourceWasMutated(_:)`.

@@ -1,4 +1,5 @@
-// Compiles one binding of a table description: its scope, and each of the binding's members by itself.
+// Compiles one binding of a table description: its scope and its members. `DescriptionCompiler+Checks.swift` contains
+// the checks for which a single binding is not enough.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -131,7 +132,8 @@ extension DescriptionCompiler {
         _ reader: inout DescriptionReader
     ) {
         if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
-            // The message lists at most 16 events of the cell, because each fault on the cell repeats the list.
+            // If the cell has more than 16 events, the message contains only their number, because each fault on the
+            // cell repeats the message.
             let declared =
                 declaration.events.count > 16
                 ? "\(declaration.events.count) others"

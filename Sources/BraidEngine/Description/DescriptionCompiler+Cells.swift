@@ -60,8 +60,7 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// Reads a binding's `cell` or `cellProvider`, which decides the cell of each row. `pointer` is the binding's
-    /// pointer.
+    /// Reads a binding's `cell` or `cellProvider`, which decides the cell of each row. `pointer` leads to the binding.
     private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<
         RowInput
     >? {

@@ -3,7 +3,8 @@ extension DescriptionCompiler {
     /// Checks every `moving` with a list of sections. Rows may move only between sections of one model type, and only
     /// into sections whose rows are stored.
     func checkMoves(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
-        // The model types of the sections in each scope. Many bindings can share a scope that names no section.
+        // The model types of the sections in each scope. Computed once for each scope, because many bindings can have
+        // the same large scope, such as "allOtherSections".
         var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
         for binding in bindings.bindings {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }

@@ -1,5 +1,5 @@
-// Compiles a description binding's titles, dimensions, editing and moving. DescriptionCompiler+Cells compiles its
-// cells.
+// Compiles the titles, dimensions, editing and moving of one binding of a table description.
+// `DescriptionCompiler+Cells.swift` compiles the cells.
 extension DescriptionCompiler {
     typealias Chain = BindingChain<SectionID, Never, JSONText>
 

@@ -1,15 +1,16 @@
 /// The handlers or the templates to which a table description gives names, each compiled at its first use.
 struct NamedParts<Part> {
-    /// The description's member that contains the named parts, the word for one part in messages, and the member of an
-    /// object that uses a part.
+    /// `place` is the description's member that contains the named parts, such as `handlers`. `what` is the word for
+    /// one part in messages. `reference` is the member by which an object uses a part, such as `run`.
     let place: String, what: String, reference: String
     var sources: [UTF8Key: JSONValue] = [:]
-    /// The compiled parts. A part with a fault is `nil`.
+    /// The compiled handlers or templates, by name. A template with a fault is `nil`.
     var parts: [UTF8Key: Part?] = [:]
-    /// The nesting depth of each compiled part, including the parts that it uses.
+    /// The nesting depth of each compiled handler or template, by name. The depth includes the named handlers or
+    /// templates that it uses.
     var heights: [UTF8Key: Int] = [:]
-    /// The names of the parts that are being compiled, with the nesting depths of the places that use them. The
-    /// innermost part is the last one.
+    /// The names of the handlers or templates that are being compiled. Each one uses the next one in this list. `depth`
+    /// is the nesting depth of the place of the use.
     var open: [(name: String, depth: Int)] = []
 
     init(place: String, what: String, reference: String) {
@@ -20,7 +21,7 @@ struct NamedParts<Part> {
 
     func pointer(of name: String) -> JSONPointer { JSONPointer.root.appending(place).appending(name) }
 
-    /// Returns the nesting depth of a value, including the named parts that the value uses.
+    /// Returns the nesting depth of a value, including the named handlers or templates that the value uses.
     func height(of value: JSONValue) -> Int {
         switch value {
         case .array(let elements): 1 + (elements.lazy.map { height(of: $0) }.max() ?? 0)
@@ -38,14 +39,15 @@ struct NamedParts<Part> {
 /// A handler that other handlers and bindings use by its name.
 struct NamedHandler {
     var steps: [HandlerStep]
-    /// The names that only some handlers may read, and that this handler reads: `event` and `reason`.
+    /// Which of the names `event` and `reason` the handler reads. Only some handlers may read these two names.
     var reads: Set<String>
     /// Whether the handler changes the row for which it runs.
     var changesOwnRow: Bool
 }
 
 extension DescriptionReader {
-    /// The names that only some handlers may read.
+    /// The names of values that only some handlers may read: handlers of events read `event`, and handlers of deletes
+    /// and inserts read `reason`.
     private static let callNames = ["event", "reason"]
 
     mutating func readTemplates(_ value: JSONValue?) {
@@ -91,8 +93,8 @@ extension DescriptionReader {
         return template != nil
     }
 
-    /// Returns the steps of a named handler for a use at `pointer`. Warns about each name that the handler reads and
-    /// that has no value at this place.
+    /// Returns the steps of a named handler that the description uses at `pointer`. Warns about each name that the
+    /// handler reads and that has no value where the handler is used.
     mutating func steps(ofHandler name: String, at pointer: JSONPointer) -> [HandlerStep] {
         guard let handler = namedHandler(name, at: pointer) else { return [] }
         readNames.formUnion(handler.reads)
@@ -118,8 +120,8 @@ extension DescriptionReader {
         return handler
     }
 
-    /// Returns the source of a named part, and marks the part as being compiled. If the name is unknown, or the part
-    /// uses itself, adds a fault at the place of the use.
+    /// Returns the source of a named handler or template, and marks it as being compiled. Adds a fault at the place of
+    /// the use if the name is unknown, or if the handler or template uses itself.
     private mutating func begin<Part>(
         _ name: String, at pointer: JSONPointer, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> JSONValue? {
@@ -135,7 +137,8 @@ extension DescriptionReader {
             fault(pointer, .conflict, "the \(all.what) uses itself: \(chain)")
             return nil
         }
-        // The limit of the nesting depth also limits the recursion of this reader.
+        // The limit of the nesting depth also limits the recursion of the methods that compile named handlers and
+        // templates.
         let depth = pointer.tokens.count
         guard all.open.reduce(depth, { $0 + $1.depth }) <= JSONeBudget.maximumDepth else {
             fault(pointer, .conflict, "too many \(all.what)s form a chain in which each uses the next")
@@ -145,8 +148,9 @@ extension DescriptionReader {
         return source
     }
 
-    /// Returns the nesting depth of a named part, and records it. If the part is nested too deeply, adds a fault and
-    /// returns `nil`. The limit of the depth limits the recursion when a template is rendered or a handler runs.
+    /// Returns the nesting depth of a named handler or template, and records the depth. If it is nested too deeply,
+    /// adds a fault and returns `nil`. The limit of the depth limits the recursion when a template is rendered or a
+    /// handler runs.
     private mutating func height<Part>(
         of source: JSONValue, _ name: String, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> Int? {

@@ -322,7 +322,8 @@ extension Computed {
     }
 }
 
-// If a template fails while a command runs, the command is refused, so that nothing changes.
+// If a template or an expression of the table description fails while a command runs, the command is refused, so that
+// nothing changes.
 extension JSONeTemplate {
     func rendered(_ context: JSONeContext) throws(Refusal) -> JSONValue? {
         let whole = context.sharedBudget?.budget ?? JSONeBudget()

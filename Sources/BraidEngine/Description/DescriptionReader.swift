@@ -4,8 +4,8 @@ struct DescriptionReader {
     let text: JSONText
     /// The declared sections, once the reader has read them. `nil` if sections are dynamic.
     var declared: Set<SectionID>?
-    /// The first hundred faults of the description. Without the limit, a long name that every pointer repeats could
-    /// make an answer of any size.
+    /// The first hundred faults of the description. The number is limited because each fault's pointer can repeat a
+    /// long name, so the answer could become very large.
     private(set) var faults: [Refusal.Fault] = []
     private(set) var faultCount = 0
     static let faultLimit = 100
@@ -13,19 +13,19 @@ struct DescriptionReader {
     let warns: Bool
     /// The first hundred warnings about parts of the description that are allowed but probably mistakes.
     private(set) var warnings: [Refusal.Fault] = []
-    /// The names that the templates of the handler being read may use in addition to the names that all templates may
-    /// use.
+    /// While a handler is read: the names that the handler's templates may use, in addition to the names that all
+    /// templates may use.
     var handlerNames: [String] = []
-    /// The pointers of handlers' actions that name no row and so change the row of their handler.
+    /// The pointers of handlers' actions that name no row and therefore change the row for which the handler runs.
     var actionsOnOwnRow: [JSONPointer] = []
-    /// The names that the templates of the handler read. The reader is reading this handler at the moment.
+    /// While a handler is read: the names that occur in the handler's templates.
     var readNames: Set<String> = []
     var templates = NamedParts<NamedTemplate>(
         place: "templates", what: "template", reference: JSONeCompiler.reference)
     var handlers = NamedParts<NamedHandler>(place: "handlers", what: "handler", reference: "run")
 
-    /// The text of each binding in the description. Without these texts, finding a binding would scan the document from
-    /// its start each time.
+    /// The text of each binding in the description. Without these texts, each search for a binding would scan the
+    /// document from its start.
     private let bindings: [JSONText]
 
     init(_ text: JSONText, warns: Bool) {
@@ -231,8 +231,9 @@ struct DescriptionReader {
         return text[pointer] ?? .null
     }
 
-    /// Returns whether two names are so similar that one may be a typing mistake. They have at least four bytes, and
-    /// differ in at most one byte: inserted, removed or replaced.
+    /// Returns whether two names are so similar that one may be a typing mistake: they differ in at most one byte that
+    /// is inserted, removed or replaced. `left` must have at least four bytes, because very short names are often
+    /// similar.
     private func isNear(_ left: String, _ right: String) -> Bool {
         let left = Array(left.utf8), right = Array(right.utf8)
         guard abs(left.count - right.count) <= 1, left.count > 3 else { return false }

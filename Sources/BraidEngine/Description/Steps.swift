@@ -6,7 +6,8 @@ indirect enum HandlerStep: Sendable {
     case run([HandlerStep])
 }
 
-/// An action in a description's handler. The action's fields are templates over the names that the handler may read.
+/// An action in a description's handler. The members of the action are templates, which can read the names that the
+/// handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget?)
@@ -33,8 +34,8 @@ enum ActionTarget: Sendable {
 struct StepRunner {
     let call: HandlerCall
     private(set) var context: HandlerContext
-    /// The values that the handler's expressions read. They are replaced after each action, so that expressions read
-    /// the current table.
+    /// The values that the handler's expressions read. All values are replaced after each action, so that expressions
+    /// read the current table.
     private var evaluation: Evaluation
     /// The place to which one of the handler's own actions has moved the handler's row.
     private var movedTo: (section: SectionID, row: Int)?
@@ -263,8 +264,8 @@ extension StepRunner {
 
     private func rendered(_ template: JSONeTemplate, _ names: JSONeContext) throws -> JSONValue? {
         guard let value = try template.rendered(names) else { return nil }
-        // The size of a constant is charged to the budget: rendering a constant is free, but actions can copy it many
-        // times.
+        // Rendering a constant template is free, but a handler's actions can copy the constant many times. The
+        // constant's size is therefore charged to the budget.
         if template.constant != nil {
             try context.meter.charge { (budget) throws(JSONeError) in try budget.admit(value, counting: true) }
         }
@@ -281,8 +282,8 @@ extension StepRunner {
         try bounded(JSONText(try value(template, names, what)))
     }
 
-    /// Throws if a handler's result nests deeper than 128 levels. Handlers that build on earlier results could
-    /// otherwise nest JSON without limit. A client's request has its own depth limit.
+    /// Throws if JSON that a handler made is nested deeper than 128 levels. Handlers that use earlier results could
+    /// otherwise nest JSON without limit. The JSON of a client's request has its own depth limit.
     private func bounded(_ json: JSONText) throws -> JSONText {
         guard json.depth <= 128 else { throw fault("it made JSON that nests deeper than 128 levels") }
         return json

@@ -10,13 +10,13 @@ public struct TableDescription: Sendable {
     public let binder: Binder
     /// The state of a new session of this table: a JSON object.
     public let state: JSONText
-    /// The models that the document gives each section, in declared order or in order of first appearance. Each
-    /// section's models have their pointer in the document.
+    /// The models that the document gives each section. The sections are in declared order or, if sections are dynamic,
+    /// in the order of the document. `pointer` leads to the section's models in the document.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
-    /// Warnings about parts of the document that are allowed but probably mistakes, for example names that nothing
-    /// provides. Each warning has its pointer.
+    /// Warnings about parts of the document that are allowed but probably mistakes, for example names that have no
+    /// value. Each warning contains a pointer to the part.
     ///
-    /// - Complexity: O(*n*) for a document of *n* bytes. The document is read again.
+    /// - Complexity: O(*n*) for a document of *n* bytes. Each access reads the document again.
     public var warnings: [Refusal.Fault] {
         var reader = DescriptionReader(text, warns: true)
         _ = DescriptionCompiler.compile(&reader)
@@ -121,7 +121,7 @@ public struct TableDescription: Sendable {
     /// Returns the given models that fit this description: models of the description's sections that match the
     /// section's model type.
     ///
-    /// A reset of a session that was bound to another version of its description uses these models.
+    /// These models are used if a session is reset after it was bound to another version of its description.
     public func fitting(_ given: [(section: SectionID, models: [JSONText])]) -> [(
         section: SectionID, models: [JSONText]
     )] {

@@ -2,8 +2,8 @@
 ///
 /// The set is closed. The raw value is the code on the wire: the member `code` of the items of `errors` and `warnings`.
 public enum FaultCode: String, Sendable, CaseIterable {
-    /// An object lacks a member that it must have. The fault's pointer leads to the object, or to the place where the
-    /// model's id is missing.
+    /// An object lacks a member that it must have. The fault's pointer leads to the object. If a model's id is missing,
+    /// the pointer leads to the place where the id should be.
     case missingMember = "missing-member"
     /// An object has a member that the format does not define. The fault's pointer leads to the member.
     case unknownMember = "unknown-member"
@@ -18,7 +18,8 @@ public enum FaultCode: String, Sendable, CaseIterable {
     case duplicate
     /// The value refers to something that does not exist: a section, a cell, a model type, an event or a variable.
     case unknownName = "unknown-name"
-    /// The value contradicts another part of the document: two members exclude each other, or a member needs another.
+    /// The value contradicts another part of the document: two members exclude each other, or a member needs another
+    /// member that is missing.
     case conflict
     /// A template or an expression failed when it was evaluated.
     case templateFailed = "template-failed"
@@ -36,7 +37,8 @@ public enum FaultCode: String, Sendable, CaseIterable {
         rejecting(kind, accepting: kinds)
     }
 
-    /// Returns the same code for a value, or `missingMember` if the value is `nil`.
+    /// Returns the code for a JSON value that a place in a document does not accept, as the method for a `JSONKind`
+    /// does. Returns `missingMember` if the value is `nil`.
     static func rejecting(_ value: JSONValue?, accepting kinds: JSONKind...) -> FaultCode {
         value.map { rejecting($0.kind, accepting: kinds) } ?? .missingMember
     }

@@ -24,7 +24,8 @@ extension UInt8 {
 }
 
 /// Tests of all eight bytes of a `UInt64` at a time. Each test marks the bytes that pass by setting their highest bit.
-/// Only the lowest mark is exact, because a borrow can set false marks above it.
+/// Only the lowest mark is reliable, because the subtraction in a test can borrow from a higher byte and mark that byte
+/// wrongly.
 extension UInt64 {
     @inline(__always) static func each(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 

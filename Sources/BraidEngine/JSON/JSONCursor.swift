@@ -121,8 +121,8 @@ struct JSONCursor {
                         read += 2
                         scalar = 0x10000 + (scalar & 0x3FF) << 10 + unit(content, &read) & 0x3FF
                     }
-                    // The output cannot overtake the input: a `\u` escape has at least six bytes and becomes at most
-                    // four bytes of UTF-8.
+                    // The unescaped text always fits into the buffer, which is as large as the escaped text: a `\u`
+                    // escape has at least six bytes and becomes at most four bytes of UTF-8.
                     for byte in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}")! {
                         output[written] = byte
                         written += 1

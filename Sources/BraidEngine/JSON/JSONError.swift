@@ -1,6 +1,6 @@
 /// The fault that makes a text invalid JSON, with its position.
 ///
-/// The position is the first byte that the grammar does not allow. Three faults have another position:
+/// The position is the first byte that the grammar does not allow. The following faults have another position:
 /// - Malformed UTF-8 and lone surrogates: the first byte of the UTF-8 sequence or of the `\u` escape.
 /// - A member name that an object contains twice: the opening quote of the second name.
 public struct JSONError: Error, Sendable, Equatable {

@@ -2,8 +2,8 @@
 /// section 2.3). Names are compared after unescaping.
 ///
 /// The names form a stack: an object's names lie above the names of the objects around it and are removed when the
-/// object ends. Up to 16 names are compared one by one, by length and first eight bytes. If an object has more than 16
-/// names, a hash table finds them.
+/// object ends. Up to 16 names of an object are compared one by one, by length and first eight bytes. If an object has
+/// more than 16 names, a hash table finds them.
 ///
 /// `Hasher` uses a random seed in each process, so that neither many names nor maliciously chosen names cost more than
 /// linear time. Names are removed from the table in the reverse order of insertion. With linear probing, removal in
@@ -46,7 +46,7 @@ struct JSONNames {
             base)
     }
 
-    /// Removes the names of an object that ends: all names from the position `base` on.
+    /// Removes the names of an object that ends: all names from the stack position `base` on.
     @inline(__always)
     mutating func close(_ base: Int) {
         if slotsUsed > 0 || !unescaped.isEmpty { tidy(base) }
@@ -125,8 +125,8 @@ struct JSONNames {
         }
     }
 
-    /// Returns the hash of a name in the object whose names start at `base`. `base` is part of the hash, so that equal
-    /// names in two objects have different hashes.
+    /// Returns the hash of a name in the object whose names start at the stack position `base`. `base` is part of the
+    /// hash, so that equal names in two objects have different hashes.
     private func hash(of name: Name, _ base: Int) -> Int {
         var hasher = Hasher()
         hasher.combine(base)

@@ -47,8 +47,8 @@ extension JSONNumber: Equatable {
         left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
     }
 
-    /// A number's value as digits times a power of ten. Each value has exactly one form as digits times a power of ten.
-    /// Zero has no digits.
+    /// A number's value as a whole number, given by its digits, times a power of ten. The digits have no zeros at the
+    /// start or the end, so that equal numbers have the same digits and exponent. Zero has no digits.
     private struct Decimal: Equatable {
         var isNegative = false
         var digits: [UInt8] = []
@@ -61,8 +61,8 @@ extension JSONNumber: Equatable {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): inFraction = true
                 case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                    // Clamping the exponent is safe: no text has enough digits to compensate for an exponent of this
-                    // size.
+                    // An exponent beyond 2^60 or below -2^60 is clamped, so that later arithmetic cannot overflow. Only
+                    // numbers with such exponents can be equal by mistake.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
                     exponent = max(

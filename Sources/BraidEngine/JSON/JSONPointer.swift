@@ -38,7 +38,8 @@ public struct JSONPointer: Sendable {
     /// Returns this pointer followed by another pointer, which starts where this pointer ends.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
-    /// Returns the array index that a token spells (RFC 6901, section 4: no sign, no leading zeros), or `nil`.
+    /// Returns the array index that a pointer's token spells, or `nil` if the token spells none (RFC 6901, section 4:
+    /// no sign, no leading zeros).
     static func index(_ token: String) -> Int? {
         guard token.utf8.allSatisfy(\.isDigit), token.utf8.count == 1 || token.utf8.first != UInt8(ascii: "0") else {
             return nil

@@ -24,8 +24,8 @@ struct JSONScanner {
 
     /// The compact text up to the last white space that was removed. Empty until white space is removed.
     private var kept: [UInt8] = []
-    /// The offset of the first input byte that is not in `kept` yet. The start of the value if no white space has been
-    /// removed yet.
+    /// The offset of the first input byte that is not in the compact text `kept` yet. If no white space has been
+    /// removed yet, the offset of the JSON value's first byte.
     private var runStart = 0
 
     private init(_ input: UnsafeRawBufferPointer, depthLimit: Int) {
@@ -75,7 +75,7 @@ struct JSONScanner {
 
     private mutating func value() throws(JSONFault) {
         while true {
-            // A JSON value must start at the current byte.
+            // At this point of the loop, a JSON value must start at the current byte.
             switch peek {
             case .quote: _ = try string()
             case 0x2D, 0x30...0x39: try number()
@@ -97,7 +97,8 @@ struct JSONScanner {
                 throw JSONFault(at, .expected("the value after the comma"))
             default: throw JSONFault(at, .expected("a value"))
             }
-            // A JSON value has just ended. A comma or a closing bracket must follow, or the end of the text.
+            // At this point of the loop, a JSON value has just ended. A comma or a closing bracket must follow, or the
+            // end of the text.
             while true {
                 if outer.isEmpty { return }
                 skipSpace()
@@ -214,7 +215,8 @@ struct JSONScanner {
         return try restOfString()
     }
 
-    /// Reads the rest of a string in which something other than plain ASCII was found.
+    /// Reads the rest of a string if `string()`, which is faster, cannot read the whole string. The rest contains
+    /// escapes or characters outside ASCII, or is near the end of the input.
     @inline(never)
     private mutating func restOfString() throws(JSONFault) -> Bool {
         var escaped = false

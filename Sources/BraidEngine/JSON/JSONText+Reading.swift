@@ -3,8 +3,8 @@ public enum JSONKind: Sendable, Hashable {
     /// One of the six kinds of JSON (RFC 8259, section 3).
     case null, bool, number, string, array, object
 
-    /// The kind's name in messages and in JSON-e's `typeof`. Models without a `type` member are registered by the
-    /// kind's name.
+    /// The kind's name in messages and in JSON-e's `typeof`. In a data source, the kind's name is also the model type
+    /// of a model without a string member `type`.
     var name: String {
         switch self {
         case .null: "null"

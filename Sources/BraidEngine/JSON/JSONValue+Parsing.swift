@@ -185,7 +185,8 @@ extension JSONValue {
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 
-// `JSONValue` deliberately has no `nil` literal: in `condition ? nil : value` it would mean `.null` instead of absence.
+// `JSONValue` deliberately does not accept the literal `nil`. Otherwise `nil` in `condition ? nil : value` would mean
+// the JSON value `.null` instead of no value.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

@@ -76,7 +76,7 @@ public struct JSONObject: Sendable {
         guard let position = position(of: name), case .object(var object) = members[position].value else {
             return false
         }
-        members[position].value = .null  // releases the other reference, so that `change` does not copy the object
+        members[position].value = .null  // the member releases its reference to the object, so `change` copies nothing
         try change(&object)
         members[position].value = .object(object)
         return true
@@ -103,7 +103,8 @@ extension JSONObject: Equatable {
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
         for (index, member) in left.members.enumerated() {
-            // Two compared objects mostly have their members in the same order.
+            // Compared objects mostly have their members in the same order, so the member at the same index is tried
+            // first.
             let other = right.members[index]
             if other.name.hasSameBytes(as: member.name) {
                 guard other.value == member.value else { return false }

@@ -105,10 +105,11 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Appends bytes as they are, without a comma before them. The writer does not count the bytes as a value.
+    /// Appends bytes as they are, without a comma before them. These bytes do not change whether the writer puts a
+    /// comma before the next value.
     public mutating func raw(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
-    /// Appends a literal's bytes as they are, without a comma before them. The writer does not count the bytes as a
-    /// value.
+    /// Appends a literal's bytes as they are, without a comma before them. These bytes do not change whether the writer
+    /// puts a comma before the next value.
     public mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
     // MARK: Commas

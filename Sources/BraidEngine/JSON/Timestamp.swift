@@ -46,7 +46,7 @@ enum Timestamp {
             return true
         }
 
-        /// Reads a number of exactly `digits` digits. Returns `nil` if the text has fewer digits here.
+        /// Reads a number of exactly `digits` digits. Returns `nil` if fewer digits follow at the current position.
         mutating func number(_ digits: Int) -> Int? {
             guard bytes.count - position >= digits else { return nil }
             var number = 0

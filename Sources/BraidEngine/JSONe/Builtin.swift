@@ -76,8 +76,8 @@ extension JSONeEvaluator {
         let first = try builtin.number(arguments[0])
         switch builtin {
         case .min, .max:
-            // Return the operand itself instead of the parsed number, so that the number keeps its digits. Among equal
-            // numbers the first one wins.
+            // `min` and `max` return the operand itself instead of the parsed number, so that the number keeps its
+            // digits. Among equal numbers the first one wins.
             var (best, bestNumber) = (arguments[0], first)
             for operand in arguments.dropFirst() {
                 let number = try builtin.number(operand)
@@ -138,7 +138,7 @@ extension JSONeEvaluator {
         guard step != 0 else { throw Builtin.range.badArguments }
         let (start, end) = (bounds[0], bounds[1])
         guard step > 0 ? start < end : start > end else { return .json(.array([])) }
-        // The distance may be too large for an `Int`, but it always fits into a `UInt`.
+        // The distance between the ends of the range may be too large for an `Int`, but it always fits into a `UInt`.
         let distance =
             step > 0
             ? UInt(bitPattern: end) &- UInt(bitPattern: start)

@@ -33,8 +33,8 @@ enum ExpressionAccess: Sendable {
 }
 
 extension ExpressionNode {
-    /// Whether the node's value can only be a constant, a context value or a part of one. Constants and context values
-    /// need no check of their size and depth.
+    /// Whether the node's value can only be a constant, a context value or a part of one. Such a value needs no check
+    /// of its size and depth, because the expression did not build it.
     var isPath: Bool {
         switch self {
         case .name, .constant: true

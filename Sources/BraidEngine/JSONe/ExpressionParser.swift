@@ -30,7 +30,7 @@ struct ExpressionParser {
             let (node, end) = try parseInterpolated(bytes, from: 2)
             if end == bytes.count - 1 { return node }
         } else {
-            // The text does not have the form `${…}`, but a string inside the expression may contain a dollar sign.
+            // The text does not begin with `${`, but a string inside the expression may contain a dollar sign.
             do { return try parse(bytes) } catch { guard source.contains(bytesOf: "${") else { throw error } }
         }
         let hint = expression(for: source).map { "; write \"\($0)\"" } ?? ""
@@ -76,7 +76,8 @@ struct ExpressionParser {
 
     private func isAt(_ symbol: String) -> Bool { token == .symbol(symbol) }
 
-    /// Skips the current token if it is this symbol. Returns whether the token was skipped.
+    /// Skips the current token of the expression if the token is the given symbol. Returns whether the token was
+    /// skipped.
     private mutating func take(_ symbol: String) throws(JSONeError) -> Bool {
         guard isAt(symbol) else { return false }
         try advance()

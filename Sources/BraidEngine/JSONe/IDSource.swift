@@ -8,7 +8,8 @@ public final class IDSource: Sendable {
     private let count = Mutex(0)
     private let make: @Sendable (Int) -> String
 
-    /// Creates a source from a function that returns the id with a number, from 0.
+    /// Creates a source from a function that returns the id for a number. The source passes 0 for its first id, 1 for
+    /// the next id, and so on.
     public init(_ make: @escaping @Sendable (Int) -> String) { self.make = make }
 
     /// The source of random ids, for commands that are never executed again: UUIDs of version 4 (RFC 9562).
@@ -25,7 +26,7 @@ public final class IDSource: Sendable {
             })
     }
 
-    /// Returns a UUID (RFC 9562) with 122 bits of the first 16 bytes.
+    /// Returns the text of a UUID (RFC 9562), which contains 122 bits of the first 16 bytes.
     ///
     /// - Parameters:
     ///   - bytes: at least 16 bytes. The method sets the version and the variant in them.

@@ -9,7 +9,8 @@ public struct Instant: Equatable, Sendable {
     private static let first = dayNumber(1, 1, 1) * perDay
     private static let last = dayNumber(10000, 1, 1) * perDay - 1
 
-    /// Creates a moment from the milliseconds since 1970-01-01T00:00:00Z. Clamps the moment to the years 1 to 9999.
+    /// Creates a moment from the number of milliseconds since 1970-01-01T00:00:00Z. A moment outside the years 1 to
+    /// 9999 becomes the nearest moment in these years.
     public init(millisecondsSince1970 milliseconds: Int) {
         let (microseconds, isTooLarge) = milliseconds.multipliedReportingOverflow(by: 1_000)
         self.microseconds =
@@ -145,7 +146,7 @@ struct TimeOffset {
     }
 }
 
-/// Reads a short text from left to right.
+/// A reader for the text of a moment or of a time offset. It reads the text from left to right.
 private struct Scanner {
     private var rest: Substring.UnicodeScalarView
 
@@ -198,8 +199,8 @@ private struct Scanner {
 }
 
 extension JSONeEvaluator {
-    /// Returns the text of the moment at a time offset from the reference. Without a reference, the template's value
-    /// `now` is the reference.
+    /// Returns the text of the moment at a time offset from a reference moment. Without a reference moment, the offset
+    /// is added to the template's value `now`.
     mutating func fromNow(_ offset: String, _ reference: JSONValue?) throws(JSONeError) -> String {
         try budget.spend(scanning: offset.utf8.count + (reference?.stringValue?.utf8.count ?? 0))
         guard let offset = TimeOffset(offset) else { throw .template("offset string: '\(offset)' does not parse") }

@@ -2,10 +2,10 @@ import Synchronization
 
 /// The limit on the cost of rendering JSON-e templates, so that no template can block or exhaust the server.
 ///
-/// - Steps bound the time: one for each node that is evaluated, one for each 16 values or 256 bytes that a node walks
-///   over, and one for each 8 digits of a long number that it uses.
-/// - Output bounds the memory, in bytes: the bytes of every text, 16 for every value that is built, and the whole
-///   result once more.
+/// - Steps bound the time: one for each node of a template or expression that is evaluated, one for each 16 values or
+///   256 bytes that a node walks over, and one for each 8 digits of a long number that a node uses.
+/// - Output bounds the memory, in bytes: the bytes of every text that is built, 16 for every value that is built, and
+///   the size of the whole result once more.
 ///
 /// Several renderings can share one budget, one after another.
 public struct JSONeBudget: Sendable {
@@ -41,14 +41,14 @@ public struct JSONeBudget: Sendable {
         remainingOutput -= bytes
     }
 
-    /// Charges steps for an operation that reads this number of values.
+    /// Charges one step for each 16 values that an operation reads.
     mutating func spend(reading values: Int) throws(JSONeError) { try spend(steps: values / 16) }
 
-    /// Charges steps for an operation that reads this number of bytes of text.
+    /// Charges one step for each 256 bytes of text that an operation reads.
     mutating func spend(scanning bytes: Int) throws(JSONeError) { try spend(steps: bytes / 256) }
 
-    /// Charges steps and output for an operation that builds an array or object with this number of elements or
-    /// members.
+    /// Charges steps and output for an operation that builds an array or object. `values` is the number of its elements
+    /// or members.
     mutating func spend(building values: Int) throws(JSONeError) {
         try spend(reading: values)
         let (bytes, overflow) = values.multipliedReportingOverflow(by: Self.bytesPerValue)
@@ -69,8 +69,8 @@ extension JSONeBudget {
     /// Values are shared, so `[a, a]` costs little to build. If `a` is itself `[b, b]` and so on, each level doubles
     /// the cost for a reader of the value. `admit` therefore checks the expanded size and the depth of the value.
     ///
-    /// - Parameter counting: whether the value is a result: its bytes are charged to the output, and it must not
-    ///   contain functions.
+    /// - Parameter counting: whether the value is the result of a whole template or expression. The bytes of a result
+    ///   are charged to the output, and a result must not contain functions.
     /// - Complexity: O(expanded size), but never more than the remaining budget.
     mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
         var bytes = 0, values = 0
@@ -117,7 +117,7 @@ final class SharedJSONeBudget: Sendable {
 
     init(steps: Int, output: Int) { left = Mutex((steps, output)) }
 
-    /// Raises the limits.
+    /// Raises the shared limits by a number of steps and a number of bytes of output.
     func add(steps: Int, output: Int) {
         left.withLock { $0 = ($0.steps.saturatingAdd(steps), $0.output.saturatingAdd(output)) }
     }
@@ -132,8 +132,8 @@ final class SharedJSONeBudget: Sendable {
         }
     }
 
-    /// Subtracts from the shared limit what a rendering has used of its own budget. `whole` is that budget before the
-    /// rendering, and `budget` is what remains.
+    /// Subtracts from the shared limit what a rendering has used of its own budget. `whole` is the rendering's own
+    /// budget before the rendering, and `budget` is what remains of this budget.
     func charge(_ budget: JSONeBudget, of whole: JSONeBudget) {
         left.withLock { left in
             left.steps -= whole.remainingSteps - budget.remainingSteps

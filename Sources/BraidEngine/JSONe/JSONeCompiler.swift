@@ -190,7 +190,8 @@ private struct OperatorCompiler {
         do { return try ExpressionParser.parse(source) } catch { throw error.inside(property) }
     }
 
-    /// Returns the operator's property of the form `word(name, …)`, such as `each(x, i)`. There must be exactly one.
+    /// Returns the operator's property of the form `word(name, …)`, such as `each(x, i)`. Throws unless the operator
+    /// has exactly one such property.
     ///
     /// - Parameters:
     ///   - count: the allowed number of names between the parentheses.

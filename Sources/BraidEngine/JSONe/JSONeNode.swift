@@ -1,7 +1,7 @@
 /// A compiled template. Constant parts are single values, strings are split at their interpolations, and operators are
 /// checked.
 indirect enum JSONeNode: Sendable {
-    /// A part of the template without expressions. Its value is rendered as it is, and shared instead of copied.
+    /// A part of the template without expressions. The part's value is rendered as it is, and shared instead of copied.
     case literal(JSONValue)
     case text(InterpolatedText)
     case array([JSONeNode])
@@ -128,7 +128,7 @@ final class NamedTemplate: Sendable {
     /// Compiles a template.
     ///
     /// - Parameters:
-    ///   - named: the templates that this template uses.
+    ///   - named: the named templates that this template may use.
     ///   - height: the nesting depth of the template, including the templates that it uses.
     init(_ value: JSONValue, named: [UTF8Key: NamedTemplate], height: Int) throws(JSONeError) {
         node = try JSONeCompiler(named: named).compile(value)
@@ -154,8 +154,8 @@ extension JSONeNode {
         }
     }
 
-    /// Whether the node's value can only be a literal or a part of the context. Literals and context values need no
-    /// check of their size and depth.
+    /// Whether the node's value can only be a literal or a part of the context. Such a value needs no check of its size
+    /// and depth, because the template did not build it.
     var isPath: Bool {
         switch self {
         case .eval(let expression): expression.isPath
@@ -214,8 +214,8 @@ extension JSONeNode {
         return names
     }
 
-    /// The members of the object that this node renders to: the names that are always present, and the names that are
-    /// possible. `possible` is `nil` if any name is possible.
+    /// The members of the object that this node renders to: the names that are always present, and the names that may
+    /// be present. `possible` is `nil` if any name may be present.
     var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])
@@ -232,7 +232,8 @@ extension JSONeNode {
 /// The context names that a template or an expression may read.
 struct NamesRead {
     private(set) var all: Set<String> = []
-    /// The names of `all` that may be missing: the template asks for them with `defined`, or it may define them itself.
+    /// The names of `all` that may be missing: the template asks with `defined` whether they exist, or a `$let` of the
+    /// template may define them.
     private(set) var tolerated: Set<String> = []
 
     mutating func insert(_ name: String) { all.insert(name) }
@@ -252,7 +253,8 @@ struct NamesRead {
         tolerated.subtract(names)
     }
 
-    /// Marks those of `names` that are in `all` as allowed to be missing from the context. `nil` marks all of `all`.
+    /// Marks those of `names` that are in `all` as allowed to be missing from the context. If `names` is `nil`, marks
+    /// all names in `all`.
     mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
 }
 

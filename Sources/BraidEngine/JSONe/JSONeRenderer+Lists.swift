@@ -71,8 +71,8 @@ extension JSONeEvaluator {
         return accumulator
     }
 
-    /// Renders `$find`: returns the first element that meets the condition, or `nil`. The element itself is not
-    /// rendered, because data is never a template.
+    /// Renders `$find`: returns the first element that meets the condition, or `nil` if no element does. The element
+    /// itself is not rendered, because data is never a template.
     mutating func find(
         _ node: JSONeNode, _ each: EachClause, _ condition: ExpressionNode
     ) throws(JSONeError) -> JSONValue? {
@@ -177,7 +177,7 @@ extension JSONeEvaluator {
         }
         guard numbers.isEmpty || strings.isEmpty else { throw .template(mismatch) }
         try budget.spend(building: elements.count)
-        // Sorting n keys compares each key about log n times.
+        // Sorting n keys compares each key about log n times, so the bytes of each key are charged that many times.
         let comparisons = strings.count.bitWidth - strings.count.leadingZeroBitCount
         try budget.spend(scanning: strings.reduce(0) { $0 + $1.key.utf8.count } * comparisons)
         numbers.sort { $0.key < $1.key || ($0.key == $1.key && $0.position < $1.position) }

@@ -136,7 +136,8 @@ extension JSONeEvaluator {
     /// Evaluates the conditions of `$match` or `$switch`.
     ///
     /// - Parameter limit: the number of conditions that may be true, or `nil` for any number.
-    /// - Returns: the number of true conditions, and the rendered values of these conditions without absent values.
+    /// - Returns: the number of true conditions, and the rendered values that belong to the true conditions. Absent
+    ///   values are left out.
     private mutating func matches(
         _ cases: [JSONeCase], atMost limit: Int?
     ) throws(JSONeError) -> (found: Int, values: [JSONValue]) {

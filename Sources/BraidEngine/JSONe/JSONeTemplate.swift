@@ -2,15 +2,20 @@
 ///
 /// The language is that of JSON-e's reference implementation in Python, except for this:
 /// - Every expression is parsed when the template is created, also in branches that are never rendered. Names of
-///   properties must match in full (the reference accepts `thenX` as `then`), and `a[1 2]` is not an index.
-/// - Data is not code: `$find` returns the element as it is. The reference renders it once more.
-/// - Numbers compare and sort with numbers by value, whole or not. Booleans are not numbers (`true == 1` is false).
+///   properties must match in full (the reference implementation accepts `thenX` as `then`), and `a[1 2]` is not an
+///   index.
+/// - Data is not code: `$find` returns the element as it is. The reference implementation renders the element once
+///   more.
+/// - Numbers are compared and sorted by value, whether they are whole or not. Booleans are not numbers (`true == 1` is
+///   false).
 /// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects. `min` and
 ///   `max` accept a single number.
 /// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error. A number
-///   that is only passed on keeps its digits, also in `$json`; as a text it has the shortest ones.
+///   that is only passed on keeps its digits, also in `$json`; converted to text, such a number has the shortest
+///   digits.
 /// - `lowercase` writes every `Σ` as `σ`, also at the end of a word.
-/// - The engine reads no clock: without a reference, `$fromNow` uses the context's `now`, which may have no fraction.
+/// - The engine reads no clock: without `from`, `$fromNow` uses the context's `now`, which may have no fraction of a
+///   second.
 public struct JSONeTemplate: Sendable {
     let node: JSONeNode
 
@@ -24,8 +29,8 @@ public struct JSONeTemplate: Sendable {
 
     /// Checks and compiles a template.
     ///
-    /// - Throws: ``JSONeError`` for every fault that shows without a context: syntax errors, unknown operators,
-    ///   undefined properties. The error's pointer leads into the value.
+    /// - Throws: ``JSONeError`` for every fault that does not depend on a context: syntax errors, unknown operators,
+    ///   undefined properties. The error's pointer leads to the fault in `value`.
     public init(_ value: JSONValue) throws(JSONeError) { try self.init(value, named: nil) }
 
     /// Checks and compiles a template that may use named templates of a table description.
@@ -38,8 +43,8 @@ public struct JSONeTemplate: Sendable {
     /// operators.
     public var constant: JSONValue? { node.literal }
 
-    /// The JSON kind of the value that the template renders to, or `nil` if it is not known before rendering. Only an
-    /// operator, such as `$eval`, can render to another kind than the kind of the template's JSON.
+    /// The JSON kind of the value that the template renders to, or `nil` if the kind is not known before rendering.
+    /// Only an operator, such as `$eval`, can render to another kind than the kind of the template's JSON.
     var kind: JSONKind? { node.kind }
 
     /// Returns whether the template can render to a value of one of these JSON kinds.

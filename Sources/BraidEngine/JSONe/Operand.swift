@@ -33,8 +33,9 @@ enum Operand: Sendable {
         }
     }
 
-    /// Returns the value as JSON, for a list, an object or a result. A function becomes a number whose lexeme is the
-    /// function's name. JSON text contains no such number, and each result is checked for one.
+    /// Returns the operand as a JSON value, so that a list, an object or a template's result can contain it. A function
+    /// becomes a number whose lexeme is the function's name. JSON text never contains such a number. A template's
+    /// result is checked, and a function in the result is an error.
     func json() -> JSONValue {
         switch self {
         case .json(let value): return value

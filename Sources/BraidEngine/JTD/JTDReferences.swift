@@ -1,10 +1,11 @@
 extension [JTDNode] {
-    /// Replaces the target of each reference by the schema at the end of its chain of references (RFC 8927, section
+    /// Replaces the target of each `ref` schema by the schema at the end of the chain of references (RFC 8927, section
     /// 3.3.2). After the replacement, validation follows at most one reference per value. A reference accepts null if
     /// any schema of its chain does.
     ///
-    /// Only chains of references can be endless, because every other form steps into the value. The method marks all
-    /// endless chains (RFC 8927, section 5). Recursion through data is allowed and not changed. O(nodes).
+    /// Only chains of references can be endless, because validation by every other form continues with a part of the
+    /// value. The method marks all endless chains (RFC 8927, section 5). A schema that uses itself for a part of the
+    /// value is allowed and not changed. O(nodes).
     mutating func followReferences() {
         var isDone = [Bool](repeating: false, count: count)
         var isOnWay = isDone

@@ -53,7 +53,8 @@ private struct JTDCompiler {
     var nodes = [JTDNode()]
     var faults: [JTDSchema.Fault] = []
     private var pending: [Pending]
-    /// The index in `nodes` of the first schema under `definitions`. The other schemas under `definitions` follow.
+    /// The index in `nodes` of the first schema under `definitions`. The nodes of the other schemas under `definitions`
+    /// follow directly.
     private var firstDefinition = 0
     private var definitions = JTDNames()
 
@@ -122,7 +123,8 @@ private struct JTDCompiler {
     /// 2.3).
     private mutating func checkKeywords(of object: JSONObject, at position: Int) {
         for (name, _) in object.members {
-            // A `Set<String>` is safe here: only the same bytes are canonically equivalent to an ASCII word.
+            // `Set<String>` compares by canonical equivalence. No text except a keyword itself is canonically
+            // equivalent to one of these ASCII keywords.
             if !Self.keywords.contains(name) {
                 fault(
                     position, [name], .unknownMember,
@@ -164,8 +166,8 @@ private struct JTDCompiler {
 
     // MARK: Forms
 
-    /// Compiles a schema of the `ref` form (RFC 8927, section 2.2.2). `followReferences` resolves chains later, when
-    /// all definitions are known.
+    /// Compiles a schema of the `ref` form (RFC 8927, section 2.2.2). `followReferences` resolves chains of references
+    /// later, when all definitions are known.
     private mutating func reference(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("ref", of: object, at: position) else { return nil }
         if let definition = definitions.position(of: name) { return .reference(firstDefinition + definition) }

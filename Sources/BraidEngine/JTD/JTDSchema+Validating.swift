@@ -17,7 +17,7 @@ extension JTDSchema {
 }
 
 /// Validates a value with an explicit stack, so that a deep value uses no call stack. `followReferences` has resolved
-/// all chains of references, so every step goes one level into the value.
+/// all chains of references, so every step of the validation goes one level deeper into the value.
 private struct JTDValidation {
     let nodes: [JTDNode]
     let limit: Int
@@ -34,8 +34,8 @@ private struct JTDValidation {
         enum Children {
             case elements([JSONValue], Int)
             case values(JSONObject, Int)
-            /// The integer is the schema's own position. The discriminator's tag never counts as an additional member
-            /// (RFC 8927, section 3.3.8).
+            /// The integer is the position in `nodes` of the schema of the `properties` form. `tag` is the
+            /// discriminator's tag, which never counts as an additional member (RFC 8927, section 3.3.8).
             case properties(JSONObject, JTDNode.Properties, Int, tag: String?)
         }
 
@@ -106,7 +106,8 @@ private struct JTDValidation {
         case (.properties(let properties), _):
             reject(value, position, properties.hasRequired ? "properties" : "optionalProperties")
         case (.discriminator, _): reject(value, position, "discriminator")
-        // References never lead to other references, so only circles reach this case.
+        // `followReferences` has resolved all chains of references, so only a reference that leads back to itself
+        // reaches this case.
         case (.circle, _), (.reference, _):
             mismatch(
                 position, ["ref"], .invalidValue,

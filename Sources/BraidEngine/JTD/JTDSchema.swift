@@ -1,11 +1,12 @@
-/// A JSON Type Definition (RFC 8927), checked and compiled once. A schema finds the places where a value does not
-/// match.
+/// A JSON Type Definition (RFC 8927), checked and compiled once. ``mismatches(of:limit:)`` returns the places where a
+/// value does not match the schema.
 ///
 /// The whole of the RFC is supported. Where the RFC leaves a choice:
 /// - Integers are exact: `10.0` and `1e1` are whole, `10.00000000000000000001` is not (section 3.3.3).
 /// - A timestamp's second may be `:60` only where a leap second can occur.
-/// - Definitions that only refer to each other in a circle are a correct schema (section 2.2.2). The schema accepts no
-///   value, except `null` if it is nullable, and the mismatch says why (section 5 asks implementations to detect this).
+/// - Definitions that only refer to each other in a circle are a correct schema (section 2.2.2). Such a schema accepts
+///   no value, except `null` if the schema is nullable, and the mismatch says why (section 5 asks implementations to
+///   detect such circles).
 public struct JTDSchema: Sendable {
     /// The root schema's node, followed by all other nodes. The children of one schema are adjacent.
     let nodes: [JTDNode]
@@ -54,7 +55,8 @@ public struct JTDSchema: Sendable {
 
 /// A compiled schema or subschema. Nodes refer to each other by their positions in `JTDSchema.nodes`.
 struct JTDNode: Sendable {
-    /// The eight forms (RFC 8927, section 2.2). The form `type` is split up by what the type accepts.
+    /// The eight forms of a schema (RFC 8927, section 2.2). The form `type` has one case for each kind of values that a
+    /// type accepts.
     enum Form: Sendable {
         case empty
         case boolean, number, string, timestamp
@@ -75,7 +77,8 @@ struct JTDNode: Sendable {
         /// The names of all properties that the schema defines, required properties first.
         var names: JTDNames
         var requiredCount: Int
-        /// The position in `JTDSchema.nodes` of the first name's node. The nodes of the other names follow.
+        /// The position in `JTDSchema.nodes` of the schema of the first property in `names`. The schemas of the other
+        /// properties follow.
         var first: Int
         var allowsAdditional: Bool
         /// Whether the schema contains `properties`. If the schema contains `properties`, a value that is not an object
@@ -86,14 +89,15 @@ struct JTDNode: Sendable {
     struct Discriminator: Sendable {
         var tag: String
         var mapping: JTDNames
-        /// The position in `JTDSchema.nodes` of the first name's node. The nodes of the other names follow. All these
-        /// names' nodes are of the properties form.
+        /// The position in `JTDSchema.nodes` of the schema for the first name in `mapping`. The schemas for the other
+        /// names follow. All these schemas are of the properties form.
         var first: Int
     }
 
     var form = Form.empty
     var isNullable = false
-    /// The path from the parent schema to this subschema: a keyword, and a name if the keyword maps names to schemas.
+    /// The parent schema's position in `JTDSchema.nodes`, and the path from the parent schema to this subschema: a
+    /// keyword, and a name if the keyword maps names to schemas.
     var parent = 0
     var keyword = ""
     var name: String?

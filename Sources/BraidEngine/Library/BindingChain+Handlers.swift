@@ -13,17 +13,17 @@ extension BindingChain {
     /// Binds the closure that runs when a row is tapped. The closure gets the section and the row's index in it.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
-    /// This holds only for taps.
+    /// The handlers of such a chain for events, deletes, inserts and prefetching run only if no other chain binds them.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
         onTapped(handler { try run($0, $1.row) })
     }
 
-    /// Binds the closure that runs when a row is tapped. The closure gets the section, the row's index in it and its
-    /// model.
+    /// Binds the closure that runs when a row is tapped. The closure gets the section, the row's index in the section,
+    /// and the row's model.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
-    /// This holds only for taps.
+    /// The handlers of such a chain for events, deletes, inserts and prefetching run only if no other chain binds them.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
@@ -65,7 +65,8 @@ extension BindingChain {
     }
 
     /// Binds the closure that removes a deleted or moved row's model from the program's data. The command fails unless
-    /// the closure makes the section lose exactly one model.
+    /// the closure makes the section lose exactly one model. For a move inside the section, the number of models must
+    /// be unchanged after `onInsert`.
     ///
     /// The closure gets the section, the row's index in it, the reason and the model.
     @discardableResult
@@ -76,6 +77,7 @@ extension BindingChain {
 
     /// Binds the closure that removes a deleted or moved row's model from the program's data. Unlike the other
     /// `onDelete`, the closure does not get the model. The command fails unless the section loses exactly one model.
+    /// For a move inside the section, the number of models must be unchanged after `onInsert`.
     ///
     /// The closure gets the section, the row's index in it and the reason.
     @discardableResult
@@ -85,7 +87,8 @@ extension BindingChain {
     }
 
     /// Binds the closure that inserts a new or moved model into the program's data. The command fails unless the
-    /// closure makes the section gain exactly one model.
+    /// closure makes the section gain exactly one model. For a move inside the section, the number of models must be
+    /// the same as before `onDelete`.
     ///
     /// The closure gets the section, the new row's index in it, the reason and the moved model. The model is `nil` for
     /// an insert by editing, for which the program makes the model.
@@ -101,7 +104,7 @@ extension BindingChain {
 
     /// Binds the closure that inserts a model into the program's data. Unlike the other `onInsert`, the closure does
     /// not get a moved model: the program makes the model. The command fails unless the section gains exactly one
-    /// model.
+    /// model. For a move inside the section, the number of models must be the same as before `onDelete`.
     ///
     /// Rows whose models have another type can therefore be moved to the chain's sections, too. The closure gets the
     /// section, the new row's index in it and the reason.
@@ -151,7 +154,8 @@ extension ViewEventEmitting {
 public enum DeletionReason<Section: TableSection>: Sendable {
     /// The person deleted the row.
     case editing
-    /// The row moved to another place. `row` is its index in the target section, after the model has been taken out.
+    /// The row moved to another place. `row` is the row's new index in the target section, counted after the model has
+    /// been removed from its old place.
     case moved(toSection: Section, row: Int)
 }
 
@@ -159,6 +163,6 @@ public enum DeletionReason<Section: TableSection>: Sendable {
 public enum InsertionReason<Section: TableSection>: Sendable {
     /// The person inserted a row.
     case editing
-    /// The row moved from another place. `row` was its index in the source section, before the move.
+    /// The row moved from another place. `row` is the index that the row had in the source section before the move.
     case moved(fromSection: Section, row: Int)
 }

@@ -1,4 +1,4 @@
-// Binds closures that decide, for each row or section: titles, views, dimensions, editing and moving.
+// Binds closures that compute titles, views, dimensions, editing and moving for each row or section.
 //
 // A rule's closure may read anything, so the binder calls the closure again at every refresh. Rows count from 0 within
 // their section.
@@ -101,9 +101,10 @@ extension BindingChain {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
-            // A number represents each view model. An equal view model keeps its number, so that a section's header
-            // changes only if its view model does. A number that a failed command added no longer has a view model, so
-            // the last number that has one is used.
+            // In the table, a number represents each view model. An equal view model keeps its number, so that a
+            // section's header changes only if the header's view model changes. After a failed command, the number that
+            // the command added represents no view model. Therefore the last number that still represents a view model
+            // is used.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
             if let known = numbers.last, let old = values[known] as? BoundView<View>,
@@ -121,8 +122,8 @@ extension BindingChain {
     }
 }
 
-/// The view that a program binds as a header or footer. A number represents it in the table, so that two views with the
-/// same name but other content differ.
+/// A view that a program binds as a header or footer. A number represents the view in the table, so that two views with
+/// the same name and different content differ.
 protocol ShownView {
     var view: any ReuseIdentifiable { get }
 }
@@ -132,8 +133,8 @@ private struct BoundView<View: ViewModelBindable>: ShownView {
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
-/// By section, the numbers of the view models of a chain's headers or footers: of the displayed view model, and of
-/// those from later commands.
+/// For each section, the numbers that represent the view models of a chain's header or footer: first the number of the
+/// displayed view model, then the numbers that later commands added.
 private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }

@@ -8,7 +8,7 @@
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]
-    /// The cells made since the last command began, by section and row index.
+    /// The cells that the cell provider made since the last command began, by section and row index.
     private var made: [SectionID: [Int: any ReuseIdentifiable]] = [:]
 
     private struct Named {
@@ -33,7 +33,7 @@ final class ProvidedCells {
         return name
     }
 
-    /// Returns the row's cell: the cell made at rendering, or a new cell.
+    /// Returns the row's cell: the cell that was made when the row was rendered, or a new cell.
     func cell(for row: RowInput) throws -> any ReuseIdentifiable {
         if known(row) != nil, let cell = made[row.section]?[row.row] { return cell }
         return try make(row)

@@ -1,8 +1,8 @@
-/// The facts about models that follow from the conformances of the model type. With fewer conformances, updates are
-/// coarser. Source: Braid's tiers of diffing.
+/// What the engine can find out about models because the model type conforms to `CollectionIdentifiable` or
+/// `Equatable`. With fewer conformances, updates are less precise. Source: Braid's tiers of diffing.
 struct ModelTraits<Model> {
     /// Returns a model's identity. `nil` if models have no identity. Rows without identity are identified by their
-    /// places, and a section with any change is reloaded.
+    /// indexes, and a section in which a model has changed is reloaded.
     let identity: ((Model) -> String)?
     /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model counts as changed at
     /// every refresh.
@@ -10,13 +10,14 @@ struct ModelTraits<Model> {
     /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
     /// `nil`.
     ///
-    /// The closure accepts pointers, because copying a model counts references and a program may have many models.
+    /// The closure accepts pointers, so that no model is copied: a copy changes reference counts, and a program may
+    /// have many models.
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
         // The conformances are looked up once for each chain, not once for each model.
         func identity<Known: CollectionIdentifiable>(_: Known.Type) -> (Model) -> String {
-            { unsafeBitCast($0, to: Known.self).collectionId }  // Known is Model
+            { unsafeBitCast($0, to: Known.self).collectionId }  // `Known` and `Model` are the same type
         }
         func equality<Known: Equatable>(_: Known.Type) -> (Model, Model) -> Bool {
             { unsafeBitCast($0, to: Known.self) == unsafeBitCast($1, to: Known.self) }
@@ -56,12 +57,12 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
     /// The cells that the chain's cell provider makes for the models. `nil` if the chain binds one cell type.
     var cells: ProvidedCells?
     private(set) var sections: Set<SectionID> = []
-    /// The models that the table shows, by section. `pending` contains the models that the table will show if the
-    /// running command succeeds.
+    /// `held` contains the models that the table shows, by section. `pending` contains the models that the table will
+    /// show if the running command succeeds.
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
     private var changes: [Change] = []
-    /// The numbers that represent the models that left their places in the running command.
+    /// The numbers of the models that the running command removes from their places or replaces.
     private var departed: [JSONText] = []
 
     private struct Change {
@@ -108,13 +109,13 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         for (section, models) in before where !models.isEmpty && !sections.contains(section) {
             read.append((section, []))
         }
-        // The order of a dictionary differs from run to run, so sections are sorted.
+        // The order of a dictionary's keys differs from run to run, so the sections of the models are sorted.
         read.sort { $0.section < $1.section }
         changes = []
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // If the stored rows do not match the old models in number, `place` later refuses the command.
+            // If the number of stored rows differs from the number of old models, `place` later refuses the command.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -155,7 +156,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
                 Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
-                    // Neither list is empty here, because both indexes are valid.
+                    // Neither list of models is empty here, because the closure is called with valid indexes only.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
                 }
@@ -165,7 +166,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
             ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
-    /// Compares old and new models by identity, as opposed to content.
+    /// Compares old and new models by identity and not by content.
     private struct Identities {
         /// Returns whether the old model and the new model at these indexes have the same identity.
         let areSame: (_ old: Int, _ new: Int) -> Bool
@@ -186,7 +187,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
 
         let end = (old: oldCount - suffix, new: newCount - suffix)
         /// Returns the nearest pair of indexes after `at` at which the old and the new list contain the same model.
-        /// Inserted, deleted and changed models are mostly few and far apart.
+        /// Searches at most eight models ahead, because mostly only few models in a row are inserted, deleted or
+        /// changed.
         func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
                 for shorter in stride(from: distance, through: 0, by: -1) {
@@ -199,8 +201,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         /// Returns a later pair of indexes at which the old and the new list have a model with the same identity. The
         /// model itself may have changed.
         ///
-        /// The distance between the examined models doubles each time, so that whole blocks that were inserted, deleted
-        /// or moved are skipped quickly.
+        /// The distance from `at` doubles with each examined model, so that whole blocks of inserted, deleted or moved
+        /// models are skipped quickly.
         func further(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
             var best: (old: Int, new: Int, passed: Int)?, distance = 0
             while at.new + distance < end.new, distance < best?.passed ?? .max {
@@ -217,8 +219,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // One more search costs about as much as replacing one model, or about eight models if the models have ids. The
-        // limit bounds searches in lists that have little in common.
+        // The cost of the searches that are still allowed, in replaced models. A search by id costs 8, and any other
+        // search costs 1. The limit bounds searches in lists that have little in common.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {
@@ -283,16 +285,16 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         try editor.replace(change.stretches, with: arrivals[...], in: section)
     }
 
-    /// Returns whether the program's model that a number represents equals `model`. False if the models cannot be
-    /// compared.
+    /// Returns whether the program's model that a number represents equals `model`. Returns false if models of this
+    /// type cannot be compared.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {
         guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
         return areEqual(known, model)
     }
 }
 
-/// For a chain that binds numbers of cells instead of models: the number of cells of each section. `prefetch` handlers
-/// can run again for a section that has fewer cells than before.
+/// For a chain that binds numbers of cells instead of models: the number of cells of each section. If a section gets
+/// fewer cells than before, its `prefetch` handler can run again.
 final class CountedSections<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
@@ -346,8 +348,8 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider {
 
     var sections: Set<SectionID> { Set(titles.keys) }
 
-    /// The title that the closure last returned for a section. The outer `nil` means that the closure left the section
-    /// out. The inner `nil` means no title.
+    /// The title that the program's closure last returned for a section. The outer `nil` means that the closure left
+    /// the section out. The inner `nil` means that the section has no title.
     subscript(section: SectionID) -> String?? { titles[section] }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {

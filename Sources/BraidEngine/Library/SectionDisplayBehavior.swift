@@ -3,12 +3,12 @@
 /// Source: Braid, "Hiding, showing, and ordering sections automatically".
 public struct SectionDisplayBehavior<Section: TableSection> {
     let behavior: SectionDisplay.Behavior
-    /// Returns the sections in order. `nil` orders `Comparable` sections ascending, and other sections as declared or
-    /// by first appearance.
+    /// Returns the sections in the order in which the table displays them. If the closure is `nil`, `Comparable`
+    /// sections are in ascending order, and other sections are in the order of declaration or first appearance.
     private let ordering: (([Section]) throws -> [Section])?
 
     /// The rule that displays the sections of the binder's `displayedSections`, in that order. Until
-    /// `displayedSections` is set, it displays all sections.
+    /// `displayedSections` is set, the rule displays all sections.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
     /// The rule that displays the sections with at least one row. Sections of a `Comparable` type are sorted ascending,
@@ -49,7 +49,7 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 
     private static var ascending: (([Section]) -> [Section])? {
         func sorting<Known: Comparable>(_: Known.Type) -> ([Section]) -> [Section] {
-            { unsafeBitCast(unsafeBitCast($0, to: [Known].self).sorted(), to: [Section].self) }  // Known is Section
+            { unsafeBitCast(unsafeBitCast($0, to: [Known].self).sorted(), to: [Section].self) }  // `Known` is `Section`
         }
         return (Section.self as? any Comparable.Type).map { sorting($0) }
     }
@@ -61,8 +61,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 /// succeeds.
 final class DisplayRule<Section: TableSection>: ModelProvider {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
-    /// The behavior and the displayed sections before the program set a new rule. `nil` unless a command still has to
-    /// apply it.
+    /// The behavior and the displayed sections before the program set a new behavior. `nil` unless the program has set
+    /// a behavior that no command has applied yet.
     private var before: (behavior: SectionDisplayBehavior<Section>, displayed: [SectionID])?
     let sections: Set<SectionID> = []
 
@@ -79,7 +79,8 @@ final class DisplayRule<Section: TableSection>: ModelProvider {
     func place(into editor: inout TableEditor, _ departures: inout Departures) {
         guard let before else { return }
         editor.noteDisplay()
-        // Displayed sections stay displayed until the program sets other sections.
+        // When the behavior becomes manually managed, the sections that the table displays stay displayed until the
+        // program sets other sections.
         if behavior.behavior == .manuallyManaged, before.behavior.behavior != .manuallyManaged {
             editor.setDisplayedSections(before.displayed)
         }

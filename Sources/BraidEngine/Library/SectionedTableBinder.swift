@@ -33,13 +33,15 @@ public final class SectionedTableBinder<Section: TableSection> {
         self.init(Array(Section.allCases))
     }
 
-    /// Creates a binder with dynamic sections: a section exists once the program's models contain it.
+    /// Creates a binder with dynamic sections: a section exists while the program names it, for example in a chain or
+    /// as a key of the models.
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
 
     init(_ sections: [Section]?) {
         bindings = TableBindings(sections: sections)
         bindings.providers.append(rule)
-        // The closure that replaces a bound value cannot throw, so the next command reports the error of this refresh.
+        // The closure with which the program replaces a bound value cannot throw, so the next command throws the error
+        // of this refresh.
         bindings.refresh = { [weak self] in _ = try? self?.refresh() }
     }
 
@@ -60,16 +62,16 @@ public final class SectionedTableBinder<Section: TableSection> {
     public func onAllOtherSections() -> Chain { bindings.onAllOtherSections() }
     /// Begins the same chain as ``onAllOtherSections()``. Meant for tables that bind no section by name.
     public func onAllSections() -> Chain { bindings.onAllSections() }
-    /// Begins a binding chain about all sections that adds to the sections' own chains. The chain's dimensions are a
-    /// fallback, and its tap handlers run after the section's own handlers.
+    /// Begins a binding chain about all sections, in addition to the sections' own chains. The chain's dimensions apply
+    /// where no other chain sets them, and its tap handlers run after the section's own tap handlers.
     public func onAnySection() -> Chain { bindings.onAnySection() }
 
     /// Ends the binding and reads the models for the first time. Call `finish()` once, before any command.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes: cells that are bound twice or not
     ///   at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` at the second call of
-    ///   `finish()`. `finish()` also throws the errors that the program's closures throw. Anything bound after
-    ///   `finish()` makes every command throw.
+    ///   `finish()`. `finish()` also throws the errors that the program's closures throw. If the program binds anything
+    ///   after `finish()`, every later command throws.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -96,8 +98,8 @@ public final class SectionedTableBinder<Section: TableSection> {
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
         bindings.isFinished = true
-        // A closure of the program may have set other displayed sections in the meantime. Keep them for the next
-        // refresh.
+        // While the command ran, a closure of the program may have set other displayed sections. Keep these sections
+        // for the next refresh.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
@@ -129,8 +131,9 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// The displayed table, which is empty before ``finish()``.
     ///
-    /// A row's `model` is a number that represents the program's model, and so is a `viewModel`. A different number
-    /// means a changed model. ``model(at:as:)`` returns the model itself.
+    /// In the snapshot, a row's `model` is a number that represents the program's model, and a `viewModel` is a number
+    /// that represents the program's view model. A different number means a changed model. ``model(at:as:)`` returns
+    /// the model itself.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
     /// The displayed sections, in order.
@@ -157,8 +160,9 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///
     /// - Parameters:
     ///   - path: the row's index path.
-    ///   - sections: the sections in which `path` counts, if these are not the sections of ``snapshot``. A view that is
-    ///     between two steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
+    ///   - sections: the sections in which `path` counts, if these are not the sections of ``snapshot``. A view that
+    ///     has applied only some steps of the last update passes the sections before or after a step
+    ///     (``BatchUpdate/Step``).
     /// - Throws: ``Refusal`` with `rowNotFound`, and what the program's closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
         let (input, binding) = try place(at: path, in: sections)
@@ -213,7 +217,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             throw Refusal.noRow(path.row, in: section.id, of: section.rows.count)
         }
         let binding = try binder.requiredBinding(of: section.id), row = section.rows[path.row]
-        // A row that is bound to a view model has the view model in the model's place.
+        // A row that is bound to a view model has no model. The program's closures get the view model as the model.
         let model = row.model ?? row.json["viewModel"] ?? .null
         return (RowInput(section: section.id, row: path.row, count: section.rows.count, model: model), binding)
     }
@@ -233,8 +237,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
         _ = try requireBound()
         let wanted = wantedSections
-        // A closure of the program may have set other displayed sections in the meantime. Keep them for the next
-        // refresh.
+        // While the command ran, a closure of the program may have set other displayed sections. Keep these sections
+        // for the next refresh.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
         return try perform { binder, table, shown in
@@ -342,7 +346,8 @@ public final class SectionedTableBinder<Section: TableSection> {
             defer { arrived.finish() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for source in sources { group.addTask { try await source { arrived.yield() } } }
-                // `waitForAll` would hold back one sequence's error until the other sequences have ended.
+                // The loop throws the first error at once. The method `waitForAll` of the task group would throw the
+                // error of one sequence only after the other sequences have ended.
                 for try await _ in group {}
             }
         }
@@ -385,8 +390,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         return outcome.update
     }
 
-    /// Runs a closure that reads the program's models. The binder keeps the models that were read only if the closure
-    /// succeeds.
+    /// Runs a closure that reads the program's models. If the closure throws, the binder keeps the models that it had
+    /// before.
     private func attempt<Result>(_ body: () throws -> Result) throws -> Result {
         isUnderWay = true
         defer { isUnderWay = false }

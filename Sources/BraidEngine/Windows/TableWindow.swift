@@ -11,8 +11,8 @@ public struct TableWindow: Sendable, Hashable {
 
     /// How a window names its run of rows: by an offset, or by an anchor row.
     public enum Run: Sendable, Hashable {
-        /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end: the rows from -3 on
-        /// are the last three.
+        /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end: the offset -3 means
+        /// the third row from the end.
         case rows(offset: Int, limit: Int)
         /// The anchor row, at most `before` rows before it and at most `after` rows after it. The anchor is `nil` while
         /// the table, or the window's section, has no rows with an id.

@@ -73,8 +73,8 @@ public struct WindowSource: Sendable {
         snapshot.sections.filter { !$0.rows.indexes(of: id).isEmpty }.map(\.id)
     }
 
-    /// Cuts a window whose anchor is the row at the index path `path`. If `path` is `nil` and the window needs an
-    /// anchor, the first row becomes the anchor.
+    /// Cuts a window out of the snapshot. `path` is the index path of the window's anchor. If `path` is `nil` and the
+    /// window needs an anchor, the first row becomes the anchor.
     ///
     /// - Parameter old: the same window at an earlier revision. The result shares the lists of unchanged rows with
     ///   `old`.
@@ -115,7 +115,8 @@ public struct WindowSource: Sendable {
         return RowPath(section: section, row: index - starts[section])
     }
 
-    /// Returns the rows of the table, or of the window's section, as indexes in display order.
+    /// Returns the range of rows from which a window is cut: the rows of the table or of the window's section. The
+    /// range consists of row indexes in display order, counted across all sections.
     func bounds(of window: TableWindow, near path: RowPath?) -> Range<Int> {
         guard let id = window.section else { return 0..<starts[starts.count - 1] }
         guard let section = index(of: id, near: path?.section) else { return 0..<0 }
@@ -132,8 +133,8 @@ public struct WindowSource: Sendable {
         return section.rows[path.row].id.map { TableWindow.Anchor(section: section.id, id: $0) }
     }
 
-    /// Returns the snapshot with only the sections and rows of a window. `run` contains the rows as indexes in display
-    /// order.
+    /// Returns the snapshot with only the sections and rows of a window. `run` contains the window's rows as indexes in
+    /// display order, counted across all sections.
     private func slice(_ run: Range<Int>, _ window: TableWindow, sharing old: WindowedSnapshot?) -> Snapshot {
         var sections: [Section] = []
         for index in sectionIndexes(of: run, window) {

@@ -6,8 +6,8 @@
 public struct WindowUpdate: Sendable {
     /// The update of the window's sections and rows. `totalRowCount`, `state` and `empty` are those of the whole table.
     public let update: BatchUpdate
-    /// The new extents of the sections that are in the window before and after the update, if the extents changed.
-    /// `section` is the section's index in the window after the update.
+    /// The changed extents of sections that are in the window before and after the update. An extent says which of a
+    /// section's displayed rows are in the window. `section` is the section's index in the window after the update.
     public let extents: [(section: Int, extent: Section.Extent)]
     /// Whether the number of displayed rows of the whole table changed.
     private let changesTotal: Bool
@@ -51,8 +51,9 @@ public struct WindowUpdate: Sendable {
     /// Whether the update changes nothing for a client of the window: no row, no number, no anchor and no state.
     public var isEmpty: Bool { update.isEmpty && extents.isEmpty && place == nil && !changesTotal }
 
-    /// The update as JSON: the members of an update, then `extents`, the changed extents of sections, and `window`, the
-    /// window's place, if they changed.
+    /// The update as JSON: the members of an update, then `extents` and `window`. `extents` contains the changed
+    /// extents of sections, and `window` contains the window's place. `extents` is left out if no extent changed, and
+    /// `window` is left out if the place did not change.
     public var json: JSONText { update.json { writeMembers(to: &$0) } }
 
     /// The update as JSON with `operations` in place of `stages`.

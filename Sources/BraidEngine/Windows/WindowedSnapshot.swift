@@ -1,9 +1,10 @@
 /// The content of a window at one revision: the sections and rows that the window shows.
 public struct WindowedSnapshot: Sendable {
-    /// The window that was cut. If the window has an anchor, this is the anchor at this revision.
+    /// The window that was cut out of the table. If the window has an anchor, `window` contains the anchor at this
+    /// revision.
     public let window: TableWindow
-    /// The sections that the window touches, with the window's rows only and with ``Section/extent``. The other members,
-    /// such as `totalRowCount`, are those of the whole table.
+    /// The sections that the window touches, with the window's rows only and with ``Section/extent``. The snapshot's
+    /// other members, such as `totalRowCount`, are those of the whole table.
     public let snapshot: Snapshot
     /// The number of displayed rows before the window's first row, in the window's section or in the whole table.
     public let offset: Int
@@ -12,8 +13,8 @@ public struct WindowedSnapshot: Sendable {
     /// The number of rows before each section of the whole table (``WindowSource/starts``).
     let starts: [Int]
 
-    /// The row that the window stays with. `nil` if the window has a fixed offset, or if the window could find no
-    /// anchor row with an id.
+    /// The anchor: the row that the window keeps showing while other rows of the table are inserted, deleted and moved.
+    /// `nil` if the window has a fixed offset, or if the window could find no anchor row with an id.
     public var anchor: TableWindow.Anchor? {
         if case .around(let anchor, _, _) = window.run { anchor } else { nil }
     }
@@ -22,8 +23,8 @@ public struct WindowedSnapshot: Sendable {
     ///
     /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor. If the anchor was
     /// deleted, the nearest remaining row becomes the new anchor. If two remaining rows are at the same distance, the
-    /// later one becomes the anchor. If no row near the old anchor remains, the row that is now at the old anchor's
-    /// index becomes the anchor.
+    /// later one becomes the anchor. If no row within 1,000 rows of the old anchor remains, the row that is now at the
+    /// old anchor's index becomes the anchor.
     ///
     /// - Parameters:
     ///   - follower: the update that leads from this revision to the next one.
