@@ -154,7 +154,7 @@ extension PostgresWriter {
         var rows: [Rows] = []
         for (index, outcome) in answers.outcomes.enumerated() {
             switch outcome {
-            // The outcomes of the notices are ignored: a server that misses a notice looks for changes itself, every few
+            // The outcomes of the notices are ignored: a server that misses a notice itself looks for changes every few
             // seconds.
             case _ where index >= count: break
             case .success(let answer): rows.append(answer)
