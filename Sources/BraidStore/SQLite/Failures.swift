@@ -30,7 +30,7 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// Creates the error for a damaged database file. `what` is a sentence about the damage.
+    /// Creates the error for a damaged database file. `what` is a clause that says what is damaged.
     static func damaged(_ path: String, _ what: String) -> StoreError {
         .corrupt(
             "\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place."

@@ -65,7 +65,8 @@ final class ProcessLock: Sendable {
     }
 
     /// Locks the database file, if the file exists and can be written. Throws `locked` if another process has locked
-    /// the file. Later calls have no effect, because closing a descriptor of the file would drop SQLite's locks.
+    /// the file. Once the file is locked, a further call does nothing, because opening and closing the file again
+    /// would drop SQLite's locks.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
