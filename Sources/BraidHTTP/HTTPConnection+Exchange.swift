@@ -186,7 +186,7 @@ extension HTTPConnection {
     }
 
     /// Leases memory for the body of an answer of more than 1 MiB, until the body is sent. For a stream, the lease
-    /// covers the stream's queue and the socket's buffer. Each large piece of a stream has a lease of its own.
+    /// covers the stream's queue and the socket's buffer. Each large piece of a stream has a separate lease.
     ///
     /// If no memory can be leased for the answer to a GET or HEAD, the client gets 503 or 429 instead. A command may
     /// already have been applied, and these statuses would make the client send the command again. So if no memory can

@@ -27,7 +27,7 @@ public struct HTTPHeaders: Sendable {
         return found
     }
 
-    /// Returns the values of all header lines with the given field name, in order. Each line stays a value of its own.
+    /// Returns the values of all header lines with the given field name, in order, one value for each line.
     public func values(_ name: String) -> [String] {
         fields.filter { isNamed($0, name) }.map { text($0.value) }
     }

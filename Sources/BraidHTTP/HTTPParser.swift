@@ -305,8 +305,8 @@ extension HTTPParser {
         chunkDigits = 0
     }
 
-    /// Parses one byte of a chunk's framing: of the size, extension and line end before the chunk's data, or of the
-    /// line end after the data (RFC 9112, 7.1).
+    /// Parses one byte of a chunk's framing (RFC 9112, 7.1). The framing is the size, extension and line end before the
+    /// chunk's data, and the line end after the data.
     private mutating func readChunkFraming(_ byte: UInt8) throws(HTTPFailure) {
         switch state {
         case .chunkSize:

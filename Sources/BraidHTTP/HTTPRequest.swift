@@ -66,10 +66,10 @@ public struct HTTPFailure: Error, Sendable, Equatable {
         self.isMemoryLimit = isMemoryLimit
     }
 
-    /// The failure of a request for whose body no memory can be leased: the quota of memory for bodies is used up, or
+    /// The failure of a request for whose body no memory can be leased. The quota of memory for bodies is used up, or
     /// the account's share of this quota.
     public static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
-    /// The failure of a request for whose answer no memory can be leased: the quota of memory for answers is used up,
+    /// The failure of a request for whose answer no memory can be leased. The quota of memory for answers is used up,
     /// or the account's share of this quota.
     public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
 

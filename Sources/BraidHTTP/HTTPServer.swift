@@ -2,7 +2,7 @@ import BraidRuntime
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server on a few event loops, each with a thread of its own.
+/// An HTTP/1.1 server on a few event loops, each with its own thread.
 ///
 /// Each connection belongs to one event loop. The server answers the requests of one connection one after the other,
 /// even if the client pipelines them.
@@ -160,8 +160,8 @@ public final class HTTPServer: Sendable {
         // connection is closed.
         await Self.post(to: loops.prefix(1)) { .accept(false, done: $0) }
         await Self.post(to: loops[...]) { .disconnect(done: $0) }
-        // Wait in a task of its own. The task of the caller may be cancelled, because this method has just closed the
-        // caller's connection.
+        // Wait in a new task. The task of the caller may be cancelled, because this method has just closed the caller's
+        // connection.
         Task {
             try? await Task.sleep(for: time)
             await Self.post(to: loops.prefix(1)) { .accept(true, done: $0) }

@@ -88,14 +88,14 @@ final class ClusterCoordinator: Sendable {
 
     // MARK: Servers that hang
 
-    /// The SQL statement that ends the connections of servers that hang. A server hangs if its connection holds a
-    /// session's lock or has written to sessions in an open transaction, and the database waits longer than `lease` for
-    /// the server to send or to receive.
+    /// The SQL statement that ends the connections of servers that hang. A server hangs if the database waits longer
+    /// than `lease` for the server to send or to receive. The statement only concerns a connection that holds a
+    /// session's lock, or that has written to sessions in an open transaction.
     ///
     /// After a hung server's connection has ended, the database rolls its transaction back and releases its locks. If
-    /// the hung server continues later, its connection is lost, so it cannot commit what it had begun. PostgreSQL's
-    /// timeouts are not enough: `idle_in_transaction_session_timeout` does not count while the database waits for the
-    /// rest of a pipeline, and `idle_session_timeout` does not end a connection to which the database cannot send a
+    /// the hung server continues later, its connection is lost, so it cannot commit what it had begun. PostgreSQL's own
+    /// timeouts are not enough. `idle_in_transaction_session_timeout` does not count while the database waits for the
+    /// rest of a pipeline. `idle_session_timeout` does not end a connection to which the database cannot send a
     /// notification.
     private static let endingHungConnections: PostgresStatement = """
         SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a

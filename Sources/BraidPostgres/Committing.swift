@@ -105,8 +105,8 @@ extension StoredBinding {
             "EXISTS (SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: orNewer ? ">=" : "=") \(version))"
     }
 
-    /// The part of a commit's SQL statement that copies the table description with which the session was opened, so
-    /// that the copy stays when the session is bound to another version.
+    /// The part of a commit's SQL statement that stores the table description with which the session was opened. This
+    /// stored copy stays when the session is bound to another version.
     fileprivate var keepingOpening: PostgresStatement {
         """
         , kept_opening AS (

@@ -6,7 +6,7 @@ extension NewSession {
     /// Returns the SQL statement that stores a new session. The row that the statement returns contains the session's
     /// number.
     ///
-    /// If the session's number is null, the session was not stored, and the row's other columns say why: the id is
+    /// If the session's number is null, the session was not stored, and the row's other columns say why. The id is
     /// taken, the version of the table description does not exist, or the client's idempotency key already has an
     /// answer.
     ///

@@ -137,7 +137,7 @@ struct BodyFrame {
 
 /// Holds one value for each content coding. Each value is made on its first use.
 public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
-    // Each coding has a lock of its own, so that a thread that needs one coding does not wait for the other coding.
+    // Each coding has its own lock, so that a thread that needs one coding does not wait for the other coding.
     private let gzip = OnFirstUse<Value>()
     private let zstd = OnFirstUse<Value>()
 

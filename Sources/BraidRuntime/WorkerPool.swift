@@ -128,7 +128,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         return job
     }
 
-    /// Runs on a thread of its own. Demotes the pool's threads whose task takes longer than `demotionTime` while other
+    /// Runs on a separate thread. Demotes the pool's threads whose task takes longer than `demotionTime` while other
     /// tasks wait.
     private func watch() {
         guard let limit = configuration.demotionTime?.nanoseconds else { return }

@@ -26,8 +26,7 @@ public protocol SessionStore: Sendable {
     func versions(ofTable name: String) async throws -> [TableSummary]
     /// Returns a summary of the latest version of every table description, by ascending name.
     func tables() async throws -> [TableSummary]
-    /// Deletes every version of a table description. If a session uses one of the versions, the method deletes none of
-    /// them.
+    /// Deletes every version of a table description. If a session uses one of the versions, the method deletes nothing.
     func deleteTable(_ name: String) async throws -> TableDeletion
 
     // MARK: Sessions

@@ -52,8 +52,8 @@ extension StoredData {
     private var danglingQueries: [String] {
         func session(_ table: ArchiveTable) -> String { table.expressions(dialect)[table.sessionColumn ?? 0] }
         var queries: [String] = []
-        // A kept answer may stay stored for up to a day after its session was ended: the answer to a refused command
-        // may be stored after the end of the session.
+        // A kept answer may stay stored for up to a day after its session was ended. For example, the answer to a
+        // refused command may be stored after the end of the session.
         for table in ArchiveTable.all where table.sessionColumn != nil && table.name != "answer" {
             queries.append(
                 """

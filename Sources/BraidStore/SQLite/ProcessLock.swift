@@ -4,13 +4,13 @@ import Synchronization
 /// A lock on a file next to the database, which only one process at a time can hold. The lock ends with the process,
 /// however the process ends.
 ///
-/// The lock has a file of its own, because SQLite holds POSIX locks on the database file. A process that closes any
+/// The lock has a separate file, because SQLite holds POSIX locks on the database file. A process that closes any
 /// descriptor of a file drops all its POSIX locks on that file. The lock file stays after the lock ends. If it were
 /// removed, two processes could lock two different files of the same name. Only a process that made the lock file, and
 /// then opened no database, removes it.
 ///
-/// The database file itself is locked as well. If another process uses the database under another name (a hard link, or
-/// a mount in another container), the database can have another lock file next to that name.
+/// The database file itself is locked as well. Another process may use the database under another name, for example a
+/// hard link or a mount in another container. Another lock file can be next to that name.
 final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt

@@ -1,6 +1,6 @@
 import BraidRuntime
 
-/// A pool of SQLite connections for reading. Each connection has a thread of its own.
+/// A pool of SQLite connections for reading. Each connection has its own thread.
 ///
 /// A read waits until one of a limited number of connections is free. While a read waits or runs, it blocks none of the
 /// threads that run Swift's tasks. Reads begin in the order in which they arrive.
