@@ -20,8 +20,8 @@ public struct HTTPConnections: Sendable {
     public var stalledStreams: Int
 }
 
-/// The counts and quotas that all loops of a server share. When a connection closes, this object wakes the acceptor if
-/// the acceptor is paused.
+/// The counts and quotas that all event loops of a server share. When a connection closes, this object wakes the
+/// acceptor if the acceptor is paused.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let reserved = Atomic<Int>(0)

@@ -12,7 +12,7 @@ final class EventLoop: @unchecked Sendable {
     enum Mail {
         /// The socket of a connection that the acceptor has just accepted.
         case adopt(Int32, isReserved: Bool)
-        /// The application's decision how to handle a request's body, for example to buffer it or to refuse it.
+        /// The application's decision on how to handle a request's body, for example to buffer it or to refuse it.
         case disposition(connection: UInt64, HTTPBodyDisposition)
         /// The response that a task has produced, or that a handler of a streamed request body has produced.
         case answer(connection: UInt64, HTTPResponse)
@@ -189,7 +189,7 @@ extension EventLoop {
         if acceptor?.isPaused == true { acceptAgain() }
     }
 
-    /// Moves the messages that other threads have posted from the mailbox to `mails`.
+    /// Moves the messages of other threads from the mailbox to the array `mails`.
     private func readMail() {
         mails += mailbox.withLock { mailbox in
             defer { mailbox.mails = [] }

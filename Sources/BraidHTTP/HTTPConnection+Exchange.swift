@@ -117,7 +117,7 @@ extension HTTPConnection {
             let (loop, id, lease) = (loop, id, bodyLease)
             let task = Task(executorPreference: executor) {
                 // The task may hold the request's body even after the client has disconnected, so the task owns the
-                // lease.
+                // lease of the body's memory.
                 let response = await work()
                 // End the lease of the request body's memory before sending the answer: the client may send the next
                 // request's body as soon as it has the answer.

@@ -77,7 +77,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Listens again after `suspend`.
+    /// Ends a suspension by `suspend`: the system accepts new connections for this listener again.
     func resume() {
         switch address {
         case .tcp: _ = listen(socket, backlog)

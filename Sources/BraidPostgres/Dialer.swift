@@ -13,7 +13,8 @@ final class Dialer: Sendable {
     let name: String
     let url: String
     private let options: PostgresStoreOptions
-    /// Reports to the store's owner when the database cannot be reached, and when it can be reached again.
+    /// Reports to the store's owner (`PostgresStoreOptions.onChange`) when the database cannot be reached, and when it
+    /// can be reached again.
     private let trouble: StoreTrouble
 
     private struct Failure {

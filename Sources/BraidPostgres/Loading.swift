@@ -2,8 +2,8 @@
 import BraidEngine
 import BraidStore
 
-// The store's reads. A read with several statements is one transaction in one pipeline. Such a read therefore returns
-// the data at one moment, and takes one round trip.
+// The PostgreSQL store's reads. A read with several statements is one transaction in one pipeline. Such a read
+// therefore returns the data as it is at one moment, and needs only one round trip.
 
 extension PostgresConnection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }

@@ -34,7 +34,8 @@ final class PostgresWriter: @unchecked Sendable {
     private let sender: String
     private var connection: PostgresConnection?
     let counters = StoreCounters()
-    /// Reports to the store's owner when a reachable database accepts no writes, and when it accepts writes again.
+    /// Reports to the store's owner (`PostgresStoreOptions.onChange`) when a reachable database accepts no writes, and
+    /// when it accepts writes again.
     private let trouble: StoreTrouble
     private let end = Latch()
 
@@ -98,7 +99,7 @@ final class PostgresWriter: @unchecked Sendable {
     }
 }
 
-// The writer's thread.
+// The methods that run on the writer's thread.
 extension PostgresWriter {
     private func run() {
         while let group = next() { write(group) }
@@ -187,7 +188,7 @@ extension PostgresWriter {
         }
     }
 
-    private static let noticesOfPayload = 150  // each notice has at most 44 bytes
+    private static let noticesOfPayload = 150  // one notice has at most 44 bytes, and a payload at most 7,999
 
     private func unknown(_ detail: String) -> StoreError {
         .io(

@@ -270,7 +270,7 @@ extension SQLiteConnection {
     }
 }
 
-// The write-ahead log.
+// Methods for the write-ahead log.
 extension SQLiteConnection {
     /// How thoroughly a checkpoint copies the write-ahead log into the database.
     enum CheckpointMode {

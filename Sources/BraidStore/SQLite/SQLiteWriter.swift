@@ -142,7 +142,7 @@ final class SQLiteWriter: @unchecked Sendable {
     }
 }
 
-// The writing thread.
+// The methods that run on the writing thread.
 extension SQLiteWriter {
     private func run() {
         disk.prepare()
