@@ -11,16 +11,17 @@ public struct HTTPConnections: Sendable {
     public var maximum: Int
     /// The number of client connections that the server has accepted since its start.
     public var accepted: Int
-    /// The number of reserved connections whose request was refused, because the other connections were all in use.
+    /// The number of requests that the server refused with 503 because they came on a reserved connection, while all
+    /// ordinary connections were in use.
     public var refused: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// The number of the `stalled` connections whose answer was a stream, as opposed to an answer of known length.
+    /// The number of those stalled connections whose answer was a stream, as opposed to an answer of known length.
     public var stalledStreams: Int
 }
 
-/// The counts and quotas that all loops of a server share. When a connection closes, this object wakes the acceptor if
-/// the acceptor is paused.
+/// The counts and quotas that all event loops of a server share. When a connection closes, this object wakes the
+/// acceptor if the acceptor is paused.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let reserved = Atomic<Int>(0)
@@ -31,7 +32,7 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
-    /// The quota of memory for request bodies. `outgoing` is the quota of memory for answers
+    /// The quota of memory for request bodies. The property `outgoing` is the quota of memory for answers
     /// (`HTTPServer.Configuration`).
     let incoming: Quota
     let outgoing: Quota
@@ -42,13 +43,14 @@ final class ServerLoad: Sendable {
         self.outgoing = outgoing
     }
 
-    /// Whether the server can accept one more connection, at least a reserved one.
+    /// Whether the server can accept one more connection: an ordinary one, or a reserved one for probes.
     var hasRoom: Bool {
         open.load(ordering: .relaxed) < maximum
             || reserved.load(ordering: .relaxed) < HTTPServer.reservedConnections
     }
 
-    /// Whether at least seven eighths of the connections are in use. Idle connections then close after a short time.
+    /// Whether at least seven eighths of the ordinary connections are in use. While this is so, the server closes idle
+    /// connections after a short time.
     var isCrowded: Bool { open.load(ordering: .relaxed) >= maximum - maximum / 8 }
 
     var facts: HTTPConnections {
@@ -58,8 +60,8 @@ final class ServerLoad: Sendable {
             stalledStreams: stalledStreams.load(ordering: .relaxed))
     }
 
-    /// Counts a new connection. Returns whether the new connection is a reserved one, because all ordinary connections
-    /// are in use.
+    /// Counts a new connection. Returns `true` if the new connection is a reserved one, which is so if all ordinary
+    /// connections are in use.
     func opened() -> Bool {
         accepted.add(1, ordering: .relaxed)
         if takePlace() { return false }
@@ -109,14 +111,15 @@ final class ServerLoad: Sendable {
     func onRoom(_ action: (@Sendable () -> Void)?) { wakeAcceptor.withLock { $0 = action } }
 }
 
-/// Accepts connections and distributes them over the loops in turn, which is fair even with few connections.
+/// Accepts connections and distributes them over the event loops in turn. Taking turns is fair even with few
+/// connections.
 ///
 /// If `maxConnections` connections are open, the next connections are reserved ones, on which the server answers only
-/// probes.
+/// probes such as health checks.
 ///
-/// The acceptor runs on the first loop's thread. The acceptor pauses when the reserved connections are all in use, or if
-/// no file descriptor is left. During the pause, new clients wait in the kernel's backlog. The acceptor continues when
-/// a connection closes or at the next sweep.
+/// The acceptor runs on the first event loop's thread. The acceptor pauses when the reserved connections are all in
+/// use, or if no file descriptor is left. During the pause, new clients wait in the kernel's backlog. The acceptor
+/// continues when a connection closes or when the loop next checks its deadlines.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
@@ -125,7 +128,8 @@ final class Acceptor {
     private let load: ServerLoad
     private let onLimit: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
-    /// The number of reasons to refuse connections. 0 means that the acceptor accepts them.
+    /// The number of `suspend` calls without a matching `resume`. The acceptor accepts connections only if the number
+    /// is 0.
     private var suspensions = 0
 
     init(
@@ -139,8 +143,8 @@ final class Acceptor {
         self.onLimit = onLimit
     }
 
-    /// Accepts waiting connections. One call accepts at most 64 connections, so that the loop serves open connections
-    /// between two calls.
+    /// Accepts waiting connections. One call accepts at most 64 connections, so that the event loop serves its open
+    /// connections between two calls.
     func accept() {
         for _ in 0..<64 {
             guard load.hasRoom else { return pause() }
@@ -148,12 +152,12 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // The waiting client has disconnected, or its network has failed, so accept the next client: accept(2),
-                // "Error handling".
+                // With these errors, only the waiting client has failed: it has disconnected, or its network is down.
+                // So the acceptor goes on with the next client: accept(2), "Error handling".
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue
-                default:  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next call would fail too
+                default:  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next accept would fail too
                     onLimit(errno)
                     return pause()
                 }
@@ -161,8 +165,8 @@ final class Acceptor {
             let isReserved = load.opened()
             if isReserved { onLimit(0) }
             let loop = loops[nextLoop]
-            // The acceptor already runs on the first loop's thread, so the first loop needs no wake-up message for the
-            // new socket.
+            // The acceptor already runs on the first event loop's thread, so it can give that loop a socket without a
+            // message.
             if nextLoop == 0 {
                 loop.adopt(accepted, isReserved: isReserved)
             } else {
@@ -180,7 +184,7 @@ final class Acceptor {
     /// Whether the listening socket refuses connections.
     var isSuspended: Bool { suspensions > 0 }
 
-    /// Refuses connections, until `resume` is called as many times as this method.
+    /// Refuses new connections. The acceptor accepts connections again after as many calls of `resume` as of `suspend`.
     func suspend() {
         if !isSuspended { listener.suspend() }
         suspensions += 1

@@ -3,26 +3,26 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// A thread that waits for events of its sockets, and that reads, parses and writes the HTTP connections of these
-/// sockets.
+/// A thread that waits for events on its sockets. The thread also reads, parses and answers the requests of these
+/// sockets' HTTP connections.
 ///
 /// Unchecked: only the loop's own thread uses the loop's state, so no request needs a lock. Only the mailbox has a
 /// lock: other threads send the loop messages with `post`.
 final class EventLoop: @unchecked Sendable {
     enum Mail {
-        /// A new connection's socket.
+        /// The socket of a connection that the acceptor has just accepted.
         case adopt(Int32, isReserved: Bool)
-        /// The application's decision how to handle a request's body, for example to buffer it or to refuse it.
+        /// The application's decision on how to handle a request's body, for example to buffer it or to refuse it.
         case disposition(connection: UInt64, HTTPBodyDisposition)
         /// The response that a task has produced, or that a handler of a streamed request body has produced.
         case answer(connection: UInt64, HTTPResponse)
-        /// The connection can continue: its response's stream has bytes to send, or its request's body reader has room
-        /// again.
+        /// The connection can continue: the stream of its answer has bytes to send, or the reader of its request body
+        /// has room again.
         case resume(connection: UInt64)
         case acceptAgain
-        /// Refuse new connections, or accept them again.
+        /// Tells the loop to refuse new connections (`false`) or to accept them again (`true`).
         case accept(Bool, done: @Sendable () -> Void)
-        /// Close all connections of the loop.
+        /// Tells the loop to close all its connections.
         case disconnect(done: @Sendable () -> Void)
         case stop(deadline: Int, onExit: @Sendable () -> Void)
     }
@@ -44,10 +44,10 @@ final class EventLoop: @unchecked Sendable {
 
     // Only the loop's own thread uses the stored properties below, so they need no lock.
 
-    /// The buffer for reading sockets. All connections share this buffer, as each connection parses its bytes before
-    /// the next connection reads.
+    /// The buffer into which the loop reads sockets. All connections of the loop share this buffer, as each connection
+    /// parses its bytes before the next connection reads.
     let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
-    /// The buffer for encoding answers. The buffer is empty when the loop turns to another connection.
+    /// The buffer in which the loop encodes answers. The buffer is empty whenever the loop turns to another connection.
     var output: [UInt8] = []
     /// The time at which the loop last woke, in milliseconds of the monotonic clock.
     private(set) var now = 0
@@ -60,14 +60,14 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// The messages to handle at the end of the loop's turn. The loop's own thread appends to this array directly,
-    /// without the mailbox's lock.
+    /// The messages that the loop handles at the end of its current turn. The loop's own thread appends its messages
+    /// directly to this array, without the mailbox's lock.
     private var mails: [Mail] = []
-    /// The IDs of connections to continue. These connections have used up the bytes of their turn, or have received a
-    /// `resume` message.
+    /// The IDs of the connections that continue in the loop's next turns. Each has used up its bytes for one turn, or
+    /// has received a `resume` message.
     private var again: [UInt64] = []
-    /// The most connections of `again` to continue before the loop handles new events. Without this limit, a command's
-    /// answer would wait for the thousands of streams that send the command's update.
+    /// The maximum number of connections from `again` that continue before the loop handles new events. Without this
+    /// limit, a command's answer would wait for the thousands of streams that send the command's update.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 
@@ -92,7 +92,8 @@ final class EventLoop: @unchecked Sendable {
         input.deallocate()
     }
 
-    /// Sets the acceptor of new connections, and starts watching its listening socket. Called before `start`.
+    /// Sets the acceptor of new connections, and starts watching its listening socket. The server calls this method
+    /// before `start`.
     func accept(with acceptor: Acceptor) {
         self.acceptor = acceptor
         watchListener(true)
@@ -103,8 +104,8 @@ final class EventLoop: @unchecked Sendable {
         guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
     }
 
-    /// Sends the loop a message. Any thread can call this method. Several messages wake the loop only once, until it
-    /// reads them.
+    /// Sends the loop a message. Any thread can call this method. If several messages arrive before the loop reads its
+    /// mailbox, only the first one wakes the loop.
     func post(_ mail: Mail) {
         if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
         let refused = mailbox.withLock { mailbox -> Bool in
@@ -150,7 +151,8 @@ extension EventLoop {
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
             readMails()
-            if !again.isEmpty { sched_yield() }  // With few cores, let a worker thread make its answer.
+            // If the machine has few cores, let a worker thread run now, so that it can produce its answer.
+            if !again.isEmpty { sched_yield() }
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
         }
@@ -179,14 +181,15 @@ extension EventLoop {
         return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
-    /// Checks the deadlines of all connections of the loop. One regular sweep replaces a timer for each connection.
+    /// Checks the deadlines of all connections of the loop. One regular sweep over all connections replaces a timer for
+    /// each connection.
     private func sweep() {
         nextSweep = now + limits.sweep.milliseconds
         for case let connection? in connections { connection.checkDeadlines() }
         if acceptor?.isPaused == true { acceptAgain() }
     }
 
-    /// Moves the messages that other threads have posted from the mailbox to `mails`.
+    /// Moves the messages of other threads from the mailbox to the array `mails`.
     private func readMail() {
         mails += mailbox.withLock { mailbox in
             defer { mailbox.mails = [] }
@@ -222,7 +225,7 @@ extension EventLoop {
         self.onExit.append(onExit)
         isStopping = true
         stopDeadline = min(stopDeadline, deadline)
-        acceptor?.close()  // Closing a socket removes it from the epoll set.
+        acceptor?.close()  // Closing the listening socket also removes it from the epoll set.
         acceptor = nil
         for case let connection? in connections { connection.serverStops() }
     }
@@ -250,8 +253,8 @@ extension EventLoop {
 // MARK: - Connections
 
 extension EventLoop {
-    /// Returns the connection with an ID. Returns `nil` if this connection is closed, even if a newer connection now
-    /// uses its slot of the array.
+    /// Returns the open connection with the given ID, or `nil` if this connection is closed. A newer connection in the
+    /// same slot of the array has another ID.
     private func connection(_ id: UInt64) -> HTTPConnection? {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         guard slot < connections.count, generations[slot] == UInt32(truncatingIfNeeded: id >> 32) else { return nil }
@@ -272,8 +275,8 @@ extension EventLoop {
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
         connections[slot] = HTTPConnection(socket: socket, id: id, loop: self, isReserved: isReserved)
-        // Register the socket with epoll once, edge-triggered. To slow a client down, the loop just stops reading its
-        // socket, which needs no system call.
+        // Register each socket with epoll once, edge-triggered. Then the loop can slow a client down by not reading its
+        // socket, without a call of `epoll_ctl`.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         if !watch(socket, id, interest) { connections[slot]?.close() }
     }
@@ -287,7 +290,7 @@ extension EventLoop {
         load.closed(isReserved: isReserved)
     }
 
-    /// Schedules a connection to continue later, after the loop's other connections have had their turn.
+    /// Schedules a connection to continue in a later turn, so that the loop's other connections come first.
     func takeTurnAgain(_ id: UInt64) { again.append(id) }
 
     private func watch(_ descriptor: Int32, _ id: UInt64, _ interest: UInt32) -> Bool {

@@ -1,10 +1,10 @@
 import BraidRuntime
 import Synchronization
 
-/// A request's body that is read while it arrives, by one reader at a time.
+/// A request's body that a handler reads while the body arrives. Only one task may read it at a time.
 ///
-/// The reader buffers about `limit` bytes. Beyond `limit`, the loop stops reading the socket, and TCP slows the client
-/// down.
+/// The reader buffers about `limit` bytes of the body. If the buffer is full, the event loop stops reading the socket,
+/// and TCP slows the client down.
 public final class HTTPBodyReader: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -15,10 +15,11 @@ public final class HTTPBodyReader: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    /// The lease of the handler's memory. Before the body's handler holds more than `limit` bytes at once, the lease
-    /// grows to all these bytes. If `nil`, no quota limits the handler's memory.
+    /// The lease of the memory in which the request's handler holds bytes of the body. Before the handler holds more
+    /// than `limit` bytes at once, the lease grows to the size of these bytes. If the lease is `nil`, no quota limits
+    /// this memory.
     private let lease: Quota.Lease?
-    /// Makes the loop read the connection's socket again. Any thread can call this closure.
+    /// Makes the event loop read the connection's socket again. Any thread can call this closure.
     private let resume: @Sendable () -> Void
 
     public init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
@@ -27,8 +28,8 @@ public final class HTTPBodyReader: Sendable {
         self.resume = resume
     }
 
-    /// Returns the bytes of the body that arrived since the last call, at least one. Returns `nil` at the end of the
-    /// body.
+    /// Returns the bytes of the body that arrived since the last call, waiting until there is at least one. Returns
+    /// `nil` at the end of the body.
     ///
     /// - Throws: `HTTPFailure` if the body breaks off, is malformed or arrives too slowly.
     public func next() async throws -> [UInt8]? {
@@ -67,14 +68,15 @@ public final class HTTPBodyReader: Sendable {
 
     // MARK: For the loop
 
-    /// Whether the buffer is full, so that the loop must not read the socket until `resume` is called.
+    /// Whether the body's buffer is full, so that the event loop must not read the socket before the reader calls
+    /// `resume`.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Adds bytes that the loop has received to the body's buffer. A body of many tiny chunks needs no more memory than
-    /// its bytes.
+    /// Adds bytes that the event loop has received to the body's buffer. The buffer joins the bytes of all chunks, so a
+    /// body of many tiny chunks needs no additional memory.
     public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
-            guard state.end == nil else { return nil }  // The body has failed, so later bytes are dropped.
+            guard state.end == nil else { return nil }  // After the body has failed, later bytes of it are dropped.
             if state.waiting == nil {
                 state.bytes.append(contentsOf: bytes)
                 state.isPaused = state.bytes.count >= limit

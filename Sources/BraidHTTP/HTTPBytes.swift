@@ -11,15 +11,15 @@ extension UInt8 {
     /// above 127.
     public var isVisible: Bool { self > 0x20 && self < 0x7F }
 
-    /// The byte in lower case if it is an ASCII letter. Otherwise the byte itself.
+    /// The lower-case letter if the byte is an ASCII letter. Otherwise the byte itself.
     public var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
     /// Whether the byte is a tchar: part of a token, such as a method or a field name (RFC 9110, 5.6.2).
     var isTokenByte: Bool {
-        // A set of 128 bits in two words: bit n says whether the byte n is a tchar. The bits below 64 are in `low`, and
-        // the other bits in `high`.
+        // The two words `low` and `high` are a set of 128 bits: bit n says whether the byte n is a tchar. The word
+        // `low` holds the bits 0 to 63, and `high` the bits 64 to 127.
         let low: UInt64 = 0x03FF_6CFA_0000_0000  // ! # $ % & ' * + - . 0-9
-        let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE  // A-Z ^ _ ` a-z | ~
+        let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE  // the bits of A-Z ^ _ ` a-z | ~
         return self < 64 ? low >> UInt64(self) & 1 == 1 : self < 128 && high >> UInt64(self & 63) & 1 == 1
     }
 
@@ -46,15 +46,15 @@ extension Array where Element == UInt8 {
         text.withUTF8 { append(contentsOf: $0) }
     }
 
-    /// Appends a number in decimal digits. A negative number becomes 0.
+    /// Appends a number in decimal digits. For a negative number, the method appends 0.
     public mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
 
     public mutating func append(hexadecimal number: Int) {
         append(contentsOf: String(number, radix: 16).utf8)
     }
 
-    /// Appends a string, and replaces the bytes that a header field may not contain with spaces. So a value with a
-    /// client's bytes can neither end the header line nor add a field.
+    /// Appends a string for a header line. A space replaces each byte that a header field may not contain, such as a
+    /// line end. So a client's text in a header can neither end the header line nor add a field.
     public mutating func append(fieldText text: String) {
         var text = text
         text.withUTF8 { utf8 in

@@ -1,7 +1,7 @@
 import BraidRuntime
 
-// The deadlines of an HTTP connection, for example for a slow request. The event loop's regular sweep checks them, so
-// no connection needs a timer.
+// The deadlines of an HTTP connection, for example for a request that arrives slowly. The event loop checks the
+// deadlines of all its connections at a regular interval, so no connection needs a timer.
 extension HTTPConnection {
     func checkDeadlines() {
         if isStalled {
@@ -35,7 +35,7 @@ extension HTTPConnection {
             }
         case .feeding(let reader):
             if reader.isPaused {
-                since = loop.now  // The body's handler is slow, not the client.
+                since = loop.now  // The client must not time out here: the body's handler is slow, not the client.
             } else if waited > limits.streamedBodyPause.milliseconds {
                 timeOut("No byte of the body arrived for \(limits.streamedBodyPause).")
             }

@@ -16,8 +16,9 @@ extension HTTPConnection {
         take(head, loop.handler.disposition(of: head))
     }
 
-    /// Returns whether the connection accepts the request. A reserved connection becomes an ordinary one if another
-    /// connection has closed. Otherwise, it accepts only one probe without a body.
+    /// Returns whether the server accepts this request. On an ordinary connection, it accepts every request. A reserved
+    /// connection first becomes an ordinary one if another connection has closed. A connection that stays reserved
+    /// accepts only one request, which must be a probe without a body.
     private func mayAsk(_ head: HTTPRequestHead) -> Bool {
         if isReserved, loop.load.promote() { isReserved = false }
         guard isReserved else { return true }
@@ -116,16 +117,16 @@ extension HTTPConnection {
             let (loop, id, lease) = (loop, id, bodyLease)
             let task = Task(executorPreference: executor) {
                 // The task may hold the request's body even after the client has disconnected, so the task owns the
-                // lease.
+                // lease of the body's memory.
                 let response = await work()
-                // End the lease of the body's memory before sending the answer: the client may send its next body as
-                // soon as it has the answer.
+                // End the lease of the request body's memory before sending the answer: the client may send the next
+                // request's body as soon as it has the answer.
                 lease?.end()
                 loop.post(.answer(connection: id, response))
             }
             phase = .answering(task, endsAtStop: endsAtStop)
-            // Cancel only a wait for a future event. Other tasks continue: a client that has only closed its sending
-            // side can still read the answer.
+            // If the server stops or the client sends nothing more, cancel only a task that waits for a future event.
+            // Other tasks continue: a client that has only closed its sending side can still read the answer.
             if endsAtStop, loop.isStopping || peerIsDone { task.cancel() }
         }
     }
@@ -136,18 +137,19 @@ extension HTTPConnection {
         case .answering, .fed:
             answer(response)
         case .feeding:
-            // The rest of the request's body is unread, so the connection must close after this answer: the start of a
-            // next request is unknown.
+            // The handler has answered before the request's body was read to its end. So the connection must close
+            // after this answer, because the start of the next request is unknown.
             exchange.keepsAlive = false
             answer(response)
         default:
-            return response.abandon()  // The request was refused before its answer came.
+            // The server has already refused the request with another answer, so the handler's answer is dropped.
+            return response.abandon()
         }
         flush()
         proceed()
     }
 
-    /// Answers the current request with an error because of `failure`, and closes the connection after the answer.
+    /// Answers the current request with the error that `failure` describes, and closes the connection after the answer.
     func refuse(_ failure: HTTPFailure) {
         if case .feeding(let reader) = phase { reader.fail(failure) }
         if head == nil { exchange = HTTPExchange() }
@@ -183,17 +185,18 @@ extension HTTPConnection {
         exchangeEnded()
     }
 
-    /// Leases memory for an answer's body of more than 1 MiB, until the body is sent. For a stream, the lease covers
-    /// the stream's queue and the socket's buffer, and each large piece has its own lease.
+    /// Leases memory for the body of an answer of more than 1 MiB, until the body is sent. For a stream, the lease
+    /// covers the stream's queue and the socket's buffer. Each large piece of a stream has a separate lease.
     ///
-    /// A GET whose lease is refused is answered with 503 or 429. A command may already have been applied, and these
-    /// statuses would make the client send the command again. So if the lease for a command's answer is refused, this
-    /// method closes the connection and returns `nil`. A client without an answer retries with its idempotency key, or
-    /// reads the revision.
+    /// If no memory can be leased for the answer to a GET or HEAD, the client gets 503 or 429 instead. A command may
+    /// already have been applied, and these statuses would make the client send the command again. So if no memory can
+    /// be leased for a command's answer, this method closes the connection and returns `nil`. A client without an
+    /// answer retries with its idempotency key, or reads the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =
             if case .stream(let stream) = response.body {
-                2 * stream.limit  // the stream's bytes in the queue and in the socket
+                // twice the stream's limit: one part for the stream's queue, one for the socket's buffer
+                2 * stream.limit
             } else {
                 response.body.count ?? 0
             }
@@ -211,16 +214,16 @@ extension HTTPConnection {
         }
     }
 
-    /// Closes the connection without a byte of the answer to the current request. The answers to earlier requests are
-    /// sent.
+    /// Closes the connection without sending a byte of the answer to the current request. The server has sent the
+    /// answers to the connection's earlier requests.
     private func withhold(_ response: HTTPResponse) {
         response.abandon()
         flush()
         close()
     }
 
-    /// Writes an answer's encoded pieces. Small bodies are copied after their head, so that several answers leave in
-    /// one call. Large bodies are sent without a copy.
+    /// Writes the pieces of an answer's body. If they are small together, they are copied into the output buffer after
+    /// the answer's head, so that one system call sends several answers. Larger pieces are sent without a copy.
     private func write(_ pieces: [[UInt8]], _ count: Int) {
         if count <= 16 * 1024 {
             for piece in pieces { loop.output.append(contentsOf: piece) }
@@ -234,8 +237,8 @@ extension HTTPConnection {
         since = loop.now
     }
 
-    /// Writes the queued bytes of a stream, as one chunk if the stream's length is unknown (RFC 9112, 7.1). Returns
-    /// `false` if the queue is empty.
+    /// Writes the bytes that wait in a stream's queue. If the stream's length is unknown, they become one HTTP chunk
+    /// (RFC 9112, 7.1). Returns `false` if the queue is empty and the stream continues.
     func relay(_ stream: ByteStream) -> Bool {
         let taken = stream.take()
         guard taken.bytes > 0 || taken.isLast || taken.isBroken else { return false }

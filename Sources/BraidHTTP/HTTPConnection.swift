@@ -2,15 +2,15 @@ import BraidRuntime
 import CEpoll
 import Glibc
 
-/// A client's socket, with the state of the request that it is sending or that the server is answering. Only the event
-/// loop's thread uses a connection.
+/// A client's socket, with the state of the request that the client is sending or that the server is answering. Only
+/// the event loop's thread uses a connection.
 ///
-/// A connection handles one request at a time. The connection does not read the socket while the answer is awaited or
-/// cannot be written. Unread bytes fill the kernel's buffer, and TCP slows the client down. The kernel still reports
-/// that the client has disconnected (`EPOLLRDHUP`, `EPOLLHUP`). An idle connection holds no buffer.
+/// A connection handles one request at a time. The server does not read the socket while the request's answer is
+/// awaited or cannot be written. Unread bytes fill the kernel's buffer, and TCP slows the client down. The kernel still
+/// reports that the client has disconnected (`EPOLLRDHUP`, `EPOLLHUP`). An idle connection holds no buffer.
 final class HTTPConnection {
     enum Phase {
-        /// The connection is receiving a request's head, or a body that is buffered.
+        /// The connection is receiving a request's head, or a body that the server buffers as a whole.
         case receiving
         /// The handler of the current request runs and reads the request's body while the body arrives.
         case feeding(HTTPBodyReader)
@@ -20,9 +20,9 @@ final class HTTPConnection {
         case answering(Task<Void, Never>, endsAtStop: Bool)
         /// The request's streamed body has arrived completely, and the handler that reads it has not answered yet.
         case fed
-        /// The server sends an answer whose body comes from a stream, as the stream produces bytes.
+        /// The server is sending an answer whose body comes from a stream, piece by piece as the stream produces bytes.
         case streaming(ByteStream)
-        /// The last answer of the connection is being sent. The connection closes after it.
+        /// The last answer of the connection is being sent. The server closes the connection after this answer.
         case closing
         /// The server has sent its last answer and shut down its sending side. The server still reads and drops the
         /// client's bytes: closing with unread bytes would reset the connection, and the client could lose the answer.
@@ -32,31 +32,31 @@ final class HTTPConnection {
     let loop: EventLoop
     let id: UInt64
     private let socket: Int32
-    /// The IP address of the other end. `nil` with a Unix socket.
+    /// The IP address of the connection's other end. `nil` with a Unix socket.
     let peer: IPAddress?
     var phase = Phase.receiving
     private(set) var isClosed = false
-    /// Whether this connection is beyond `maxConnections`. Such a connection accepts only probes
-    /// (`HTTPHandler.isProbe`), until it becomes an ordinary connection because another one has closed.
+    /// Whether this connection was accepted although `maxConnections` connections were open. Such a reserved connection
+    /// accepts only probes (`HTTPHandler.isProbe`). It becomes an ordinary connection when another one has closed.
     var isReserved: Bool
     /// The time at which the server accepted the connection, in milliseconds of the loop's clock.
     let opened: Int
 
     var parser: HTTPParser
-    /// Bytes that were read from the socket and are not parsed yet, from index `heldStart` on. These bytes follow a
-    /// request that is still being answered.
+    /// Bytes that were read from the socket. The bytes from index `heldStart` on are not parsed yet, because they
+    /// follow a request that is still being answered.
     private var held: [UInt8] = []
     private var heldStart = 0
-    /// Whether the kernel may have received bytes for this socket that the server has not read yet.
+    /// Whether the kernel may have received bytes for this socket that the server has not read from it yet.
     private var isReadable = false
-    /// Whether the client sends nothing more, because it has closed its side or disconnected. Bytes that the client
-    /// sent before may still be unread.
+    /// Whether the client sends nothing more, because it has closed its sending side or disconnected. The server may
+    /// still have to read bytes that the client sent before.
     private(set) var peerIsDone = false
-    /// Whether the server has read the end of the client's bytes: the client sends nothing more, and nothing is left
-    /// unread.
+    /// Whether the server has read the end of the client's bytes: the client sends nothing more, and the kernel holds
+    /// no unread bytes.
     private var isReadToEnd = false
-    /// The number of bytes that the connection may still read or write in this turn, before the other connections get
-    /// their turn.
+    /// The number of bytes that this connection may still read or write before the loop's other connections get their
+    /// turn.
     private var turnBytes = 0
     private var waitsForTurn = false
 
@@ -65,7 +65,8 @@ final class HTTPConnection {
     var head: HTTPRequestHead?
     var body: [UInt8] = []
     var bodyLimit = 0
-    /// The lease of the memory for the request's body. The lease counts against the account `bodyAccount`.
+    /// The lease of the memory for the request's body. The leased bytes count towards the share of the account
+    /// `bodyAccount`.
     var bodyLease: Quota.Lease?
     var bodyAccount = Quota.Account()
     /// The lease of the memory for a large answer to the client, until the answer is sent.
@@ -75,8 +76,8 @@ final class HTTPConnection {
 
     private var output = OutputQueue()
 
-    /// The time at which the wait of the current phase started, from which its deadline counts. The time is in
-    /// milliseconds of the loop's clock.
+    /// The time at which the connection started to wait for what its current phase needs, for example for the next
+    /// request. The phase's deadline counts from this time. The time is in milliseconds of the loop's clock.
     var since: Int
     /// The number of bytes of the current request's body that have arrived.
     var bodyBytes = 0
@@ -96,7 +97,7 @@ final class HTTPConnection {
         lastProgress = loop.now
     }
 
-    /// Handles the events that epoll reports for the connection's socket.
+    /// Handles the events that epoll has reported for the connection's socket.
     func becameReady(_ events: UInt32) {
         if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
         if events & EPOLLRDHUP.rawValue != 0, !peerIsDone {
@@ -107,7 +108,8 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// Reads, parses, answers and writes as much as is possible without waiting, up to one turn's limit of bytes.
+    /// Reads, parses, answers and writes as much as the connection can without waiting. One call stops after about 1
+    /// MiB, so that other connections get their turn.
     func proceed() {
         turnBytes = 1 << 20
         waitsForTurn = false
@@ -146,14 +148,15 @@ final class HTTPConnection {
         loop.takeTurnAgain(id)
     }
 
-    /// Whether the connection is between two requests and has no byte of the next request.
+    /// Whether the connection is between two requests, with no received byte of the next request and no unsent byte of
+    /// an answer.
     var isIdle: Bool {
         if case .receiving = phase { return parser.isIdle && head == nil && heldStart == held.count && output.isEmpty }
         return false
     }
 
-    /// Whether the parser may continue: the connection is not answering a complete request, and the body's reader has
-    /// room.
+    /// Whether the parser may parse more bytes. It may not while the connection answers a complete request, or while
+    /// the buffer of the body's reader is full.
     private var takesBytes: Bool {
         if isClosed { return false }
         switch phase {
@@ -164,20 +167,20 @@ final class HTTPConnection {
     }
 
     func serverStops() {
-        // Even when the server stops, it still handles the bytes of a request that have already arrived.
+        // Even when the server stops, it still handles requests whose bytes have already arrived.
         proceed()
         guard !isClosed else { return }
         endWaits()
         proceed()
     }
 
-    /// Ends what may never end by itself, such as an endless answer stream or a long poll. Called when the client sends
-    /// nothing more or the server stops.
+    /// Ends work that may never end by itself, such as an endless answer stream or a long poll. Called when the client
+    /// sends nothing more, or when the server stops.
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
-        // A client that has closed its sending side may still read, so the server still executes its command. The task
-        // of a GET or HEAD is cancelled, which does no harm.
+        // If a client has closed its sending side, it may still read the answer, so the server still executes the
+        // client's command. Only the task of a GET or HEAD is cancelled, which does no harm.
         case .answering(let task, let endsAtStop) where endsAtStop || !loop.isStopping && isRead: task.cancel()
         case .feeding(let reader) where loop.isStopping:
             reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
@@ -209,8 +212,8 @@ extension HTTPConnection {
     private static let headRead = 4 * 1024
 
     private func read() {
-        // Read little before a request's head is complete: bytes after the request stay in memory until the request is
-        // answered.
+        // Before a request's head is complete, read only 4 KiB at a time. What is read beyond the end of a request
+        // stays in memory until the request is answered.
         let room = head == nil ? Self.headRead : loop.input.count
         let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
@@ -224,7 +227,8 @@ extension HTTPConnection {
         }
         turnBytes -= count
         // If the kernel returns fewer bytes than the buffer holds, it has no more now, and epoll will report the next
-        // bytes. But epoll does not report a second time that the client has closed its side.
+        // bytes. But epoll does not report again that the client has closed its side, so after that, read on to the
+        // end.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -244,7 +248,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Parses as many of the received bytes as the connection's phase allows. Returns the number of parsed bytes.
+    /// Parses as many of the received bytes as the connection's phase allows. Returns the number of parsed bytes. A
+    /// connection in the phase `lingering` drops the bytes instead and counts them as parsed.
     private func parse(_ bytes: Span<UInt8>) -> Int {
         if case .lingering = phase {
             lingered += bytes.count
@@ -264,7 +269,7 @@ extension HTTPConnection {
             if loop.output.count > 64 * 1024 { flush() }
         }
         flush()
-        return position  // Bytes that arrive while lingering are dropped.
+        return position
     }
 
     private func readEnd() {
@@ -298,18 +303,18 @@ extension HTTPConnection {
             unacknowledged = -1
             if pieces.isEmpty {
                 sent = max(0, send(socket, loop.output, loop.output.count, Int32(MSG_NOSIGNAL)))
-                turnBytes -= sent + 4_096  // The system call itself costs time as well.
+                turnBytes -= sent + 4_096  // The system call itself costs time as well, so it counts as 4,096 bytes.
                 if sent == loop.output.count { return }
             }
         }
-        // An error of `send` is not handled here, as `drain` calls the socket next and gets the same error.
+        // An error of `send` is not handled here: `drain` sends to the same socket next and handles the error.
         output.append(Array(loop.output[sent...]))
         for piece in pieces { output.append(piece) }
         _ = drain()
     }
 
-    /// Ends the leases of the memory for the answer's bytes, if all these bytes are sent. While a stream continues, its
-    /// answer's lease remains.
+    /// Ends the leases of the memory for an answer's bytes, if the socket has accepted all these bytes. While an
+    /// answer's stream continues, only the leases of its sent pieces end.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
         pieceLeases = []
@@ -343,8 +348,9 @@ extension HTTPConnection {
 
     /// Whether the client has stopped reading its answer.
     ///
-    /// The socket becomes writable only when a third of the kernel's buffer is free. A slow client needs minutes to
-    /// free a third. So bytes that the client's TCP acknowledges count as progress as well.
+    /// After the kernel's send buffer is full, the socket becomes writable again only when a third of the buffer is
+    /// free. A slow client needs minutes to free a third. So bytes that the client's TCP acknowledges count as progress
+    /// as well.
     var isStalled: Bool {
         guard !output.isEmpty else { return false }
         let pending = Int(cepoll_unacknowledged(socket))

@@ -4,7 +4,8 @@ import Glibc
 ///
 /// Source: RFC 9110, 5.6.7 (IMF-fixdate).
 enum HTTPDate {
-    /// Returns "Sun, 06 Nov 1994 08:49:37 GMT" for seconds since 1970, in the years 0 to 9999.
+    /// Returns a date such as "Sun, 06 Nov 1994 08:49:37 GMT". The parameter is the number of seconds since 1970. The
+    /// year must be 0 to 9999.
     static func text(secondsSince1970 seconds: Int) -> [UInt8] {
         var seconds = seconds, time = tm()
         gmtime_r(&seconds, &time)

@@ -1,7 +1,7 @@
 /// The header fields of a message, in the order in which they arrived.
 ///
-/// This value keeps the received bytes, and makes a `String` only for a field that the server looks up. Field names are
-/// compared without regard to case.
+/// `HTTPHeaders` keeps the received bytes, and makes a `String` only for a field that the server looks up. Field names
+/// are compared without regard to case.
 /// - Complexity: a look-up is O(bytes of the names). A message has at most a hundred fields.
 ///
 /// Source: RFC 9110, 5.1 (names) and 5.3 (order and combination).
@@ -16,8 +16,8 @@ public struct HTTPHeaders: Sendable {
     /// The byte ranges of all header fields' names and values. Every range lies within `bytes`.
     public let fields: [Field]
 
-    /// Returns the value of a field, or `nil` if the message lacks the field. Several lines of one name are joined with
-    /// ", " (RFC 9110, 5.3).
+    /// Returns the value of the header field with the given name, or `nil` if the message lacks the field. If several
+    /// lines have this name, their values are joined with ", " (RFC 9110, 5.3).
     public subscript(name: String) -> String? {
         var found: String?
         for field in fields where isNamed(field, name) {
@@ -27,7 +27,7 @@ public struct HTTPHeaders: Sendable {
         return found
     }
 
-    /// Returns the values of all header lines with the given field name, in order, without joining them.
+    /// Returns the values of all header lines with the given field name, in order, one value for each line.
     public func values(_ name: String) -> [String] {
         fields.filter { isNamed($0, name) }.map { text($0.value) }
     }
@@ -37,7 +37,7 @@ public struct HTTPHeaders: Sendable {
         fields.map { (text($0.name).lowercased(), text($0.value)) }
     }
 
-    /// Returns the fields without the lines of the given field names.
+    /// Returns the header fields except those with the given names.
     public func without(_ names: String...) -> HTTPHeaders {
         HTTPHeaders(bytes: bytes, fields: fields.filter { field in !names.contains { isNamed(field, $0) } })
     }

@@ -1,5 +1,5 @@
 // The parts of a request's head that the HTTP parser itself interprets, such as `Content-Length`. The parser checks
-// each line as it arrives.
+// each line of the head as soon as the line is complete.
 extension HTTPParser {
     /// The request line: method SP request-target SP HTTP-version (RFC 9112, 3).
     struct RequestLine {
@@ -58,7 +58,7 @@ extension HTTPParser {
         mutating func note(_ field: HTTPHeaders.Field, in bytes: [UInt8]) throws(HTTPFailure) {
             let name = Int(field.name.lowerBound)..<Int(field.name.upperBound)
             let value = bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)]
-            switch name.count {  // The length of a field's name rules out most names.
+            switch name.count {  // Comparing the length of the field's name first rules out most names.
             case 4 where bytes.equals("host", in: name):
                 guard !hasHost else {
                     throw HTTPFailure(status: 400, detail: "The request has more than one Host field.")

@@ -4,13 +4,14 @@ import Glibc
 ///
 /// - The parser is strict: it refuses everything that two implementations could read differently, so that no request
 ///   can be smuggled past a proxy.
-/// - The parser holds at most the bytes of one head.
+/// - The parser holds at most the bytes of one request's head.
 /// - After a failure, every call of `next` returns the same failure, as the start of the next request is unknown.
-/// - Complexity: O(bytes), whatever the slices.
+/// - Complexity: O(bytes), whatever the sizes of the slices.
 ///
 /// Source: RFC 9112, sections 2 to 7; RFC 9110, section 5.
 public struct HTTPParser {
-    /// The limits of a request's head and of the framing of its body. The parser fails a request that exceeds a limit.
+    /// The limits of a request's head and of the framing of its body. If a request exceeds a limit, the parser reports
+    /// a failure.
     public struct Limits: Sendable {
         /// The most bytes of a request's head: the request line and the header fields, line ends included.
         public var headBytes: Int
@@ -38,7 +39,7 @@ public struct HTTPParser {
         /// The parser has used all of the input, and the request is still incomplete. Call `next` with more bytes.
         case needsBytes
         case head(HTTPRequestHead)
-        /// A piece of the request's body. The range is the piece's place in the input.
+        /// A piece of the request's body. The range is the position of the piece's bytes within the input.
         case body(Range<Int>)
         /// The request is complete. The next call of `next` starts to parse the next request.
         case end
@@ -62,7 +63,8 @@ public struct HTTPParser {
 
     private let limits: Limits
     private var state = State.requestLine
-    /// The received bytes of the request's head. After the head, the received bytes of the trailers.
+    /// The received bytes of the request's head. After the head is complete, this array holds the received bytes of the
+    /// trailers.
     private var bytes: [UInt8] = []
     private var lineStart = 0
     private var requestLine = RequestLine()
@@ -72,20 +74,21 @@ public struct HTTPParser {
     private var chunkSize = 0
     private var chunkDigits = 0
     private var chunkExtensionBytes = 0
-    /// The parts of a malformed or oversized head that were parsed before the failure.
+    /// The parts of the request's head that the parser had parsed when the head failed as malformed or too large.
     private var refusedHead: HTTPRequestHead?
 
     public init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    /// Whether the parser is between two requests and has no byte of the next request.
+    /// Whether the parser is between two requests and has received no byte of the next request.
     var isIdle: Bool {
         if case .requestLine = state { return bytes.isEmpty }
         return false
     }
 
-    /// Parses from `position` on, moves `position` past the parsed bytes, and returns the next event.
+    /// Parses the input from the index `position` on, moves `position` past the parsed bytes, and returns the next
+    /// event.
     public mutating func next(_ input: Span<UInt8>, _ position: inout Int) -> Event {
         do throws(HTTPFailure) {
             return try event(input, &position)
@@ -169,8 +172,8 @@ public struct HTTPParser {
 // MARK: - Lines
 
 extension HTTPParser {
-    /// Takes bytes of the input up to and including the next line feed. Returns the line without its end, or `nil` if
-    /// the line is incomplete.
+    /// Consumes the input up to and including the next line feed. Returns the line without its end, or `nil` if the
+    /// line is incomplete.
     private mutating func takeLine(_ input: Span<UInt8>, _ position: inout Int) throws(HTTPFailure) -> Range<Int>? {
         let rest = input.count - position
         let start = position
@@ -215,14 +218,15 @@ extension HTTPParser {
     private mutating func read(_ line: Range<Int>) throws(HTTPFailure) -> HTTPRequestHead? {
         switch state {
         case .requestLine where line.isEmpty:
-            // One empty line before the request is tolerated (RFC 9112, 2.2).
+            // The parser tolerates one empty line before the request line (RFC 9112, 2.2).
             guard !skippedEmptyLine else {
                 throw HTTPFailure(status: 400, detail: "Several empty lines precede the request line.")
             }
             skippedEmptyLine = true
             bytes.removeAll(keepingCapacity: true)
             lineStart = 0
-        // The `defer` of `takeLine` has already emptied the buffer, so the next line starts at index 0.
+        // For an empty line, the next line starts at index 0: `lineStart` was set above, after the `defer` of
+        // `takeLine` had run.
         case .requestLine:
             requestLine = try RequestLine(bytes, line)
             fields.reserveCapacity(8)
@@ -240,7 +244,7 @@ extension HTTPParser {
         case .trailers where line.isEmpty:
             state = .complete
         default:
-            _ = try field(in: line)  // Trailers are checked and dropped (RFC 9112, 7.1.2).
+            _ = try field(in: line)  // The fields of the trailers are checked, but not kept (RFC 9112, 7.1.2).
         }
         return nil
     }
@@ -301,8 +305,8 @@ extension HTTPParser {
         chunkDigits = 0
     }
 
-    /// Parses the bytes around a chunk's data: size, extension and line end before the data, and the line end after it
-    /// (RFC 9112, 7.1).
+    /// Parses one byte of a chunk's framing (RFC 9112, 7.1). The framing is the size, extension and line end before the
+    /// chunk's data, and the line end after the data.
     private mutating func readChunkFraming(_ byte: UInt8) throws(HTTPFailure) {
         switch state {
         case .chunkSize:

@@ -12,15 +12,16 @@ public struct HTTPRequestHead: Sendable {
     public var method: String
     /// The request's target as the client sent it, for example `/v1/tables?pretty`.
     public var target: String
-    /// The path's segments, each percent-decoded once. An encoded slash, `%2F`, does not end a segment. "/v1/x/" ends
-    /// with an empty segment, "/" is one empty segment, and `*` has none.
+    /// The segments of the target's path, each percent-decoded once. An encoded slash, `%2F`, does not end a segment.
+    /// The path "/v1/x/" ends with an empty segment, and "/" is one empty segment. The target `*` has no segments.
     public var path: [String]
-    /// The query parameters in order, decoded. `+` is a space. The parameter in "?pretty" has the value "".
+    /// The query parameters in order, decoded. A `+` in the query becomes a space. A parameter without "=", as in
+    /// "?pretty", has the value "".
     public var query: [(name: String, value: String)]
     public var headers: HTTPHeaders
-    /// The minor version of HTTP/1.
+    /// The second number of the request's HTTP version: 1 for HTTP/1.1, 0 for HTTP/1.0.
     public var minor: Int
-    /// Whether the client wants to use the connection again after the answer.
+    /// Whether the client wants to send further requests on the same connection after the answer.
     public var keepsAlive: Bool
     public var framing: Framing = .none
     /// Whether the client waits for `100 Continue` before it sends the body.
@@ -32,7 +33,8 @@ public struct HTTPRequestHead: Sendable {
     public var peer: IPAddress?
 
     public var isHead: Bool { method == "HEAD" }
-    /// The request's host and port: those of the request target, or else those of the Host field.
+    /// The request's host and port. If the request target contains them, they come from there, otherwise from the Host
+    /// field.
     public var host: String? { authority ?? headers["host"] }
 }
 
@@ -48,12 +50,14 @@ public struct HTTPRequest: Sendable {
 }
 
 /// An error of a request that the HTTP server itself detects, such as malformed framing or an exceeded limit. The
-/// server answers the request and closes the connection, as the start of the next request is unknown.
+/// server answers the request with the error. Then it closes the connection, as the start of the next request is
+/// unknown.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
-    /// A sentence for the client that says what is wrong with the request and what would be right.
+    /// A text for the client that says what is wrong with the request and what would be right.
     public var detail: String
-    /// Whether the server's memory for bodies and answers is used up, or the account's share of this memory.
+    /// Whether the request failed because the server's memory for bodies or answers is used up, or the account's share
+    /// of this memory.
     public var isMemoryLimit: Bool
 
     public init(status: Int, detail: String, isMemoryLimit: Bool = false) {
@@ -62,14 +66,14 @@ public struct HTTPFailure: Error, Sendable, Equatable {
         self.isMemoryLimit = isMemoryLimit
     }
 
-    /// The failure of a request whose body needs memory, when the quota of body memory is used up, or the account's
-    /// share of it.
+    /// The failure of a request for whose body no memory can be leased. The quota of memory for bodies is used up, or
+    /// the account's share of this quota.
     public static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
-    /// The failure of a request whose answer needs memory, when the quota of answer memory is used up, or the account's
-    /// share of it.
+    /// The failure of a request for whose answer no memory can be leased. The quota of memory for answers is used up,
+    /// or the account's share of this quota.
     public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
 
-    /// The failure of a request on a reserved connection that is not a probe.
+    /// The failure of a request that came on a reserved connection and is not a probe.
     static let noConnection = HTTPFailure(
         status: 503,
         detail: "All connections of the server are in use. Try again after the time in `Retry-After`.")
@@ -91,10 +95,10 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     }
 }
 
-/// How the server passes a request's body to the application: as a whole, while it arrives, or not at all.
+/// How the server passes a request's body to the application: as a whole, piece by piece, or not at all.
 public enum HTTPBodyDisposition: Sendable {
-    /// The server buffers the whole body before it calls the application. A body of more than `limit` bytes is answered
-    /// with 413. The body's memory counts against `account`.
+    /// The server buffers the whole body before it calls the application. The server answers 413 if the body has more
+    /// than `limit` bytes. The memory for the body counts towards the share of `account`.
     case gather(limit: Int, account: Quota.Account = Quota.Account())
     /// The application's handler starts at once and reads the body piece by piece, while the body arrives.
     case stream(account: Quota.Account = Quota.Account())
@@ -105,26 +109,28 @@ public enum HTTPBodyDisposition: Sendable {
     case undecided(on: any TaskExecutor, @Sendable () async -> HTTPBodyDisposition)
 
     /// The size in bytes up to which a buffered body needs no lease of memory. So the server accepts small requests
-    /// even without free memory for bodies.
+    /// even if the quota of memory for bodies is used up.
     public static let smallBody = 16 * 1024
 }
 
 /// The application that an HTTP server calls to answer requests.
 public protocol HTTPHandler: Sendable {
-    /// Decides how to handle a request's body. Called on a loop's thread after the head has arrived, so this method
-    /// must not block.
+    /// Decides how the server reads a request's body. The server calls this method on an event loop's thread after the
+    /// request's head has arrived, so this method must not block.
     func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition
-    /// Returns whether a request is a probe, which the server also answers when `maxConnections` connections are open.
-    /// Called on a loop's thread, so this method must not block.
-    func isProbe(_ head: HTTPRequestHead) -> Bool
-    /// Answers a request whose whole body the server has buffered. Called on an event loop's thread, so this method
+    /// Returns whether a request is a probe, such as a health check. The server answers probes even when
+    /// `maxConnections` connections are open. The server calls this method on an event loop's thread, so this method
     /// must not block.
+    func isProbe(_ head: HTTPRequestHead) -> Bool
+    /// Answers a request whose whole body the server has buffered. The server calls this method on an event loop's
+    /// thread, so this method must not block.
     func handle(_ request: HTTPRequest) -> HTTPReply
-    /// Answers a request whose body the handler reads while it arrives. If the method returns before the end of the
-    /// body, the server closes the connection after the answer.
+    /// Answers a request whose body this handler itself reads while it arrives. If the method returns before the end of
+    /// the body, the server closes the connection after the answer.
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse
-    /// Returns the answer to a request with a framing error, an exceeded limit or a timeout. Called on a loop's thread,
-    /// so this method must not block.
+    /// Returns the error answer to a request that the server refuses, for example because of a framing error, an
+    /// exceeded limit or a timeout. The server calls this method on an event loop's thread, so this method must not
+    /// block.
     ///
     /// - Parameters:
     ///   - head: the known part of the request's head. If the head itself failed, the known part contains no framing.

@@ -5,9 +5,10 @@ public struct HTTPResponse: Sendable {
     public var status: Int
     public var headers: [(String, String)]
     public var body: HTTPBody
-    /// The account (session and token) whose share of the quota a large body's memory counts against.
+    /// The account (session and token) of the request. The memory for a large body counts towards this account's share
+    /// of the quota.
     public var account: Quota.Account
-    /// Whether the server closes the connection without sending a byte of this answer.
+    /// Whether the server closes the connection instead of sending this answer.
     public var isWithheld = false
 
     public init(
@@ -25,13 +26,13 @@ public struct HTTPResponse: Sendable {
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
-    /// Bytes that several answers share.
+    /// Bytes in memory that several answers share.
     case shared(SharedBytes)
-    /// A body whose bytes the server sends as they are produced. The body's length is unknown, unless the stream has a
-    /// `length`.
+    /// A body whose bytes the server sends as a stream produces them. The body's length is unknown in advance, unless
+    /// the stream has a `length`.
     case stream(ByteStream)
 
-    /// The body's bytes. `nil` for a stream.
+    /// The body's bytes. `nil` if the body is a stream.
     public var bytes: [UInt8]? {
         switch self {
         case .none: []
@@ -41,10 +42,10 @@ public enum HTTPBody: Sendable {
         }
     }
 
-    /// The body's size in bytes. `nil` for a stream.
+    /// The body's size in bytes. `nil` if the body is a stream.
     public var count: Int? { bytes?.count }
 
-    /// The number of bytes that the server announces in `Content-Length`. `nil` if it is unknown.
+    /// The body's length in bytes, which the server announces in `Content-Length`. `nil` if the length is unknown.
     var length: Int? {
         if case .stream(let stream) = self { stream.length } else { count }
     }
@@ -56,9 +57,9 @@ public enum HTTPReply: Sendable {
     case ready(HTTPResponse)
     /// A task produces the response on an executor.
     ///
-    /// The task is cancelled when the connection is lost. The task of a GET is also cancelled when the client closes
-    /// its side. A task with `endsAtStop` waits for an event that may never happen, so this task is also cancelled when
-    /// the server stops.
+    /// The task is cancelled when the connection is lost. The task of a GET or HEAD is also cancelled when the client
+    /// closes its sending side. A task with `endsAtStop` waits for an event that may never happen. So such a task is
+    /// also cancelled when the client closes its sending side or the server stops.
     case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
 }
 
@@ -81,17 +82,17 @@ struct HTTPExchange {
 }
 
 extension HTTPResponse {
-    /// Whether the server sends the answer's body. The answer to a HEAD request, or with a status such as 204, has no
-    /// body (RFC 9112, 6.3).
+    /// Whether the server sends the answer's body after the head. It sends none in the answer to a HEAD request, or
+    /// with the status 204 or 304 (RFC 9112, 6.3).
     func sendsBody(in exchange: HTTPExchange) -> Bool {
         !exchange.isHead && mayHaveBody
     }
 
     private var mayHaveBody: Bool { status != 204 && status != 304 }
 
-    /// Appends the answer's status line, header fields and empty line (RFC 9112, 4 and 6).
+    /// Appends the answer's status line, header fields and empty line to `out` (RFC 9112, 4 and 6).
     ///
-    /// - Parameter date: the `Date` line, line end included.
+    /// - Parameter date: the answer's `Date` line, with its line end.
     func encodeHead(for exchange: HTTPExchange, keepsAlive: Bool, date: [UInt8], to out: inout [UInt8]) {
         let status = safeStatus
         out.append("HTTP/1.1 ")
@@ -106,8 +107,8 @@ extension HTTPResponse {
             out.append(fieldText: value)
             out.append("\r\n")
         }
-        // An answer whose status allows no body gets no `Content-Length`. The answer to a HEAD gets the length of the
-        // GET's body.
+        // An answer whose status allows no body gets no `Content-Length`. The answer to a HEAD request announces the
+        // length that the body of a GET would have.
         if mayHaveBody {
             if let length = body.length {
                 out.append("Content-Length: ")

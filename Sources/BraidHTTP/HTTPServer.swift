@@ -2,31 +2,31 @@ import BraidRuntime
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server on a few event loops.
+/// An HTTP/1.1 server on a few event loops, each with its own thread.
 ///
-/// Each connection belongs to one loop. The server answers the requests of one connection one after the other, even if
-/// the client pipelines them.
+/// Each connection belongs to one event loop. The server answers the requests of one connection one after the other,
+/// even if the client pipelines them.
 public final class HTTPServer: Sendable {
     /// The time and byte limits that apply to every connection of an HTTP server.
     public struct Limits: Sendable {
         public var parser: HTTPParser.Limits
-        /// The longest time in which a request's head must arrive, from its first byte to its end.
+        /// The longest time in which a request's head must arrive, from the head's first byte to its end.
         public var headTime: Duration
-        /// The lowest average rate of a buffered body after `bodyGrace`, in bytes per second. A slower client is
-        /// answered with 408. The rate is 64 times as high while more than half of `incoming` is leased, so that slow
-        /// clients cannot keep the memory.
+        /// The lowest average rate of a buffered request body in bytes per second, checked after `bodyGrace`. A slower
+        /// client gets 408. The required rate is 64 times as high while more than half of the quota `incoming` is
+        /// leased, so that slow clients cannot keep the memory.
         public var leastBodyBytesPerSecond: Int
         /// The time from the start of a buffered body during which the server does not check the body's rate.
         public var bodyGrace: Duration
-        /// The longest pause between two pieces of a request body that the handler reads while it arrives. The rate of
-        /// such a body is not limited.
+        /// The longest pause between two pieces of a request body that its handler reads while the body arrives. The
+        /// server does not limit the rate of such a body.
         public var streamedBodyPause: Duration
-        /// The longest idle time of a connection: between two requests, and before its first request.
+        /// The longest time for which a connection may be idle: before its first request, or between two requests.
         public var idleTime: Duration
-        /// The longest time for which a client may read nothing of its answer before the server closes the connection.
+        /// The longest time for which a client may read nothing of an answer before the server closes the connection.
         public var writeTime: Duration
-        /// The time for which the server reads and drops the client's bytes after a connection's last answer, before it
-        /// closes the connection. `lingerBytes` limits the number of these bytes.
+        /// The time for which the server still reads the client's bytes after a connection's last answer, before it
+        /// closes the connection. The server drops these bytes, and `lingerBytes` limits their number.
         public var lingerTime: Duration
         public var lingerBytes: Int
         /// The upper limit of `lingerTime` while the server stops. This limit is long enough for the last answer to
@@ -63,24 +63,25 @@ public final class HTTPServer: Sendable {
     /// The settings of an HTTP server, which do not change while it runs.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
-        /// The permissions of the file of a Unix socket. A process that may write the file can connect.
+        /// The permissions of a Unix socket's file. A process that may write to the file can connect.
         public var socketMode: mode_t
         public var limits: Limits
-        /// The most connections that may be open at once, without `reservedConnections`. The process's limit of open
-        /// files can lower this number.
+        /// The most ordinary connections that may be open at once. `reservedConnections` further connections are only
+        /// for probes. The process's limit of open files can lower `maxConnections`.
         public var maxConnections: Int
-        /// The quota of memory for request bodies. A body uses memory from its first byte until its request is
-        /// answered.
+        /// The quota of memory for request bodies of more than 16 KiB. A body uses memory from its first byte until its
+        /// request is answered.
         public var incoming: Quota
-        /// The quota of memory for large answers, until they are sent. This quota is separate from `incoming`, so that
-        /// clients that read slowly do not block new requests.
+        /// The quota of memory for large answers. An answer uses memory until it is sent. This quota is separate from
+        /// `incoming`, so that clients that read slowly do not block new requests.
         public var outgoing: Quota
-        /// The length of the kernel's queue of connections that wait to be accepted.
+        /// The length of the kernel's queue of connections that the server has not accepted yet.
         public var backlog: Int
-        /// Called when a new connection reaches a limit: with 0 if `maxConnections` are open, otherwise with the system's
-        /// error number, for example for too many open files. Called on a loop's thread, so it must not block.
+        /// The server calls this closure when a new connection meets a limit. The argument is 0 if `maxConnections`
+        /// connections are open. Otherwise it is the system's error number, for example for too many open files. The
+        /// closure runs on an event loop's thread, so it must not block.
         public var onLimit: @Sendable (_ errno: CInt) -> Void = { _ in }
-        /// The number of event loops. The number 0 means one loop for each core.
+        /// The number of event loops. The number 0 means one event loop for each core.
         public var loops: Int
 
         public init(
@@ -109,8 +110,8 @@ public final class HTTPServer: Sendable {
         self.handler = handler
     }
 
-    /// The address at which the server listens. If the configured port was 0, with the port that the system assigned.
-    /// `nil` while the server does not run.
+    /// The address at which the server listens. If the configured port was 0, the address contains the port that the
+    /// system assigned. `nil` while the server does not run.
     public var address: HTTPAddress? { running.withLock { $0?.address } }
 
     /// The statistics of the server's connections. `nil` while the server does not run.
@@ -151,21 +152,24 @@ public final class HTTPServer: Sendable {
         await Self.post(to: loops) { .stop(deadline: deadline, onExit: $0) }
     }
 
-    /// Closes all connections and refuses new ones for a time, as clients see it when the server restarts. Returns when
-    /// all connections are closed. The server then still refuses new connections.
+    /// Closes all connections, and refuses new connections for the given time, as a client experiences a restart of the
+    /// server. Returns when all connections are closed. At that moment, the server still refuses new connections.
     public func refuseConnections(for time: Duration) async {
         guard let loops = running.withLock({ $0?.loops }) else { return }
-        // The first loop accepts connections. It must refuse them before a client notices that its connection is closed.
+        // The first event loop accepts new connections. It must stop accepting before any client notices that its
+        // connection is closed.
         await Self.post(to: loops.prefix(1)) { .accept(false, done: $0) }
         await Self.post(to: loops[...]) { .disconnect(done: $0) }
-        // Not a task of the caller's: the caller's connection is closed, so its task may be cancelled.
+        // Wait in a new task. The task of the caller may be cancelled, because this method has just closed the caller's
+        // connection.
         Task {
             try? await Task.sleep(for: time)
             await Self.post(to: loops.prefix(1)) { .accept(true, done: $0) }
         }
     }
 
-    /// Sends a message to loops, and waits until each of them calls the function that the message has received.
+    /// Sends a message to each of the event loops. Waits until each loop has called the function `done` that its
+    /// message contains.
     private static func post(
         to loops: ArraySlice<EventLoop>,
         _ mail: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> EventLoop.Mail
@@ -183,13 +187,13 @@ public final class HTTPServer: Sendable {
     /// On such a connection, the server refuses all other requests with 503.
     public static let reservedConnections = 32
 
-    /// The number of open files that the process needs in addition to `maxConnections`: for reserved connections, loops,
-    /// database and logs.
+    /// The number of open files that the process needs besides its ordinary connections: for reserved connections,
+    /// event loops, database and logs.
     public static let otherFiles = reservedConnections + 64 + 2 * processors
 
     private static let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    /// Raises the process's soft limit of open files to the hard limit. Returns the limit that is then in force.
+    /// Raises the process's soft limit of open files to the hard limit. Returns the soft limit that is then in force.
     public static func openFilesLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }

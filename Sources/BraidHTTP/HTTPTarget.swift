@@ -1,6 +1,6 @@
-/// The parsed target of a request: path and query.
+/// The parsed target of a request: path, query and, if the target is a whole URI, the host and port.
 ///
-/// Source: RFC 9112, 3.2 (the four forms); RFC 3986, 2.1 (percent-encoding) and 3.2.2 (host).
+/// Source: RFC 9112, 3.2 (the four forms of a target); RFC 3986, 2.1 (percent-encoding) and 3.2.2 (host).
 public struct HTTPTarget {
     public var path: [String]
     public var query: [(name: String, value: String)] = []
@@ -8,7 +8,7 @@ public struct HTTPTarget {
 
     /// Parses the target of a request.
     ///
-    /// - Throws: `HTTPFailure` with the status 400, or 501 for the form that only a proxy serves.
+    /// - Throws: `HTTPFailure` with the status 400, or 501 for the method CONNECT, which only a proxy serves.
     /// - Complexity: O(bytes).
     public init(_ bytes: ArraySlice<UInt8>, method: String) throws(HTTPFailure) {
         for byte in bytes where !byte.isVisible || byte == UInt8(ascii: "#") {
@@ -51,7 +51,7 @@ public struct HTTPTarget {
         if let mark { query = try Self.query(rest[(mark + 1)...]) }
     }
 
-    /// Parses the query of a target: names and values, percent-decoded. A name without "=" has an empty value.
+    /// Parses the query of a target into percent-decoded names and values. A name without "=" gets an empty value.
     ///
     /// - Throws: `HTTPFailure` with the status 400 if the percent-encoding is wrong.
     /// - Complexity: O(bytes).
@@ -90,7 +90,8 @@ public struct HTTPTarget {
         return rest.count <= 6 && rest.dropFirst().allSatisfy(\.isDigit)
     }
 
-    /// Whether the byte may occur in a reg-name: unreserved, sub-delims, or the percent sign of an encoding.
+    /// Whether the byte may occur in a host's reg-name (RFC 3986): unreserved, sub-delims, or the percent sign of an
+    /// encoding.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="): true

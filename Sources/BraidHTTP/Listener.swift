@@ -3,7 +3,7 @@ import Glibc
 
 /// The address at which a server listens: a TCP port or a Unix socket.
 public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
-    /// A host name or an IPv4 or IPv6 address. With port 0 the system assigns a free port.
+    /// A TCP port of a host name, an IPv4 address or an IPv6 address. If `port` is 0, the system assigns a free port.
     case tcp(host: String, port: Int)
     case unix(path: String)
 
@@ -31,7 +31,8 @@ public struct HTTPServerError: Error, CustomStringConvertible {
 /// A listening socket.
 struct Listener: Sendable {
     let socket: Int32
-    /// The address at which the listener listens. If the configured port was 0, with the port that the system assigned.
+    /// The address at which the listener listens. If the configured port was 0, the address contains the port that the
+    /// system assigned.
     let address: HTTPAddress
     /// The device and inode of the Unix socket's file, so that `close` removes only the file that this listener
     /// created.
@@ -51,8 +52,8 @@ struct Listener: Sendable {
             self.address = address
             var facts = stat()
             if stat(path, &facts) == 0 { file = (facts.st_dev, facts.st_ino) }
-            // The socket file first has the permissions that the umask leaves. This is safe, because no process can
-            // connect before the call of `listen`.
+            // The socket's file first has the permissions that the umask leaves. These permissions are safe, because no
+            // process can connect before `listen` is called below.
             guard chmod(path, socketMode) == 0 else {
                 let code = errno
                 close()
@@ -66,8 +67,9 @@ struct Listener: Sendable {
         }
     }
 
-    /// Stops listening: the system refuses new connections, and drops those that are not accepted yet. A TCP listener
-    /// keeps its port. The file of a Unix socket gets another name.
+    /// Stops listening for a time. The system refuses new connections to a TCP port and drops those that are not
+    /// accepted yet. The listener still holds the port. The file of a Unix socket gets another name, so that new
+    /// clients do not find it.
     func suspend() {
         switch address {
         case .tcp: _ = shutdown(socket, Int32(SHUT_RD))
@@ -75,7 +77,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Listens again after `suspend`.
+    /// Ends a suspension by `suspend`: the system accepts new connections for this listener again.
     func resume() {
         switch address {
         case .tcp: _ = listen(socket, backlog)
@@ -116,16 +118,16 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Set on the listener, as accepted sockets inherit its options. The server writes each answer as a whole,
-            // so waiting for more bytes (Nagle's algorithm) would only delay it.
+            // Set the socket options on the listener, as accepted sockets inherit them. The server writes each answer
+            // as a whole, so waiting for more bytes (Nagle's algorithm) would only delay the answer.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // The kernel closes a connection whose peer acknowledges no sent bytes for `userTimeout` milliseconds. So
-            // the server notices a client that has vanished.
+            // The kernel closes a connection if the other end acknowledges no sent bytes for `userTimeout`
+            // milliseconds. So the server notices a client that has vanished.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
                 guard port == 0 else { return (socket, .tcp(host: host, port: port)) }
-                // A suspended listener keeps only a port that it has named. So name the port that the system has chosen,
-                // while this socket still holds it.
+                // The system keeps the port of a suspended listener only if the listener has bound the port by its
+                // number. So bind again to the port that the system has chosen, while this first socket still holds it.
                 defer { Glibc.close(socket) }
                 return try bindTCP(host, takenPort(socket), userTimeout: userTimeout)
             }
@@ -140,8 +142,8 @@ struct Listener: Sendable {
         return withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
                 var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-                // Read the port of an IPv6 address through sockaddr_in as well: in sockaddr_in6, it has the same
-                // offset.
+                // The socket may have an IPv6 address, but the code reads its port through `sockaddr_in`. The port has
+                // the same offset in `sockaddr_in6`.
                 address.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
                 return Int(UInt16(bigEndian: address.pointee.sin_port))
             }
@@ -168,8 +170,8 @@ struct Listener: Sendable {
         if attempt(bind, socket) { return socket }
         var code = errno
         if code == EADDRINUSE, isSocket(path) {
-            // If no process listens on the existing socket file, a killed process has left it behind, and it can be
-            // replaced.
+            // If no process listens on the existing socket's file, a killed process has left the file behind, and this
+            // server can replace it.
             let probe = cepoll_socket(AF_UNIX)
             let isStale = probe >= 0 && !attempt(connect, probe) && errno == ECONNREFUSED
             if probe >= 0 { Glibc.close(probe) }
@@ -189,7 +191,7 @@ struct Listener: Sendable {
 
     private static func set(_ socket: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
-        // The server works without these socket options, so errors are ignored.
+        // The server also works without the options that this function sets, so errors are ignored.
         _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The bytes of answers that a connection's socket has not accepted yet, in order. The queue keeps the arrays of bytes
-/// without copying them.
+/// The bytes of answers that a connection's socket has not accepted yet, in order. The queue holds arrays of bytes, the
+/// pieces, without copying them.
 struct OutputQueue {
     private var pieces: [[UInt8]] = []
-    /// The index of the first piece that is not completely sent. `offset` is the number of this piece's bytes that are
-    /// sent.
+    /// The index of the first piece that is not completely sent. `offset` is the number of bytes of this piece that are
+    /// already sent.
     private var first = 0
     private var offset = 0
 
@@ -26,12 +26,12 @@ struct OutputQueue {
         return sent
     }
 
-    /// The most pieces in one call of sendmsg. Linux allows 1,024 (UIO_MAXIOV), but the recursion of `sending` needs a
-    /// lower number.
+    /// The most pieces that one call of `sendmsg` sends. Linux allows 1,024 (UIO_MAXIOV). The limit here is lower,
+    /// because `sending` calls itself once for each piece.
     private static let piecesInACall = 64
 
-    /// Collects the pieces from `index` on, then sends them. The calls of `withUnsafeBytes` are nested because a
-    /// piece's pointer is valid only inside its call.
+    /// Collects the pieces from `index` on, then sends all collected pieces in one call of `sendmsg`. The calls of
+    /// `withUnsafeBytes` are nested, because a piece's pointer is valid only inside its call.
     private func sending(_ index: Int, of count: Int, to socket: Int32, _ vectors: UnsafeMutableBufferPointer<iovec>)
         -> Int
     {
@@ -55,7 +55,7 @@ struct OutputQueue {
         var rest = count + offset
         while first < pieces.count, rest >= pieces[first].count {
             rest -= pieces[first].count
-            pieces[first] = []  // Free the piece's memory before the whole queue is sent.
+            pieces[first] = []  // Free the memory of a sent piece at once, before the rest of the queue is sent.
             first += 1
         }
         offset = rest

@@ -3,11 +3,12 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// Coordinates this server with the other servers on the same PostgreSQL database. The coordinator receives the
-/// notifications of the other servers, holds the session locks that this server has taken, and ends the connections of
-/// servers that hang.
+/// Coordinates this server with the other servers on the same PostgreSQL database. The coordinator receives the other
+/// servers' notifications and holds the session locks that this server has taken. It also ends the database connections
+/// of servers that hang.
 ///
-/// Notifications and locks use one connection. If the connection is lost, the database releases the locks.
+/// The coordinator uses one connection for notifications and locks. If this connection is lost, the database releases
+/// the locks.
 final class ClusterCoordinator: Sendable {
     private struct Job: Sendable {
         let statement: PostgresStatement
@@ -22,7 +23,8 @@ final class ClusterCoordinator: Sendable {
         var isStopping = false
     }
 
-    /// A random name of this server. Each notification begins with its sender's name, so that a server ignores its own.
+    /// A random name of this server. Each notification begins with its sender's name, so that a server ignores its own
+    /// notifications.
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
@@ -31,15 +33,17 @@ final class ClusterCoordinator: Sendable {
     private let state = Mutex(State())
     private let end = Latch()
     /// The interval at which the coordinator tests its connection and ends the connections of hung servers. At the same
-    /// interval, the coordinator makes this server look for changes in the database (the notice `look`).
+    /// interval, the coordinator sends this server the notice `look`, so that the server looks for changes in the
+    /// database.
     private static let interval = Duration.seconds(2)
-    /// If the database sends nothing for this time, this server closes the coordinator's connection.
+    /// If the database sends nothing on the coordinator's connection for this time, this server closes the connection.
     private static let silence = Duration.seconds(6)
-    /// The longest time for which a server that holds locks may send nothing to the database. After this time, the
-    /// other servers end its connection. Must be longer than `interval`.
+    /// The longest time for which the database may wait for a server that holds locks. After this time, the other
+    /// servers end that server's connection. The time must be longer than `interval`.
     private static let lease = Duration.seconds(4)
 
-    /// Creates this server's coordinator for a database. `wait` is the longest time to wait for a session's lock.
+    /// Creates this server's coordinator for a database. `wait` is the longest time for which `takeTurn` waits for a
+    /// session's lock.
     init(dialer: Dialer, wait: Duration, answerClock: AnswerClock) throws {
         self.dialer = dialer
         self.wait = wait
@@ -59,8 +63,8 @@ final class ClusterCoordinator: Sendable {
         var pause = 1_000
         while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
             guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
-            // Wait for the session's lock with random jitter, so that no waiting server always loses. The jitter grows
-            // with the time spent waiting, because many sessions may wait.
+            // Between two attempts to lock the session, wait for a random time, so that no waiting server always loses.
+            // The random time grows with the time spent waiting, because servers may wait for many sessions.
             try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
             pause = min(2 * pause, 8_000)
         }
@@ -69,29 +73,29 @@ final class ClusterCoordinator: Sendable {
 
     func endTurn(of session: Int) async {
         guard state.withLock({ $0.turns.remove(session) }) != nil else { return }
-        // Ignore an error: if the database cannot be reached, the connection is lost, and the database releases the
-        // session's lock.
+        // Ignore an error of the unlocking: if the database cannot be reached, the connection is lost, and the database
+        // releases the session's lock.
         _ = try? await run("SELECT pg_advisory_unlock(\(Self.turn(of: session)))")
     }
 
     func hasTurn(of session: Int) -> Bool { state.withLock { $0.turns.contains(session) } }
 
-    /// Returns the SQL of the key of a session's advisory lock. Sessions whose numbers have the same last 32 bits share
-    /// a lock.
+    /// Returns the SQL text of the two keys of a session's advisory lock. Sessions whose numbers have the same last 32
+    /// bits share a lock.
     static func turn(of session: Int) -> PostgresStatement {
         "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
     }
 
     // MARK: Servers that hang
 
-    /// The SQL statement that ends the connections of servers that hang. A server hangs if its connection holds a
-    /// session's lock or has written to sessions in an open transaction, and the database waits longer than `lease` for
-    /// the server to send or to receive.
+    /// The SQL statement that ends the connections of servers that hang. A server hangs if the database waits longer
+    /// than `lease` for the server to send or to receive. The statement only concerns a connection that holds a
+    /// session's lock, or that has written to sessions in an open transaction.
     ///
     /// After a hung server's connection has ended, the database rolls its transaction back and releases its locks. If
-    /// the hung server continues later, its connection is lost, so it cannot commit what it had begun. PostgreSQL's
-    /// timeouts are not enough: `idle_in_transaction_session_timeout` does not count while the database waits for the
-    /// rest of a pipeline, and `idle_session_timeout` does not end a connection to which the database cannot send a
+    /// the hung server continues later, its connection is lost, so it cannot commit what it had begun. PostgreSQL's own
+    /// timeouts are not enough. `idle_in_transaction_session_timeout` does not count while the database waits for the
+    /// rest of a pipeline. `idle_session_timeout` does not end a connection to which the database cannot send a
     /// notification.
     private static let endingHungConnections: PostgresStatement = """
         SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
@@ -116,7 +120,7 @@ final class ClusterCoordinator: Sendable {
         startThread(named: "store-peers") { [self] in work() }
     }
 
-    /// Runs a statement on the coordinator's connection, and returns the Boolean in the first column of the first row.
+    /// Runs a statement on the coordinator's connection, and returns the first column of the first row as a Boolean.
     private func run(_ statement: PostgresStatement) async throws -> Bool {
         start()
         return try await withCheckedThrowingContinuation { continuation in
@@ -184,8 +188,8 @@ final class ClusterCoordinator: Sendable {
         }
     }
 
-    /// Runs the coordinator's waiting statements in one round trip. The caller of every statement receives a result or
-    /// an error, even if the connection is lost.
+    /// Runs the statements that wait for the coordinator, in one round trip to the database. The caller of every
+    /// statement receives a result or an error, even if the connection is lost.
     private func settle(_ jobs: [Job], over connection: PostgresConnection) throws {
         guard !jobs.isEmpty else { return }
         let result = Result { try connection.all(jobs.map(\.statement)) }
@@ -195,8 +199,8 @@ final class ClusterCoordinator: Sendable {
         _ = try result.get()
     }
 
-    /// Sets this server's clock of kept answers and the clock in the database to the later time of the two. Writes the
-    /// clock in the database only if it is half a minute late, so that most calls write nothing.
+    /// Compares this server's clock for the age of stored answers with the clock in the database, and sets both to the
+    /// later time. Writes the clock in the database only if it is half a minute late, so that most calls write nothing.
     private func share(_ connection: PostgresConnection) throws {
         do {
             let time = try connection.sharedAnswerTime(), now = answerClock.now()
@@ -219,11 +223,12 @@ final class ClusterCoordinator: Sendable {
     }
 }
 
-// The notices that one server sends to the other servers, as PostgreSQL notifications. The payload of a notification is
-// the sender's name, followed by one word for each notice.
+// The notices, for example of a commit, that servers send each other as PostgreSQL notifications. The payload of a
+// notification is the sender's name, followed by one word for each notice.
 extension StoreNotice {
-    /// The SQL expression for the name of the channel of notifications. The name contains the OID of the table
-    /// `braid_server`, because tables in another schema of the same database belong to other servers.
+    /// The SQL expression for the name of the PostgreSQL channel on which servers notify each other. The name contains
+    /// the OID of the table `braid_server`, because servers that use another schema of the same database need another
+    /// channel.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }

@@ -10,11 +10,13 @@ import BraidStore
 // alone, without a savepoint. A commit also never overwrites the commits of another server.
 
 extension SessionCommit {
-    /// Returns the SQL statement that stores a commit. Its row says whether the session was at the expected revision
-    /// (the fence) and whether the session exists. The row also says whether the client's idempotency key already has
-    /// an answer, and whether the version of the table description to which the commit binds the session exists.
+    /// Returns the SQL statement that stores a commit. The row that the statement returns has four Booleans:
+    /// - the commit is stored, which requires that the session was at the expected revision (the part `fence`)
+    /// - the session exists
+    /// - the client's idempotency key already has an answer
+    /// - the version of the table description to which the commit binds the session exists
     ///
-    /// The statement of a commit never waits. If another server has locked the session's row or holds the session's
+    /// The statement never waits for a lock. If another server has locked the session's row or holds the session's
     /// lock, the commit is refused, because the session's revision is about to change.
     ///
     /// - Parameters:
@@ -27,8 +29,8 @@ extension SessionCommit {
         journalLimit: Int, byteLimit: Int, hasTurn: Bool, restoringVersion: Bool = false
     ) -> PostgresStatement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
-        // The parts `was` and `fence` both compare the session's revision: `was` as the statement first sees it,
-        // `fence` after the session's row is locked. `oldest` reads the journal only if records may have to be deleted.
+        // Both parts `was` and `fence` compare the session's revision: `was` before the session's row is locked, and
+        // `fence` after it. The part `oldest` reads the journal only if journal records may have to be deleted.
         var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, journal_bytes + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
@@ -95,14 +97,16 @@ extension SessionCommit {
 }
 
 extension StoredBinding {
-    /// An SQL condition: the version of the table description exists, or `orNewer` and a newer version exists.
+    /// An SQL condition: the bound version of the table description exists. With `orNewer`, it is enough that a newer
+    /// version exists.
     fileprivate func isThere(orNewer: Bool) -> PostgresStatement {
         guard let version else { return "true" }
         return
             "EXISTS (SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: orNewer ? ">=" : "=") \(version))"
     }
 
-    /// The part of a commit's statement that keeps the description with which the session was opened.
+    /// The part of a commit's SQL statement that stores the table description with which the session was opened. This
+    /// stored copy stays when the session is bound to another version.
     fileprivate var keepingOpening: PostgresStatement {
         """
         , kept_opening AS (
@@ -113,7 +117,7 @@ extension StoredBinding {
         """
     }
 
-    /// The part of a commit's statement that restores the version of the table description.
+    /// The part of a commit's SQL statement that stores a deleted version of the table description again.
     fileprivate func restoring(at: Int) -> PostgresStatement {
         """
         , restored AS (
@@ -125,8 +129,8 @@ extension StoredBinding {
 }
 
 extension TableChange {
-    /// The parts of a commit's statement that write the changed rows and sections and the binding to a table description, if
-    /// the part `fence` has a row.
+    /// The parts of a commit's SQL statement that write the changed rows and sections and the binding to a table
+    /// description. They write only if the part `fence` has a row, that is, if the commit is not refused.
     fileprivate func writing(_ binding: StoredBinding?) -> PostgresStatement {
         var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
@@ -162,8 +166,8 @@ extension TableChange {
         return sql
     }
 
-    /// The parts of a commit's statement that copy the published version of the changed rows and sections, before the
-    /// commit overwrites it. Clients continue to see the published version.
+    /// The parts of an unpublished commit's SQL statement that copy the published version of the changed rows and
+    /// sections, before the commit overwrites it. Clients continue to see the published version.
     fileprivate var keepingPublished: PostgresStatement {
         var sql: PostgresStatement = """
             , unseen AS (
@@ -199,7 +203,7 @@ extension TableChange {
 }
 
 /// Returns the part (CTE) of an SQL statement that writes rows of a session. `source` is the name of another part of
-/// the statement, whose column `number` contains the session's number.
+/// the same statement, whose column `number` contains the session's number.
 func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (

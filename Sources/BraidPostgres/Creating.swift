@@ -3,10 +3,12 @@ import BraidEngine
 import BraidStore
 
 extension NewSession {
-    /// Returns the SQL statement that stores a new session. The statement's row contains the session's number.
+    /// Returns the SQL statement that stores a new session. The row that the statement returns contains the session's
+    /// number.
     ///
-    /// If the session's number is null, the other columns say why. The id is taken, this version of the description
-    /// does not exist, or the client's idempotency key already has an answer.
+    /// If the session's number is null, the session was not stored, and the row's other columns say why. The id is
+    /// taken, the version of the table description does not exist, or the client's idempotency key already has an
+    /// answer.
     ///
     /// - Parameter restoringVersion: whether to restore the version of the table description that the session needs.
     ///   This version may have been deleted because a newer version exists and no session used it. Restoring locks all
@@ -51,15 +53,15 @@ extension NewSession {
         guard let row = rows.first?.first else { throw StoreError.sessionExists }
         if let number = row.optionalInt(0) { return number }
         if row.count > 3, row.bool(3) { throw StoreError.answered }
-        // Nothing was written although the description exists, so the id is taken. The row does not show this if the
-        // other session was created after the statement began.
+        // If the table description exists but no session was stored, the session's id is taken. The result row does not
+        // show this if the session with the same id was created after the statement began.
         throw row.bool(1) || row.bool(2) ? StoreError.sessionExists : StoreError.tableMissing
     }
 }
 
 enum Ending {
     /// Returns the SQL statements that delete a session. The first statement waits for a commit of the session that is
-    /// in progress. The second statement therefore sees everything that this commit wrote.
+    /// in progress. The second statement therefore deletes everything that this commit wrote.
     static func statements(of id: String, as facts: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let facts { " AND number = \(facts.number) AND revision = \(facts.revision)" } else { "" }
@@ -89,26 +91,28 @@ enum Ending {
 }
 
 extension KeptAnswer {
-    /// An SQL condition: the requester's idempotency key already has an answer that has not expired.
+    /// An SQL condition: the idempotency key already has an answer to the same requester in this session, and this
+    /// answer has not expired.
     var isAnswered: PostgresStatement {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }
 
-    /// An SQL condition on a row of the table `answer`: the row has the same requester and session as this answer.
+    /// An SQL condition on a row of the table `answer`: the row has the same requester and the same session as this
+    /// answer.
     private func isOwn(_ table: String = "") -> PostgresStatement {
         "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
     }
 
-    /// Returns the parts of a statement that store the answer if the part called `source` has a row, and that delete
-    /// some old answers.
+    /// Returns the parts of an SQL statement that store this answer, and that delete some old answers. They store the
+    /// answer only if the part with the name `source` has a row.
     ///
-    /// Answers over the requester's quota and expired answers are deleted. Each statement adds one answer and deletes
-    /// up to a few, so that the number falls and no commit waits for a long delete. Answers that another server has
-    /// locked are skipped.
+    /// The deleted answers are those that exceed the requester's quota, and those that have expired. Each statement
+    /// adds one answer and deletes up to a few, so that the number of answers falls and no commit waits for a long
+    /// delete. Answers that another server has locked are skipped.
     ///
     /// The statement fails if another server has stored an answer under the same idempotency key since the statement
-    /// began. The statement fails because the time of the answer becomes null, which the column forbids. The writer
-    /// repeats the statement, and the repeated statement sees that answer.
+    /// began. It fails because it sets the time of the answer to null, which the column forbids. The writer then
+    /// repeats the statement, and the repeated statement sees the other server's answer.
     func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (

@@ -6,10 +6,10 @@ import BraidStore
 
 extension PostgresStore {
     /// Calls `body` with the data of a PostgreSQL database. Servers may use the database at the same time. The method
-    /// begins no new epochs.
+    /// does not begin new epochs, although opening a store may do so.
     ///
-    /// - Parameter isAtOneMoment: whether everything is read in one transaction. Then `body` must not call the methods
-    ///   that read a whole session, which are transactions themselves.
+    /// - Parameter isAtOneMoment: whether `body` reads everything in one transaction. If so, `body` must not call the
+    ///   methods that read a whole session, because each of them begins a transaction itself.
     package static func reading<Value>(
         _ url: String, isAtOneMoment: Bool, _ body: (any StoredData) throws -> Value
     ) throws -> Value {
@@ -23,12 +23,13 @@ extension PostgresStore {
     }
 
     /// Calls `body`, which fills an empty PostgreSQL database in one transaction. If `body` throws, the database stays
-    /// as it is. Creates the database's tables if they do not exist.
+    /// as it is. The method first creates Braid Server's tables if they do not exist.
     package static func filling<Value>(_ url: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         try connected(url) { connection, name in
             _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(Opening.lock))"])
             if try !hasTables(connection, name: name) { try connection.script(PostgresSchema.text) }
-            // The lock stops a server from storing the first session or table description during the import.
+            // The lock on these two tables stops servers from storing a session or a table description during the
+            // import.
             let rows = try connection.all([
                 "LOCK TABLE session, table_description IN EXCLUSIVE MODE",
                 "SELECT \(raw: ArchiveTable.all.map { "EXISTS (SELECT FROM \($0.name))" }.joined(separator: " OR "))",
@@ -52,8 +53,8 @@ extension PostgresStore {
         return true
     }
 
-    /// Calls `body` with a new connection and the database's name. A statement may take a day, because the statements
-    /// of `verify`, `export` and `import` read or write whole tables.
+    /// Calls `body` with a new connection and the database's name. A statement on this connection may take up to a day,
+    /// because `verify`, `export` and `import` read or write whole tables.
     private static func connected<Value>(
         _ url: String, _ body: (PostgresConnection, _ name: String) throws -> Value
     ) throws -> Value {
@@ -146,14 +147,15 @@ private final class ArchiveInsertion: ArchiveTarget {
 
     func finish(_ facts: DatabaseFacts) throws {
         try insertRows()
-        // The stored place `import` differs from the place of every real database, so the first server that connects
-        // begins new epochs.
+        // The stored place `import` differs from the place of every real database. So the first server that connects
+        // sees that the data was moved, and begins new epochs for all sessions.
         _ = try connection.query(
             "UPDATE epoch_suffix SET suffix = \(name: facts.epochSuffix), last_session = \(facts.suffixedSessions), place = 'import', loses_commits = false"
         )
         let last = facts.lastSession
         let sequence = try connection.texts("SELECT pg_get_serial_sequence('session', 'number')").first ?? ""
-        // A ROLLBACK does not undo setval, except after an ALTER SEQUENCE … RESTART in the same transaction.
+        // A ROLLBACK does not undo `setval` on the sequence of session numbers, except after an ALTER SEQUENCE …
+        // RESTART in the same transaction.
         _ = try connection.query("ALTER SEQUENCE \(raw: sequence) RESTART")
         _ = try connection.query("SELECT setval(\(sequence)::regclass, \(max(last, 1)), \(raw: "\(last > 0)"))")
         _ = try connection.query("UPDATE answer SET at = at + (SELECT answer_time FROM braid_server)")

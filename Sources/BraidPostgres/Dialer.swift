@@ -3,16 +3,18 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// Opens connections to one PostgreSQL database, with a growing delay after failed attempts.
+/// Opens connections to one PostgreSQL database. After a failed attempt, the dialer waits for a delay, which grows with
+/// each further failure.
 ///
-/// During the delay, every attempt to connect fails at once with the last error. The delay also prevents all callers
-/// from connecting at the same moment when the database is available again.
+/// During the delay, every attempt to connect fails at once with the last error. So not all callers connect at the same
+/// moment when the database is available again.
 final class Dialer: Sendable {
-    /// The database's address for messages, without a password.
+    /// The database's address for messages, which contains no password.
     let name: String
     let url: String
     private let options: PostgresStoreOptions
-    /// Reports to the store's owner when the database cannot be reached, and when it can be reached again.
+    /// Reports to the store's owner (`PostgresStoreOptions.onChange`) when the database cannot be reached, and when it
+    /// can be reached again.
     private let trouble: StoreTrouble
 
     private struct Failure {
@@ -21,22 +23,22 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
-    /// The database's epoch suffix, as the latest new connection has found it. If a new connection finds another
-    /// suffix, `renewal` is called.
+    /// The epoch suffix (the text that the database appends to its sessions' epochs) that the latest new connection has
+    /// found. If a new connection finds another suffix, the dialer calls `renewal`.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
     /// The reason why this server must not use the database any more: a newer server has upgraded the schema. `nil` if
     /// this server may use the database.
     var retirement: StoreError? { retired.withLock { $0 } }
     private let retired = Mutex<StoreError?>(nil)
-    /// A text for the log about the schema of the prepared database, such as an upgrade. `nil` if the database had this
-    /// server's schema version, or if it is not prepared yet.
+    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database had this
+    /// server's schema version, or if no connection has been opened yet.
     var schemaNotice: String? { notice.withLock { $0 } }
     private let notice = Mutex<String?>(nil)
-    /// The clock for the age of kept answers. After the first connection, this clock shows the time that the servers of
-    /// the database share.
+    /// The clock that measures the age of stored answers. After the first connection, this clock shows the time that
+    /// the servers of the database share.
     let answerClock = AnswerClock(from: nil)
-    /// Whether this server has checked the database's tables, or created them.
+    /// Whether this server has checked or created the tables of the database since its start.
     private let isPrepared = Atomic<Bool>(false)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
 
@@ -80,7 +82,7 @@ final class Dialer: Sendable {
     /// Makes every later use of the database fail with an error, until the process ends.
     func retire(_ error: StoreError) { retired.withLock { $0 = error } }
 
-    /// Checks, creates or upgrades the database's tables on the first connection.
+    /// Checks, creates or upgrades the database's tables. Called for the first connection.
     private func prepare(_ connection: PostgresConnection) throws {
         let found = try Opening.prepare(connection, name: name, before: options.upgrading)
         if let notice = SchemaShape.notice(found: found, known: PostgresSchema.version) {
@@ -94,8 +96,8 @@ final class Dialer: Sendable {
         try PostgresConnection(url: url, timeout: timeout ?? options.timeout, settings: settings)
     }
 
-    /// Begins new epochs for all sessions if they are due, before a new connection is used. Calls `renewal` if the
-    /// epochs differ from those that the last connection found.
+    /// Begins new epochs for all sessions if new epochs are due, before anyone uses a new connection. Calls `renewal`
+    /// if the epochs differ from those that the previous connection found.
     private func checkEpochs(_ connection: PostgresConnection) throws {
         let found = try connection.beginEpochs(options)
         let isRenewed = suffix.withLock { suffix in
@@ -113,10 +115,10 @@ final class Dialer: Sendable {
         return [
             ("synchronous_commit", options.synchronous == .full ? "on" : "off"),
             ("statement_timeout", "\(timeout * 3 / 4)"), ("lock_timeout", "\(timeout / 4)"),
-            // If a server hangs inside a transaction, the database ends the transaction, so that its locks do not stop
-            // other servers.
+            // If a server hangs inside a transaction, the database ends the transaction, so that the transaction's
+            // locks do not block other servers.
             ("idle_in_transaction_session_timeout", "\(timeout)"),
-            // If the machine of this server disappears from the network, the database ends the connection after half a
+            // If this server's machine disappears from the network, the database ends the connection after half a
             // minute.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
             // Every statement must find its rows by a key, even if PostgreSQL's planner saw an empty table a moment
@@ -126,8 +128,8 @@ final class Dialer: Sendable {
         ]
     }
 
-    /// Returns the database's address for messages, `postgres://host:port/database`, with those parts that the URL
-    /// contains and without a password.
+    /// Returns the database's address for messages, `postgres://host:port/database`. The address has only the parts
+    /// that the URL contains, and never a password.
     static func name(of url: String) throws -> String {
         // The error does not say why the URL is wrong, because libpq's message would quote the URL with its password.
         guard let options = PQconninfoParse(url, nil) else {

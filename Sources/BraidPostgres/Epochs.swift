@@ -1,14 +1,14 @@
 #if PostgreSQL
 import BraidStore
 
-// Begins new epochs for all sessions at once, by writing the one row of `epoch_suffix`.
+// Begins new epochs for all sessions at once, by writing the one row of the table `epoch_suffix`.
 //
-// Every new connection checks the row of `epoch_suffix` before it is used. A crash, or a standby's promotion, ends all
-// connections, so no statement can run between a loss of commits and the check.
+// A server checks this row on every new connection, before it uses the connection. A crash of the database, or a
+// standby's promotion, ends all connections, so no statement can run between a loss of commits and the check.
 
 extension PostgresConnection {
     /// An SQL expression that identifies where the data is: the PostgreSQL cluster, its timeline, the database and the
-    /// table. If the result differs from the stored one, commits may be lost.
+    /// table. If the result differs from the stored place, the database may have lost commits.
     ///
     /// A restored dump has another table OID, and a copied database has another database OID. A promoted standby or a
     /// restored cluster backup has another timeline.
@@ -17,18 +17,19 @@ extension PostgresConnection {
             (SELECT oid FROM pg_database WHERE datname = current_database()), 'epoch_suffix'::regclass::oid)
         """
 
-    /// An SQL condition: no commit can have been lost since the current epoch suffix was stored.
+    /// An SQL condition: the database cannot have lost a commit since the current epoch suffix was stored.
     private static let isWhole = "place = \(place) AND (NOT loses_commits OR EXISTS (SELECT FROM crash_detector))"
 
-    /// Begins new epochs for all sessions if they are due. Returns the epoch suffix that is valid afterwards.
+    /// Begins new epochs for all sessions if new epochs are due. Returns the epoch suffix that is valid afterwards.
     func beginEpochs(_ options: PostgresStoreOptions) throws -> String {
         let losesCommits = options.synchronous == .normal
         let found = try query("SELECT suffix, \(raw: Self.isWhole), loses_commits FROM epoch_suffix")
         guard let found = found.first else { throw StoreError.corrupt("it has no epoch_suffix") }
         if found.bool(1), found.bool(2) || !losesCommits { return found.text(0) }
 
-        // The lock on the row of `epoch_suffix` lets one server at a time begin epochs. `synchronous_commit = on`
-        // flushes the new suffix to disk, because with `synchronous = normal` later commits do not wait for the disk.
+        // The lock on the row of `epoch_suffix` lets only one server at a time begin epochs. With `synchronous_commit =
+        // on`, the new suffix is on disk before any later commit, even if later commits do not wait for the disk
+        // (`synchronous = normal`).
         let locked = try all([
             "BEGIN", "SELECT set_config('synchronous_commit', 'on', true)",
             "SELECT suffix, place <> '' AND NOT (\(raw: Self.isWhole)), loses_commits FROM epoch_suffix FOR UPDATE",

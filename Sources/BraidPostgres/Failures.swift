@@ -20,22 +20,22 @@ struct ServerError: Error {
         self.message = message.isEmpty ? PQresultErrorMessage(result).map { ServerError.line($0) } ?? "" : message
     }
 
-    /// Returns a message of libpq as one line. Messages of libpq end with a line break and may have several lines.
+    /// Returns a message of libpq as one line. libpq's messages end with a line break and may have several lines.
     static func line(_ message: UnsafePointer<CChar>) -> String {
         String(cString: message).split(whereSeparator: \.isNewline).joined(separator: " ").trimmingSuffix(of: " ")
     }
 
     private var category: Substring { code.prefix(2) }
 
-    /// Whether the error concerns only one request of a group, so that the other requests can succeed without it. An
-    /// example is 55P03, a lock that is not available.
+    /// Whether only one request of a group can cause this error, so that the group's other requests can succeed without
+    /// it. An example is 55P03, a lock that is not available.
     var isOfOneRequest: Bool { ["0A", "21", "22", "23", "40", "42", "54", "55"].contains(category) }
 
-    /// Whether two transactions conflicted, so that a repeated transaction can succeed because it sees the other
-    /// transaction's writes.
+    /// Whether the error comes from a conflict of two transactions. A repeated transaction can succeed, because it sees
+    /// what the other transaction has written.
     ///
     /// Examples of conflicts are a deadlock, and rows or answers that were inserted or deleted since the statement
-    /// began (23502: see `keeping`).
+    /// began. `KeptAnswer.keeping` explains the code 23502.
     var isOfTheMoment: Bool { category == "40" || ["23505", "23503", "23502"].contains(code) }
 }
 
@@ -47,18 +47,18 @@ extension String {
     }
 }
 
-/// The error of a connection that was lost. Statements that were sent but not answered may or may not have been
-/// executed.
+/// The error of a connection that was lost. The database may or may not have executed the statements that it has not
+/// answered.
 struct LostConnection: Error {
     let detail: String
-    /// The error with which the PostgreSQL server ended the connection, or `nil` if it sent none.
+    /// The error with which the PostgreSQL server ended the connection, or `nil` if the server sent no error.
     var error: ServerError?
 }
 
 extension StoreError {
-    /// Converts an error of the database to the `StoreError` that the store's callers get. An operation that throws
-    /// such a `StoreError` has changed nothing, unless the error says otherwise. `name` is the database's address for
-    /// messages.
+    /// Converts an error of the database to the `StoreError` that the store's callers receive. An operation that throws
+    /// such a `StoreError` has changed nothing, unless the error's text says otherwise. `name` is the database's
+    /// address for messages.
     init(_ error: any Error, of name: String) {
         switch error {
         case let error as StoreError: self = error
@@ -76,8 +76,8 @@ extension StoreError {
         case "25006": self = .readOnly(path: name)
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
-        // These errors can disappear without a change of the request: the database is out of memory or connections, is
-        // starting or shutting down, has stopped a slow statement, or has refused the login.
+        // The same request can succeed later after one of these errors. The database is out of memory or connections,
+        // is starting or shutting down, has stopped a slow statement, or has refused the login.
         case "53200", "53300", "57014", "57P01", "57P02", "57P03", "57P05": self = .unavailable(detail)
         case let code where ["08", "28"].contains(code.prefix(2)): self = .unavailable(detail)
         default: self = .io(detail)

@@ -2,8 +2,8 @@
 import BraidEngine
 import BraidStore
 
-// The store's reads. A read with several statements is one transaction in one pipeline. Such a read therefore returns
-// the data at one moment, and takes one round trip.
+// The PostgreSQL store's reads. A read with several statements is one transaction in one pipeline. Such a read
+// therefore returns the data as it is at one moment, and needs only one round trip.
 
 extension PostgresConnection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
@@ -19,7 +19,8 @@ extension PostgresConnection {
     }
 
     func session(_ id: String, at revision: Int) throws -> StoredSession? {
-        // The records of later revisions are enough, unless changes were unpublished at the revision.
+        // First read only the undo records of the revisions after `revision`. They do not suffice if changes were
+        // unpublished at `revision`. Then read all undo records.
         for last in [revision, 0] {
             let undo: PostgresStatement = """
                 SELECT undo FROM journal WHERE session = (SELECT number FROM session WHERE id = \(name: id)) AND revision > \(last)
@@ -37,7 +38,8 @@ extension PostgresConnection {
         return nil
     }
 
-    /// Returns a stored session, and the result rows of other statements. All of them are read at the same moment.
+    /// Returns a stored session, together with the result rows of the statements `others`. One transaction reads all
+    /// this data at the same moment.
     private func session(_ id: String, with others: [PostgresStatement]) throws -> (
         session: StoredSession, others: [Rows]
     )? {
@@ -100,7 +102,7 @@ extension PostgresConnection {
     }
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
-        // Without `after`, start after the empty string: session IDs are not empty, so every ID is greater.
+        // If `after` is `nil`, start after the empty string: session IDs are not empty, so every ID is greater.
         let condition: PostgresStatement = if let table { " AND s.table_name = \(name: table)" } else { "" }
         return try query(
             "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "")\(condition) ORDER BY s.id LIMIT \(max(0, limit))"
@@ -139,7 +141,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Returns the number of stored sessions, and the size of all tables with their indexes in bytes.
+    /// Returns the number of stored sessions, and the size of all database tables with their indexes in bytes.
     func size() throws -> (sessions: Int, bytes: Int) {
         let rows = try query(
             """
@@ -152,8 +154,9 @@ extension PostgresConnection {
 }
 
 extension StoredContent {
-    /// Adds sections and rows from result rows. An added section or row replaces a collected one with the same key. A
-    /// null id removes the collected section, and a null section removes the collected row.
+    /// Adds the sections and rows of a session from result rows of the database. An added section or row replaces a
+    /// collected one with the same key. A result row with a null `id` removes the collected section, and one with a
+    /// null `section` removes the collected row.
     mutating func add(sections: Rows, rows: Rows) throws {
         self.sections.reserveCapacity(sections.count)
         self.rows.reserveCapacity(rows.count)

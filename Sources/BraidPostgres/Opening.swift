@@ -2,15 +2,16 @@
 import BraidStore
 import Glibc
 
-/// Checks whether a database's tables belong to Braid Server, and creates or upgrades Braid Server's tables.
+/// Checks whether a database's tables belong to Braid Server, and creates or upgrades these tables.
 ///
-/// This server's tables are in the first schema of the connection's search path, which is `public` by default.
+/// Braid Server's tables are in the first schema of the connection's search path, which is `public` by default.
 enum Opening {
-    /// The number of the advisory lock for preparing a database. All servers use the same arbitrary number, so servers
-    /// that start together prepare the database one after the other.
+    /// The number of the advisory lock that a server holds while it prepares a database. All servers use the same
+    /// arbitrary number, so servers that start together prepare the database one after the other.
     static let lock = 1_114_792_297
 
-    /// Returns the schema version that the database had, or 0 if it had no tables.
+    /// Checks the database's tables, and creates or upgrades them. Returns the schema version that the database had
+    /// before, or 0 if it had no tables.
     static func prepare(
         _ connection: PostgresConnection, name: String, before: ((Int) throws -> Void)? = nil
     ) throws -> Int {
@@ -32,7 +33,7 @@ enum Opening {
         }
     }
 
-    /// Throws `differentSchema` if the database lacks something that this server needs.
+    /// Throws `differentSchema` if the database lacks a table, column or index that this server needs.
     static func checkShape(_ connection: PostgresConnection, schema: String, name: String, version: Int) throws {
         let differences = PostgresSchema.expected.differences(in: try connection.schemaShape(schema))
         guard differences.isEmpty else {
@@ -40,7 +41,7 @@ enum Opening {
         }
     }
 
-    /// Checks that Braid Server's tables can exist in the database. Returns the name of the PostgreSQL schema that
+    /// Checks that the database can contain Braid Server's tables. Returns the name of the PostgreSQL schema that
     /// contains them.
     static func check(_ connection: PostgresConnection, name: String) throws -> String {
         guard connection.serverVersion >= 120_000 else {
@@ -60,7 +61,7 @@ enum Opening {
     }
 
     /// Returns the schema version of Braid Server's tables, or `nil` if the database has no tables. Throws if the
-    /// tables belong to another application.
+    /// database's tables belong to another application.
     static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """
@@ -73,15 +74,15 @@ enum Opening {
         let mark: Columns?
         do {
             mark = try connection.query("SELECT application::text, version::bigint FROM braid_server").first
-        } catch let error as ServerError where error.code == "42703" {  // a table with other columns
+        } catch let error as ServerError where error.code == "42703" {  // the named column does not exist
             throw StoreError.wrongApplication(path: name)
         }
         guard let mark, mark.text(0) == PostgresSchema.application else {
             throw StoreError.wrongApplication(path: name)
         }
         let version = mark.int(1)
-        // A newer version of Braid Server has the column `minimum_version` in this table. Without the column, another
-        // program has made the table.
+        // If the schema version is newer than this server's, the table `braid_server` must have the column
+        // `minimum_version`, which `sharedAnswerTime` reads. Without this column, another program has made the table.
         if version > PostgresSchema.version { _ = try connection.sharedAnswerTime() }
         return version
     }

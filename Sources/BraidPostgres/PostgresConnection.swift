@@ -3,36 +3,38 @@ import BraidStore
 internal import CPostgreSQL
 import Glibc
 
-/// One connection to a PostgreSQL database, used by one thread at a time. A call that receives no data from the
-/// database for `timeout` fails.
+/// One connection to a PostgreSQL database, which only one thread at a time uses. A call fails if it receives no data
+/// from the database for the time `timeout`.
 ///
-/// libpq's blocking calls have no deadline. The results of a pipeline must be read while the pipeline is written, or
-/// client and database wait for each other. The socket is therefore non-blocking, and this class waits for the socket
-/// with `poll`.
+/// libpq's blocking calls have no deadline. A client must read the results of a pipeline while it writes the pipeline,
+/// otherwise client and database wait for each other. The socket is therefore non-blocking, and this class waits for
+/// the socket with `poll`.
 final class PostgresConnection {
     /// The results of the statements of one pipeline, in order, as far as the database has answered.
     struct Answers {
         var outcomes: [Result<Rows, ServerError>] = []
-        /// The error of the connection, if it was lost after the last outcome. Otherwise `nil`.
+        /// The error with which the connection was lost after the last item of `outcomes`. `nil` if the connection is
+        /// not lost.
         var lost: LostConnection?
     }
 
     private let connection: OpaquePointer
-    /// The longest time that a call waits for the next bytes from the database.
+    /// The longest time that a call waits for the next bytes from the database. Each arrival of bytes starts a new
+    /// wait.
     var timeout: Duration
-    /// The names of the statements that are prepared on this connection, by SQL text.
+    /// The names of the statements that are prepared on this connection. The keys are their SQL texts.
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
-    /// The most prepared statements of a connection. In practice there are fewer different statements. Further
-    /// statements are sent without being prepared.
+    /// The most statements that are prepared on one connection. The server normally has fewer different statements.
+    /// Statements beyond this number are sent without being prepared.
     private static let maximumPrepared = 500
 
-    /// Connects to the database. Fails if the database sends nothing for longer than `timeout`. `settings` are the
-    /// connection's settings, by name.
+    /// Connects to the database. Fails if the connection is not established within `timeout`. `settings` are PostgreSQL
+    /// settings for this connection, by name.
     init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
         self.timeout = timeout
-        // For libpq, options before the URL (`dbname`) are defaults that the URL can change. Options after the URL
-        // override it.
+        // In libpq's list of options, the URL is the option `dbname`. Options before the URL are defaults, which the
+        // URL can change. Options after the URL override those in the URL.
         let options = [
             ("fallback_application_name", "braid-server"), ("target_session_attrs", "read-write"),
             ("tcp_user_timeout", "\(timeout.milliseconds)"), ("dbname", url), ("client_encoding", "UTF8"),
@@ -50,7 +52,7 @@ final class PostgresConnection {
             throw LostConnection(detail: "out of memory")
         }
         self.connection = connection
-        // Drop notices of the database, which libpq would write to stderr by default.
+        // Drop the notices that the database sends, because libpq would write them to stderr by default.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         // All stored properties are set, so from here on Swift calls `deinit` even if the initializer throws.
         try connect()
@@ -72,7 +74,7 @@ final class PostgresConnection {
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { throw failure }
     }
 
-    /// The version of the PostgreSQL server as a number: 150003 is 15.3.
+    /// The version of the PostgreSQL server as a number: 150003 means 15.3.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
     /// Whether the connection is open and has no unexpected input.
@@ -92,12 +94,12 @@ final class PostgresConnection {
 // Statements.
 extension PostgresConnection {
     /// Runs several statements in one pipeline, that is, in one round trip. If a statement fails, the database skips
-    /// the later statements of the pipeline.
+    /// the later statements of the same pipeline.
     func run(_ statements: [PostgresStatement]) -> Answers {
         var answers = Answers()
         do {
-            // What each result from libpq belongs to, in order: `nil` for the execution of a statement, or an SQL text
-            // for its preparation.
+            // What the results from libpq belong to, one item for each result, in order. An item is `nil` for the
+            // execution of a statement, or an SQL text for the preparation of a statement.
             var expected: [String?] = []
             for statement in statements { try send(statement, &expected) }
             guard PQpipelineSync(connection) == 1 else { throw failure }
@@ -122,7 +124,8 @@ extension PostgresConnection {
         return answers
     }
 
-    /// Runs several statements in one pipeline, and returns the rows of each. Throws if a statement fails.
+    /// Runs several statements in one pipeline, and returns the result rows of each statement. Throws if a statement
+    /// fails.
     func all(_ statements: [PostgresStatement]) throws -> [Rows] {
         let answers = run(statements)
         let rows = try answers.outcomes.map { try $0.get() }
@@ -143,7 +146,7 @@ extension PostgresConnection {
         guard PQpipelineSync(connection) == 1 else { throw failure }
         if expected.count > 1, case .failure(let error) = try next() {
             prepared[query.sql] = nil
-            _ = try next()  // The execution was skipped.
+            _ = try next()  // The statement's execution was skipped, because its preparation has failed.
             while let end = try result() { PQclear(end) }
             throw error
         }
@@ -163,7 +166,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// Runs an SQL text that contains several statements without parameters, such as the schema.
+    /// Runs an SQL text of several statements without parameters, such as the text that creates the schema.
     func script(_ sql: String) throws {
         guard PQexitPipelineMode(connection) == 1, PQsendQuery(connection, sql) == 1 else { throw failure }
         var failed: ServerError?
@@ -175,7 +178,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// Subscribes this connection to the PostgreSQL notifications that servers send each other.
+    /// Subscribes this connection to the PostgreSQL notifications that Braid Servers send each other.
     func listen() throws {
         guard let channel = try query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) else {
             throw failure
@@ -183,8 +186,8 @@ extension PostgresConnection {
         _ = try query("LISTEN \(raw: channel)")
     }
 
-    /// Returns the payloads of the notifications that have arrived. If there are none, waits for one until `deadline`
-    /// or until `wake` is signalled.
+    /// Returns the payloads of the PostgreSQL notifications that have arrived. If none has arrived, waits for one until
+    /// `deadline` or until another thread signals `wake`.
     func notifications(until deadline: ContinuousClock.Instant, or wake: WakeUp) throws -> [String] {
         let found = takeNotifications()
         guard found.isEmpty, wake.wait(for: PQsocket(connection), until: deadline) else { return found }
@@ -201,13 +204,13 @@ extension PostgresConnection {
         return found
     }
 
-    /// Rolls back the open transaction of this connection, if a failed statement has left a transaction open.
+    /// Rolls back this connection's transaction, if a transaction is still open after a failed statement.
     func endTransaction() throws {
         if PQtransactionStatus(connection) != PQTRANS_IDLE { _ = try all(["ROLLBACK"]) }
     }
 }
 
-// Sending and receiving.
+// Sending statements and receiving results.
 extension PostgresConnection {
     private func send(_ statement: PostgresStatement, _ expected: inout [String?]) throws {
         let sql = statement.sql
@@ -231,8 +234,8 @@ extension PostgresConnection {
         expected.append(nil)
     }
 
-    /// Returns the outcome of the next statement in the pipeline. Returns `nil` if the database skipped it because an
-    /// earlier statement failed.
+    /// Returns the outcome of the next statement in the pipeline. Returns `nil` if the database skipped this statement,
+    /// because an earlier statement failed.
     private func next() throws -> Result<Rows, ServerError>? {
         guard let first = try result() else { throw failure }
         var outcome: Result<Rows, ServerError>?

@@ -7,16 +7,17 @@ enum PostgresSchema {
     static let application = "Braid Server"
     static let version = 2
 
-    /// The SQL statements that upgrade the schema by one version each: `steps[0]` upgrades version 1 to 2.
+    /// The SQL statements that upgrade the schema, one list for each version: `steps[0]` upgrades version 1 to 2.
     ///
-    /// To change the schema, follow the procedure for the SQLite schema, but with `schema-postgres.sql` and
-    /// `Schemas/postgres-….sql`. Servers of older versions use the database during and after the upgrade. If servers of
-    /// older versions cannot use the new schema, the step also raises `braid_server.minimum_version`.
+    /// To change the schema, follow the procedure that `SQLiteSchema.steps` describes, but with `schema-postgres.sql`
+    /// and `Schemas/postgres-….sql`. Servers of older versions use the database during and after the upgrade. If
+    /// servers of older versions cannot use the new schema, the step also raises `braid_server.minimum_version`.
     static let steps: [[String]] = [
         [
             "ALTER TABLE braid_server ADD COLUMN minimum_version BIGINT, ADD COLUMN answer_time BIGINT",
             // Servers with schema version 1 measure the age of answers by the machine's time, and such servers may
-            // still run during the upgrade. The new clock therefore starts with the database's time.
+            // still run during the upgrade. The new clock therefore starts with the time of the database's machine, or
+            // with the newest answer's time if that is later.
             """
             UPDATE braid_server SET minimum_version = 2, answer_time = greatest(
                 (SELECT max(at) FROM answer), extract(epoch FROM clock_timestamp()) * 1000)
@@ -25,8 +26,8 @@ enum PostgresSchema {
         ]
     ]
 
-    /// Upgrades the schema of version `version` to the current one, in the open transaction. Calls `before` before each
-    /// statement and before COMMIT, with the number of calls so far.
+    /// Upgrades the schema of the given version to the current one, in the open transaction. Calls `before` before each
+    /// statement and once more at the end, with the number of calls so far.
     static func upgrade(
         _ connection: PostgresConnection, from version: Int, before: ((Int) throws -> Void)?
     ) throws {
@@ -38,7 +39,7 @@ enum PostgresSchema {
         try before?(statements.count)
     }
 
-    /// The shape of a database with the schema of `schema-postgres.sql`.
+    /// The tables, columns and indexes that a database with the schema of `schema-postgres.sql` has.
     static let expected = SchemaShape(schema: text)
 
     /// The text of the file `schema-postgres.sql`, which creates the current schema.
@@ -48,7 +49,8 @@ enum PostgresSchema {
 }
 
 extension PostgresConnection {
-    /// Checks that this server may still use the database, and returns the time of the clock that servers share.
+    /// Checks that this server may still use the database. Returns the time of the clock in the database, which all
+    /// servers share and which measures the age of stored answers.
     ///
     /// - Throws: `newerVersion` if a newer server has upgraded the database to a schema that this server cannot use.
     func sharedAnswerTime() throws -> Int {
@@ -60,7 +62,7 @@ extension PostgresConnection {
         return row.int(2)
     }
 
-    /// Reads the shape of the tables in a schema of the database from the catalog.
+    /// Reads the tables, columns and indexes of a schema from the database's catalog.
     func schemaShape(_ schema: String) throws -> SchemaShape {
         var shape = SchemaShape()
         let columns = try query(

@@ -3,10 +3,11 @@ import BraidEngine
 
 /// An SQL statement with its values, written as an interpolated string: `"SELECT … WHERE number = \(number)"`.
 ///
-/// An interpolated value always becomes a parameter and never part of the SQL text. In its place, the SQL text contains
-/// a placeholder with the value's type, such as `$1::bytea`.
+/// An interpolated value always becomes a parameter of the statement and never part of the SQL text. The SQL text
+/// contains a placeholder with the value's type instead, such as `$1::bytea`.
 struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
-    /// The pieces of SQL text around the parameters: one piece more than the statement has parameters.
+    /// The pieces of SQL text before, between and after the parameters: one piece more than the statement has
+    /// parameters.
     private(set) var texts: [String]
     private(set) var values = Parameters()
 
@@ -45,7 +46,7 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(raw text: String) { appendLiteral(text) }
 
-        /// Inserts another statement at this place, with its SQL text and its parameters.
+        /// Inserts another statement into this one: its SQL text at this place, and its parameters.
         mutating func appendInterpolation(_ part: PostgresStatement) {
             texts[texts.count - 1] += part.texts[0]
             texts += part.texts.dropFirst()
@@ -103,17 +104,17 @@ extension JSONText: SQLValue {
     func encode(into bytes: inout [UInt8]) { withBytes { bytes.append(contentsOf: $0) } }
 }
 
-/// PostgreSQL's type of the elements of an array parameter, by OID. Source: pg_type.dat.
+/// The type of the elements of an array parameter, by PostgreSQL's OID of the type. Source: pg_type.dat.
 enum ElementType: Int32 {
     case bytea = 17, int8 = 20, text = 25
 }
 
 /// The encoded values of all parameters of a statement, one after the other in one array of bytes.
 struct Parameters: Sendable {
-    /// The encoded values of the parameters. The first byte is unused, so that the array has an address even if all
-    /// values are empty.
+    /// The encoded values of the parameters, one after the other. The first byte of the array is unused, so that the
+    /// array has an address even if all values are empty.
     private(set) var bytes: [UInt8] = [0]
-    /// The range of each parameter's value in `bytes`. `nil` for a parameter with the value NULL.
+    /// For each parameter, the range of its value in `bytes`. `nil` for a parameter with the value NULL.
     private(set) var ranges: [Range<Int>?] = []
 
     mutating func append(_ value: (some SQLValue)?) {
@@ -123,9 +124,9 @@ struct Parameters: Sendable {
         ranges.append(start..<bytes.count)
     }
 
-    /// Appends the value of an array parameter, in PostgreSQL's binary format: one dimension with the lower bound 1, or
-    /// no dimension for an empty array.
-    /// Source: array_send in PostgreSQL's arrayfuncs.c.
+    /// Appends an array as the value of one parameter, in PostgreSQL's binary format. The encoded array has one
+    /// dimension with the lower bound 1. An empty array has no dimension. Source: array_send in PostgreSQL's
+    /// arrayfuncs.c.
     mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
         let start = bytes.count
         append(Int32(elements.isEmpty ? 0 : 1))

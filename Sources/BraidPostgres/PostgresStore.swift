@@ -5,10 +5,10 @@ import BraidStore
 /// A store in a PostgreSQL database that several servers can use at the same time.
 ///
 /// One connection of the store performs all of this server's writes, in groups of requests. Reads use other
-/// connections, so they neither wait for a write nor delay one. The store replaces a lost connection when it next needs
-/// a connection.
+/// connections, so a read neither waits for a write nor delays a write. If a connection is lost, the store opens a new
+/// one when it next needs it.
 public final class PostgresStore: SessionStore {
-    /// The database's address for messages, without a password.
+    /// The database's address for messages, which contains no password.
     public var name: String { dialer.name }
 
     let dialer: Dialer
@@ -22,14 +22,14 @@ public final class PostgresStore: SessionStore {
     /// server's schema version, or if no connection has been opened yet.
     public var schemaNotice: String? { dialer.schemaNotice }
 
-    /// Opens a database and creates the store's tables if the database has none. A database with another application's
-    /// tables is not changed.
+    /// Opens a database, and creates the store's tables if the database contains no tables. A database with another
+    /// application's tables is not changed.
     ///
     /// - Parameters:
     ///   - url: the database's address in libpq's form, `postgres://user@host:port/database?…`.
     ///   - options: the store's options.
-    ///   - connects: whether to connect now. Otherwise the first operation connects, and throws the reason why the
-    ///     database cannot be opened.
+    ///   - connects: whether the initializer connects to the database. If not, the first operation connects, and throws
+    ///     the reason if the database cannot be opened.
     /// - Throws: ``StoreError`` with the reason why the database cannot be opened.
     public init(
         url: String, options: PostgresStoreOptions = PostgresStoreOptions(), connects: Bool = true
@@ -78,10 +78,10 @@ extension PostgresStore {
         try await waitingForLocks(Tables.delete(name), value: Tables.deletion)
     }
 
-    /// Runs statements of a write that may have to wait for a lock of another server.
+    /// Runs the statements of a write that may have to wait for a lock of another server.
     ///
-    /// Each attempt waits for the lock only briefly, because all writes of the same group and of later groups also
-    /// wait. The attempts are repeated for at most a quarter of `options.timeout`.
+    /// Each attempt waits for the lock only briefly, because the other writes of its group and the later groups wait
+    /// with it. The method repeats the attempt for at most a quarter of `options.timeout`.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {
@@ -91,8 +91,9 @@ extension PostgresStore {
         }
         while true {
             do {
-                // The first statement sets a short lock timeout, which would last until the end of the transaction. The
-                // last one restores the normal timeout, for later requests of the same transaction.
+                // The statement before the given statements sets a short lock timeout, which would last until the end
+                // of the transaction. The statement after them restores the normal timeout, for later requests of the
+                // same transaction.
                 return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
                     try value(Array($0.dropFirst().dropLast()))
                 }

@@ -3,7 +3,7 @@ import BraidStore
 
 /// The options of a PostgreSQL store.
 public struct PostgresStoreOptions: Sendable {
-    /// When a commit is acknowledged to the client: after PostgreSQL's disk flush, or before it.
+    /// When the server acknowledges a commit to the client: after PostgreSQL's disk flush, or before it.
     public enum Synchronous: Sendable {
         /// A commit is acknowledged after it is on the database server's disk (`synchronous_commit = on`). If the
         /// database waits for a standby, the commit is on the standby's disk as well.
@@ -17,23 +17,26 @@ public struct PostgresStoreOptions: Sendable {
 
     /// When the server acknowledges a commit to the client: after PostgreSQL's disk flush, or before it.
     public var synchronous: Synchronous
-    /// The number of revisions that each session's journal keeps. A journal may temporarily contain up to a 64th more
-    /// revisions than this number.
+    /// The number of latest revisions that each session's journal keeps. A journal may temporarily contain up to a 64th
+    /// more revisions than this number.
     public var journalLimit: Int
-    /// The number of bytes of commands and updates that each session's journal keeps. The journal always keeps the last
-    /// revision, even if this revision alone is larger.
+    /// The size limit of each session's journal in bytes of its stored records. The journal always keeps the last
+    /// revision, even if its record alone is larger.
     public var journalBytes: Int
     /// The largest number of connections for reads, in addition to the connection for writes. The store opens another
     /// connection for reads when all of these connections are busy.
     public var readers: Int
-    /// If the database sends nothing on a connection for this time, the store closes the connection. A statement may
-    /// take three quarters of this time, and its wait for a lock a quarter.
+    /// If the database sends nothing on a connection for this time, the store closes the connection. A single statement
+    /// may take up to three quarters of this time, and may wait for a lock up to a quarter of this time.
     public var timeout: Duration
-    /// Returns a new epoch suffix, as `SQLiteStoreOptions.newEpochSuffix` does. `last` is the current suffix.
+    /// Returns a new epoch suffix, the text that the database appends to its sessions' epochs. The parameter `last` is
+    /// the current suffix, as for `SQLiteStoreOptions.newEpochSuffix`.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
-    /// Called when the store's state changes, from any thread. Must not block.
+    /// The store calls this closure when the store's state changes. The closure can run on any thread and must not
+    /// block.
     public var onChange: @Sendable (StoreChange) -> Void
-    /// For tests: called before each statement of an upgrade of the schema, and before its COMMIT.
+    /// For tests: the store calls this closure before each statement of an upgrade of the schema, and before the
+    /// upgrade's COMMIT.
     var upgrading: (@Sendable (Int) throws -> Void)?
 
     /// Creates options for a PostgreSQL store.

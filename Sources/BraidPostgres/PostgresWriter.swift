@@ -7,39 +7,40 @@ import BraidStore
 ///
 /// While the thread writes one group, it collects the requests of the next group.
 final class PostgresWriter: @unchecked Sendable {
-    /// One caller's request for a write, whose statements the writer runs in its next transaction.
+    /// One caller's request for a write. The writer runs the request's statements in one of its next transactions.
     struct Request: Sendable {
-        /// The SQL statements of the request. In any state of the database, these statements write everything or
-        /// nothing. Their result rows say whether they have written.
+        /// The SQL statements of the request. Whatever the database contains, these statements together write
+        /// everything or nothing. Their result rows say whether they have written.
         let statements: [PostgresStatement]
         /// Whether the request only tests if the database accepts writes. The statistics of commits do not count such a
         /// request.
         let isTest: Bool
-        /// The notice that the writer sends to other servers after the commit. `nil` if there is no notice, or if the
-        /// statements send it themselves.
+        /// The notice about this write that the writer sends to other servers after the commit. `nil` if the write
+        /// needs no notice, or if its statements send the notice themselves.
         let notice: String?
-        /// Called after the commit, with the result rows of each statement.
+        /// The writer calls this closure after the commit, with the result rows of each statement.
         let succeed: @Sendable ([Rows]) -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards the writer's properties that are declared between `condition` and `dialer`. Only the writer's thread uses
-    /// the properties that are declared after `dialer`.
+    /// A lock that guards the properties `waiting` and `isStopping`. Only the writer's thread uses the writer's
+    /// connection.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
     private var isStopping = false
 
     private let dialer: Dialer
-    /// The random name of this server, with which each of its notifications begins.
+    /// This server's random name, with which each of its notifications begins.
     private let sender: String
     private var connection: PostgresConnection?
     let counters = StoreCounters()
-    /// Reports to the store's owner when a reachable database accepts no writes, and when it accepts writes again.
+    /// Reports to the store's owner (`PostgresStoreOptions.onChange`) when a reachable database accepts no writes, and
+    /// when it accepts writes again.
     private let trouble: StoreTrouble
     private let end = Latch()
 
-    /// Starts the writer's thread. `connection` is the writer's first connection. With `nil`, the writer connects when
-    /// it first writes.
+    /// Starts the writer's thread. `connection` is the writer's first connection. If it is `nil`, the writer connects
+    /// when it first writes.
     init(
         dialer: Dialer, connection: sending PostgresConnection?, sender: String,
         onChange: @escaping @Sendable (StoreChange) -> Void
@@ -52,12 +53,12 @@ final class PostgresWriter: @unchecked Sendable {
     }
 
     /// Queues statements, which the writer runs with its next group of requests. Returns after the commit, even if the
-    /// task is cancelled before the commit.
+    /// calling task is cancelled before the commit.
     ///
     /// - Parameters:
     ///   - cost: the estimated cost of the request, in rows.
-    ///   - value: converts the statements' result rows into the method's result. Throws the refusal if the statements
-    ///     wrote nothing.
+    ///   - value: converts the statements' result rows into the method's result. It throws a `StoreError` if the
+    ///     statements have refused the write and so wrote nothing.
     func write<Value: Sendable>(
         _ statements: [PostgresStatement], isTest: Bool = false, cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([Rows]) throws -> Value
@@ -80,7 +81,7 @@ final class PostgresWriter: @unchecked Sendable {
         }
     }
 
-    /// The number of write requests that wait for the writer's next group.
+    /// The number of write requests that wait for the writer.
     var queued: Int { condition.withLock { waiting.count } }
 
     /// Tells the writer's thread to finish the waiting requests and to end. Returns at once.
@@ -98,7 +99,7 @@ final class PostgresWriter: @unchecked Sendable {
     }
 }
 
-// The writer's thread.
+// The methods that run on the writer's thread.
 extension PostgresWriter {
     private func run() {
         while let group = next() { write(group) }
@@ -114,7 +115,7 @@ extension PostgresWriter {
         }
     }
 
-    /// Writes a group of requests. The caller of every request receives a result or an error.
+    /// Writes a group of requests in one transaction. The caller of every request receives a result or an error.
     private func write(_ group: [Request], attempt: Int = 1) {
         let start = ContinuousClock.now
         do {
@@ -131,7 +132,8 @@ extension PostgresWriter {
         } catch let cause {
             let error = StoreError(cause, of: dialer.name)
             switch error {
-            // The writer does not report this error, because the dialer reports a database that cannot be reached.
+            // The writer reports only these errors. The dialer reports an error that means that the database cannot be
+            // reached.
             case .full, .readOnly, .corrupt, .io:
                 if (cause as? ServerError)?.isOfOneRequest != true { trouble.failed(error) }
             default: break
@@ -141,21 +143,23 @@ extension PostgresWriter {
         }
     }
 
-    /// Runs and commits the statements of a group. Returns the result rows of each request. If this method throws,
-    /// nothing was written, unless the error says that the outcome is unknown.
+    /// Runs the statements of a group of requests and commits them. Returns the result rows of each request. If this
+    /// method throws, nothing was written, unless the error says that the outcome is unknown.
     private func commit(_ group: [Request]) throws -> [[Rows]] {
         let connection = try connected()
-        // The notices are sent after COMMIT. If they were sent inside the transaction, its end would have to wait for
-        // other servers' transactions that also send notices.
+        // The notices are sent after COMMIT. If the transaction itself sent them, its end would have to wait for other
+        // servers' transactions that also send notices.
         let answers = connection.run(["BEGIN"] + group.flatMap(\.statements) + ["COMMIT"] + notices(of: group))
         if answers.lost != nil { self.connection = nil }
         let count = group.reduce(2) { $0 + $1.statements.count }
         var rows: [Rows] = []
         for (index, outcome) in answers.outcomes.enumerated() {
             switch outcome {
-            case _ where index >= count: break  // a notice: a server that misses one looks for itself
+            // The outcomes of the notices are ignored: a server that misses a notice itself looks for changes every few
+            // seconds.
+            case _ where index >= count: break
             case .success(let answer): rows.append(answer)
-            // If the connection ends during COMMIT, the transaction may or may not be committed.
+            // If the database ends the connection during COMMIT, the transaction may or may not be committed.
             case .failure(let error) where error.isFatal && index == count - 1: throw unknown(error.message)
             case .failure(let error):
                 if answers.lost == nil, (try? connection.endTransaction()) == nil { self.connection = nil }
@@ -173,8 +177,8 @@ extension PostgresWriter {
         }
     }
 
-    /// Returns the statements that send a group's notices to the other servers. There may be several statements,
-    /// because the payload of a notification has fewer than 8,000 bytes.
+    /// Returns the statements that send a group's notices to the other servers. A large group needs several statements,
+    /// because the payload of a PostgreSQL notification must have fewer than 8,000 bytes.
     private func notices(of group: [Request]) -> [PostgresStatement] {
         let words = group.compactMap(\.notice)
         return stride(from: 0, to: words.count, by: Self.noticesOfPayload).map { start in
@@ -184,7 +188,7 @@ extension PostgresWriter {
         }
     }
 
-    private static let noticesOfPayload = 150  // each notice has at most 44 bytes
+    private static let noticesOfPayload = 150  // one notice has at most 44 bytes, and a payload at most 7,999
 
     private func unknown(_ detail: String) -> StoreError {
         .io(

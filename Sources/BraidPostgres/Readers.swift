@@ -2,16 +2,17 @@
 import BraidRuntime
 import BraidStore
 
-/// A pool of threads that perform the store's reads. Each thread has one connection. The pool starts another thread
-/// when all of its threads are busy.
+/// A pool of threads that perform the store's reads. Each thread has its own connection. If all threads are busy, the
+/// pool starts another thread, up to its maximum.
 final class Readers: @unchecked Sendable {
     private struct Job: Sendable {
-        /// Performs the read on a connection, and returns a closure that passes the result to the caller.
+        /// Performs the read on the given connection. Returns a closure that passes the result of the read to the
+        /// caller.
         let perform: @Sendable (PostgresConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards the pool's properties declared between `condition` and `dialer`.
+    /// A lock that guards the properties `waiting`, `threads`, `idle` and `isStopping`.
     private let condition = Condition()
     private var waiting: [Job] = []
     private var threads = 0
@@ -29,8 +30,8 @@ final class Readers: @unchecked Sendable {
 
     /// Performs a read on one of the pool's connections, and returns its result.
     ///
-    /// - Parameter body: performs the read on a connection. If that connection was broken, `body` is called again on a
-    ///   new connection.
+    /// - Parameter body: performs the read on a connection. If this connection turns out to be broken, the pool calls
+    ///   `body` again with a new connection.
     func read<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             run(
@@ -42,8 +43,8 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Performs a read on one of the pool's connections. `perform` returns a closure that passes the result to the
-    /// caller.
+    /// Performs a read on one of the pool's connections. `perform` performs the read, and returns a closure that passes
+    /// the result to the caller.
     func run(
         perform: @escaping @Sendable (PostgresConnection) throws -> @Sendable () -> Void,
         fail: @escaping @Sendable (StoreError) -> Void
@@ -101,16 +102,16 @@ final class Readers: @unchecked Sendable {
         }
     }
 
-    /// Performs a read, on the connection `kept` if it is still alive. Returns the connection for the thread's next
-    /// read, or `nil` if it is no longer usable.
+    /// Performs a read, on the thread's connection `kept` if this connection is still alive, otherwise on a new one.
+    /// Returns the connection for the thread's next read, or `nil` if the connection is no longer usable.
     private func perform(_ job: Job, on kept: PostgresConnection?) -> PostgresConnection? {
         do {
             if let kept, kept.isAlive, dialer.retirement == nil {
                 do {
                     return try perform(job, on: kept)
                 } catch is LostConnection {
-                    // The kept connection most likely broke while it was idle. A read changes nothing, so the pool can
-                    // repeat the read on a new connection.
+                    // The kept connection most likely broke while it was idle. A read changes nothing, so the read is
+                    // repeated on a new connection.
                 }
             }
             return try perform(job, on: dialer.connect())

@@ -2,7 +2,8 @@
 import BraidStore
 import Synchronization
 
-/// Reads the stored revisions of sessions. All requests that arrive before a database query begins share this query.
+/// Reads the stored revisions of sessions. Requests for revisions that arrive before a database query begins share one
+/// query.
 final class Revisions: Sendable {
     private final class Batch: Sendable {
         let asked = Mutex<[Int: [CheckedContinuation<StoredRevision?, any Error>]]>([:])
@@ -15,7 +16,7 @@ final class Revisions: Sendable {
     }
 
     private let readers: Readers
-    /// The batch of requests that new requests can still join. One query answers all requests of a batch.
+    /// The batch of requests that further requests can still join. One query answers all requests of the batch.
     private let open = Mutex<Batch?>(nil)
 
     init(readers: Readers) { self.readers = readers }
@@ -35,8 +36,8 @@ final class Revisions: Sendable {
     private func read(_ batch: Batch) {
         readers.run(
             perform: { [self] connection in
-                // The batch is closed before its query begins, because requests that arrive later may need a commit
-                // that this query does not see.
+                // Close the batch before its query begins: a request that arrives later may need a commit that this
+                // query does not see.
                 close(batch)
                 let found = try connection.revisions(of: batch.asked.withLock { Array($0.keys) })
                 return { batch.answer(.success(found)) }
@@ -51,8 +52,8 @@ final class Revisions: Sendable {
 }
 
 extension PostgresConnection {
-    /// Returns the stored revisions of the given sessions, by session number. Sessions that have ended are missing from
-    /// the result.
+    /// Returns the stored revisions of the given sessions. The dictionary's keys are session numbers. Sessions that
+    /// have ended are missing from the dictionary.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
         let rows = try query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
         return Dictionary(rows.map { ($0.int(0), StoredRevision(number: $0.int(1), time: $0.int(2))) }) { $1 }

@@ -7,7 +7,7 @@ internal import CPostgreSQL
 final class Rows {
     fileprivate let result: OpaquePointer
 
-    /// Creates the rows from a libpq result (`PGresult`), which this object frees when it is released.
+    /// Creates the rows from a libpq result (`PGresult`). This object frees the result when it is released.
     init(result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
@@ -32,7 +32,8 @@ final class Rows {
     }
 }
 
-/// The columns of one result row, from 0. Strings are in `text` columns, or in `bytea` columns that contain UTF-8.
+/// The columns of one result row, which count from 0. A string is in a `text` column, or in a `bytea` column that
+/// contains UTF-8.
 struct Columns: StoredColumns {
     fileprivate let rows: Rows
     fileprivate let row: CInt
@@ -49,7 +50,7 @@ struct Columns: StoredColumns {
 
     func isNull(_ column: CInt) -> Bool { PQgetisnull(rows.result, row, column) == 1 }
 
-    /// Returns the bytes of a column of this row. The bytes are valid as long as the `Rows` object exists.
+    /// Returns the bytes of a column of this row. The bytes are valid as long as the `Rows` object of the row exists.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(
             start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))

@@ -2,15 +2,15 @@
 import BraidEngine
 import BraidStore
 
-/// The SQL statements of table descriptions.
+/// The SQL statements that register, read and delete table descriptions.
 ///
-/// A change of table descriptions locks the database table `table_description`, so that the next version is counted
-/// from all existing versions.
+/// A statement that registers or deletes a description first locks the database table `table_description`, so that no
+/// other server gives out the same version number.
 enum Tables {
     private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
-    /// Returns the SQL statements that register a table description. The second statement returns the new version, or no
-    /// row if `latest` is not the latest version.
+    /// Returns the SQL statements that register a table description. The second of these statements returns the new
+    /// version, or no row if `latest` is given and is not the latest version.
     static func put(_ name: String, _ description: JSONText, after latest: Int?, at: Int) -> [PostgresStatement] {
         [
             lock,
@@ -28,8 +28,8 @@ enum Tables {
         ]
     }
 
-    /// Returns the SQL statements that delete a table description. The second statement returns the number of sessions
-    /// that use one of its versions, and the number of deleted versions.
+    /// Returns the SQL statements that delete a table description. The second of these statements returns two numbers:
+    /// the sessions that use one of the description's versions, and the deleted versions.
     static func delete(_ name: String) -> [PostgresStatement] {
         [
             lock,

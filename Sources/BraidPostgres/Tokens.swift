@@ -4,8 +4,8 @@ import BraidStore
 // The SQL statements of tokens. Each token gives access to one session.
 
 extension NewToken {
-    /// Returns the SQL statement that stores a token, and says whether its session exists. The statement also deletes a
-    /// few expired tokens.
+    /// Returns the SQL statement that stores a token if the token's session exists. The statement returns whether the
+    /// session exists, and also deletes a few expired tokens.
     func statement(for sessionID: String) -> PostgresStatement {
         """
         WITH made AS (
@@ -20,7 +20,8 @@ extension NewToken {
         """
     }
 
-    /// Returns the SQL statement that deletes a token of a session. The statement returns a row if the token existed.
+    /// Returns the SQL statement that deletes a token of a session, and notifies the other servers. The statement
+    /// returns a row if the token existed.
     static func deletion(_ id: String, of sessionID: String, sender: String) -> PostgresStatement {
         """
         WITH gone AS (

@@ -2,8 +2,8 @@
 import BraidStore
 import Glibc
 
-/// Wakes a thread that waits for a socket. The thread waits for a pipe at the same time, and another thread wakes it by
-/// writing to this pipe.
+/// Wakes a thread that waits for a socket. The thread waits for the socket and for a pipe at the same time, and another
+/// thread wakes it by writing to this pipe.
 final class WakeUp: Sendable {
     private let reading: CInt
     private let writing: CInt
@@ -25,13 +25,14 @@ final class WakeUp: Sendable {
 
     func signal() {
         var byte: UInt8 = 0
-        _ = write(writing, &byte, 1)  // if the pipe is full, its bytes wake the thread as well
+        // the write fails if the pipe is full, but the bytes in the pipe wake the thread as well
+        _ = write(writing, &byte, 1)
     }
 
-    /// Waits until the socket has input, another thread signals this object, or `deadline` is reached. Returns whether
-    /// the socket has input.
+    /// Waits until the socket has input, another thread calls `signal`, or the deadline is reached. Returns whether the
+    /// socket has input.
     func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
-        // `poll` ignores a negative descriptor.
+        // The socket may be -1, because `poll` ignores a negative descriptor.
         var descriptors = [
             pollfd(fd: reading, events: Int16(POLLIN), revents: 0),
             pollfd(fd: socket, events: Int16(POLLIN), revents: 0),

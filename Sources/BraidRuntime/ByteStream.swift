@@ -1,32 +1,34 @@
 import Synchronization
 
-/// A response body that is written while it is sent: a bounded queue between a producer and an event loop.
+/// A response body whose bytes are sent while they are produced: a queue of limited size between a producer and an
+/// event loop.
 ///
-/// The producer can be any thread or task. The arrays of bytes are queued without copying, so thousands of streams can
-/// share one event's bytes. An idle stream holds no buffer.
+/// The producer can be any thread or task. The queue holds arrays of bytes without copying them, so thousands of
+/// streams can share the bytes of one event. An idle stream holds no buffer.
 ///
-/// A stream is first created, then possibly encoded (`encode(in:)`), and then attached to the event loop that sends it.
-/// The producer starts to write when the stream is attached (`onAttach`).
+/// The life of a stream begins with its creation. Then the server may set a compression (`encode(in:)`), and then
+/// attaches the stream to the event loop that sends it. The producer starts to write when the stream is attached
+/// (`onAttach`).
 public final class ByteStream: Sendable {
-    /// The result of a producer's call of `write`: the queue accepted the bytes or refused them.
+    /// The result of a producer's call of `write`: whether the stream accepted the bytes, or why it refused them.
     public enum WriteResult: Equatable, Sendable {
         case accepted
-        /// The queue refused the bytes, because `queued` bytes are already waiting to be sent.
+        /// The queue refused the bytes, because it has no room for them: `queued` bytes are already waiting to be sent.
         case full(queued: Int)
         /// The stream refused the bytes, because the reader has disconnected or the stream has ended.
         case closed
     }
 
-    /// What the event loop gets from one call of `take()`: the queued bytes, and whether the stream has ended.
+    /// What the event loop receives from one call of `take()`: the queued bytes, and whether the stream has ended.
     public struct Taken: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
-        /// The leases of large pieces.
+        /// The leases of the memory for large pieces among `pieces`.
         public var leases: [Quota.Lease] = []
-        /// Whether the body ends with these pieces: the stream will produce no more.
+        /// Whether the body ends with these pieces, because the stream produces no more bytes.
         public var isLast = false
-        /// Whether the producer broke the body off after these pieces. The loop must then close the connection, so that
-        /// the client sees that the body is incomplete.
+        /// Whether the producer has broken the body off after these pieces. The event loop must then close the
+        /// connection, so that the client sees that the body is incomplete.
         public var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
@@ -42,10 +44,10 @@ public final class ByteStream: Sendable {
 
     private struct State {
         var queue = Taken()
-        /// The side that has closed the stream: the producer, or the connection's side. From then on, the stream
+        /// Who has closed the stream: the producer, or the server. `nil` while the stream is open. A closed stream
         /// refuses the producer's bytes.
         var closer: Closer?
-        /// Whether the stream has notified the event loop since the loop's last `take()`.
+        /// Whether the stream has notified the event loop of new bytes since the loop's last call of `take()`.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
         var frame = BodyFrame(nil)
@@ -55,16 +57,18 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The most bytes in the stream's queue. The kernel's socket buffer can hold the same number of bytes in addition.
+    /// The most bytes in the stream's queue. In addition, the kernel's socket buffer can hold the same number of the
+    /// stream's bytes.
     public let limit: Int
     /// Whether the body has no end, like a stream of events.
     ///
-    /// - The server ends an endless body when the server stops and when the client closes its side.
-    /// - A body with an end, such as a download, may finish when the server stops and when the client closes its side.
-    ///   After the server has begun to stop, such a body may finish within the server's grace period. A client that has
-    ///   closed its side of the connection may still read. A write to a client that has disconnected fails.
+    /// - If the server stops or the client closes its sending side, the server ends an endless body.
+    /// - A body with an end, such as a download, may finish in both cases. If the server stops, the body may finish
+    ///   within the server's grace period. A client that has closed its sending side may still read. If the client has
+    ///   disconnected, a write to the client fails.
     public let isEndless: Bool
-    /// The number of bytes of the whole body, which the reader learns before the first byte. `nil` if it is unknown.
+    /// The number of bytes of the whole body, which is announced to the client before the first byte. `nil` if the
+    /// number is unknown.
     public let length: Int?
 
     /// Creates a stream whose queue holds at most `limit` bytes.
@@ -74,29 +78,33 @@ public final class ByteStream: Sendable {
         self.length = length
     }
 
-    /// Sets the coding of the stream's bytes. Called before the stream is attached.
+    /// Sets the compression of the stream's bytes (the content coding). Called before the stream is attached to the
+    /// event loop.
     public func encode(in coding: ContentCoding) {
         state.withLock { $0.frame = BodyFrame(coding) }
     }
 
     // MARK: Producer
 
-    /// The coding of the stream's bytes. The producer reads the coding after the stream is attached.
+    /// The compression of the stream's bytes (the content coding), or `nil` for plain bytes. The producer reads this
+    /// property after the stream is attached.
     public var coding: ContentCoding? { state.withLock { $0.frame.coding } }
 
-    /// Runs `action` once when the stream is attached to an event loop. The action starts the stream's producer.
+    /// Registers `action`, which runs once when the stream is attached to an event loop. The action starts the stream's
+    /// producer.
     ///
     /// The action runs on the event loop's thread, so it must not block.
     public func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
 
-    /// Compresses the bytes if the stream has a coding, and queues them without blocking.
+    /// Compresses the bytes if the stream has a content coding, and queues the result. This method never waits for room
+    /// in the queue.
     @discardableResult
     public func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
 
-    /// Queues a piece in the stream's coding without blocking. A single piece over the limit is accepted if the queue
-    /// is empty.
+    /// Queues a piece, which must have the stream's content coding. This method never waits for room in the queue. If
+    /// the queue is empty, it accepts even a piece that is larger than the limit.
     ///
     /// - Parameter lease: the lease of the piece's memory. The stream holds the lease until the piece is sent.
     @discardableResult
@@ -116,19 +124,19 @@ public final class ByteStream: Sendable {
         return result
     }
 
-    /// Ends the body normally, on behalf of the producer. The queued bytes are still sent.
+    /// Ends the body normally. The producer calls this method. The event loop still sends the queued bytes.
     public func finish() {
         end { Self.endBody(&$0) }
     }
 
-    /// Breaks the body off, on behalf of the producer. The loop sends the queued bytes and closes the connection, and the
-    /// client sees that the body is incomplete.
+    /// Breaks the body off. The producer calls this method. The event loop sends the queued bytes and closes the
+    /// connection, so the client sees that the body is incomplete.
     public func fail() {
         end { $0.queue.isBroken = true }
     }
 
-    /// Registers `action`, which runs once when the reader disconnects or the server ends the stream. If the reader has
-    /// already disconnected, or the server has ended the stream, runs `action` at once.
+    /// Registers `action`, which runs once when the client disconnects or the server ends the stream. If this has
+    /// already happened, the action runs at once.
     ///
     /// The action usually runs on an event loop's thread, so it must not block. If the producer ends the stream, the
     /// action does not run.
@@ -140,7 +148,7 @@ public final class ByteStream: Sendable {
         if isLate { action() }
     }
 
-    /// Suspends the producer until the event loop has taken the whole queue or the stream is closed.
+    /// Suspends the calling task, the producer, until the event loop has taken the whole queue or the stream is closed.
     public func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
@@ -167,9 +175,10 @@ public final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// Sets the function `tell`, with which the stream notifies the event loop of new bytes.
+    /// Attaches the stream to an event loop. The stream calls the function `tell` to notify the loop of new bytes.
     ///
-    /// The stream calls `tell` on any thread, and at most once before the loop takes the queue with `take()`.
+    /// The stream calls `tell` on any thread. After one call, the stream does not call `tell` again before the loop
+    /// takes the queue with `take()`.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
         let start = state.withLock { state in
             state.tellLoop = tell
@@ -179,7 +188,7 @@ public final class ByteStream: Sendable {
         start?()
     }
 
-    /// Removes and returns the content of the stream's queue. The event loop calls this method.
+    /// Removes the content of the stream's queue and returns it. The event loop calls this method.
     public func take() -> Taken {
         let (taken, waiting) = state.withLock { state in
             let taken = state.queue
@@ -193,8 +202,8 @@ public final class ByteStream: Sendable {
         return taken
     }
 
-    /// Ends the body on behalf of the server, for example because the server stops. The queued bytes are still sent.
-    /// Any thread can call this method.
+    /// Ends the body, for example because the server stops. The server calls this method, on any thread. The event loop
+    /// still sends the queued bytes.
     public func endFromServer() {
         close { state in
             Self.endBody(&state)
@@ -202,7 +211,7 @@ public final class ByteStream: Sendable {
         }
     }
 
-    /// Closes the stream and drops the queue, because the reader has disconnected or all bytes are sent.
+    /// Closes the stream and drops its queue. Called when the client has disconnected or all bytes are sent.
     public func close() {
         close { state in
             state.queue = Taken()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Returns the time of the monotonic clock, in nanoseconds. Use this time to measure durations.
+/// Returns the time of the monotonic clock, in nanoseconds. Differences of such times measure durations.
 public func monotonicNanoseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

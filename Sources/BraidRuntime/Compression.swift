@@ -4,39 +4,41 @@ import Synchronization
 
 /// A compression of a body (a content coding of RFC 9110, 8.4.1).
 public enum ContentCoding: String, Sendable, CaseIterable {
-    /// If two codings have the same weight in `Accept-Encoding`, the server prefers the coding that is declared first.
+    /// If a client's `Accept-Encoding` gives two codings the same weight, the server prefers the coding that is
+    /// declared first.
     case zstd, gzip
 
-    /// Returns the bytes as a complete compressed body.
+    /// Returns the bytes as a complete body in this coding.
     public func compress(_ bytes: [UInt8]) -> [UInt8] {
         let piece = BodyPiece(bytes, in: self)
         var frame = BodyFrame(self)
         return frame.opening(piece) + piece.bytes + frame.closing
     }
 
-    // The compression levels were chosen with a snapshot of 331 KB (Benchmarks/NOTES.md, "Compression").
+    // The compression levels were chosen by measurements with a snapshot of 331 KB (Benchmarks/NOTES.md,
+    // "Compression").
     fileprivate static let zstdLevel: Int32 = 7
     fileprivate static let gzipLevel: Int32 = 6
 }
 
 /// A piece of a body, plain or compressed.
 ///
-/// Pieces are compressed independently of each other, so many bodies can share a compressed piece. For example, all
-/// streams that send an event share the event's piece.
-/// - A piece in zstd is a frame. A body is a sequence of frames (RFC 8878, 3).
-/// - A piece in gzip is a sequence of deflate blocks that end at a byte and refer to no byte before the piece (RFC
-///   1951, 3.2). A body is one member that contains the blocks of all its pieces (RFC 1952, 2.2): curl and browsers
-///   read only the first member.
+/// Each piece is compressed independently of other pieces, so many bodies can share a compressed piece. For example,
+/// all streams that send an event share the event's piece.
+/// - A zstd piece is one frame. A zstd body is a sequence of frames (RFC 8878, 3).
+/// - A gzip piece is a sequence of deflate blocks. The blocks end at a byte boundary and refer to no byte before the
+///   piece (RFC 1951, 3.2). A gzip body is one member that contains the blocks of all its pieces (RFC 1952, 2.2),
+///   because curl and browsers read only the first member.
 public struct BodyPiece: Sendable {
     public let bytes: [UInt8]
-    /// The CRC-32 and the size of the plain bytes, for the end of a body in gzip.
+    /// The CRC-32 and the size of the piece's plain bytes. The end of a gzip body contains both for the whole body.
     fileprivate var checksum: UInt = 0
     fileprivate var plainSize = 0
 
-    /// Creates a plain piece.
+    /// Creates a piece from bytes that are not compressed.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Creates a piece in a coding. Without a coding, the piece is plain.
+    /// Creates a piece by compressing plain bytes with the given coding. Without a coding, the piece is plain.
     ///
     /// - Complexity: a millisecond for each 50 to 200 KB. Do not call this on an event loop's thread.
     public init(_ plain: [UInt8], in coding: ContentCoding?) {
@@ -58,15 +60,15 @@ public struct BodyPiece: Sendable {
         let size = plain.withUnsafeBytes {
             ZSTD_compress(frame, limit, $0.baseAddress, $0.count, ContentCoding.zstdLevel)
         }
-        // The output buffer is large enough for every input, so the only possible error is a lack of memory.
+        // The output buffer is large enough for every input, so `ZSTD_compress` can only fail for lack of memory.
         precondition(ZSTD_isError(size) == 0, "libzstd has no memory")
         return Array(UnsafeRawBufferPointer(start: frame, count: size))
     }
 
     private static func deflateBlocks(_ plain: [UInt8]) -> [UInt8] {
-        // A window that is as large as the input is enough. A small window needs little memory.
+        // A compression window as large as the input is enough. A small window needs little memory.
         let windowBits = min(15, max(9, Int32(Int.bitWidth - (plain.count + 262).leadingZeroBitCount)))
-        // zlib stores the address of its `z_stream`, so the stream must not move in memory.
+        // zlib stores the address of the `z_stream`, so the `z_stream` must not move in memory.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
@@ -75,7 +77,8 @@ public struct BodyPiece: Sendable {
             Int32(MemoryLayout<z_stream>.size))
         precondition(isReady == Z_OK, "zlib has no memory")
         defer { deflateEnd(stream) }
-        // `deflateBound` is for a finished stream. A flushed stream has an empty block of 5 bytes at its end.
+        // `deflateBound` gives the size of a finished stream. This stream is only flushed, which adds an empty block of
+        // 5 bytes.
         let limit = Int(deflateBound(stream, UInt(plain.count))) + 16
         let blocks = UnsafeMutablePointer<UInt8>.allocate(capacity: limit)
         defer { blocks.deallocate() }
@@ -100,7 +103,7 @@ public struct BodyPiece: Sendable {
     }
 }
 
-/// The bytes around the pieces of a body, which depend on the body's coding.
+/// The bytes before, between and after the pieces of a body, which depend on the body's coding.
 struct BodyFrame {
     let coding: ContentCoding?
     private var isOpen = false
@@ -128,19 +131,20 @@ struct BodyFrame {
 
     /// The header of a gzip member (RFC 1952, 2.3): deflate, without a time and a name, on an unknown system.
     private static let gzipHeader: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
-    /// An empty last block (RFC 1951, 3.2.6).
+    /// An empty deflate block, marked as the last block (RFC 1951, 3.2.6).
     private static let lastBlock: [UInt8] = [3, 0]
 }
 
-/// Values that are made once for each coding, on first use.
+/// Holds one value for each content coding. Each value is made on its first use.
 public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
-    // A lock for each coding: a thread that needs one coding does not wait for the other coding.
+    // Each coding has its own lock, so that a thread that needs one coding does not wait for the other coding.
     private let gzip = OnFirstUse<Value>()
     private let zstd = OnFirstUse<Value>()
 
     public init() {}
 
-    /// Returns the value for a coding. Other threads that need the same coding wait while `make` runs.
+    /// Returns the value for a coding, and calls `make` for it on the first use. While `make` runs, other threads that
+    /// need the same coding wait.
     public func value(for coding: ContentCoding, _ make: () -> Value) -> Value {
         switch coding {
         case .gzip: gzip.value(make)
@@ -148,8 +152,8 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Returns whether the value for a coding has already been made. Does not wait: while another thread makes the
-    /// value, the result is `false`.
+    /// Returns whether the value for a coding has already been made. This method does not wait: while another thread
+    /// makes the value, the result is `false`.
     public func has(_ coding: ContentCoding) -> Bool {
         switch coding {
         case .gzip: gzip.isMade
@@ -172,19 +176,20 @@ private struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     var isMade: Bool { known.withLockIfAvailable { $0 != nil } ?? false }
 }
 
-/// Bytes that several answers share, with their compressed forms. Each form is made once.
+/// Bytes that several answers share, together with their compressed forms. Each compressed form is made only once, on
+/// its first use.
 public final class SharedBytes: Sendable {
     public let plain: [UInt8]
     private let compressed = PerCoding<[UInt8]>()
 
     public init(_ plain: [UInt8]) { self.plain = plain }
 
-    /// Returns the bytes as a body in a coding. Without a coding, the body is plain.
+    /// Returns the bytes as a body in the given coding. Without a coding, the body is plain.
     public func body(in coding: ContentCoding?) -> [UInt8] {
         guard let coding else { return plain }
         return compressed.value(for: coding) { coding.compress(plain) }
     }
 
-    /// Returns whether the body in a coding has already been made.
+    /// Returns whether the compressed body in the given coding has already been made.
     public func hasBody(in coding: ContentCoding) -> Bool { compressed.has(coding) }
 }

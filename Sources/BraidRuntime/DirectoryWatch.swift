@@ -1,18 +1,20 @@
 import Dispatch
 import Glibc
 
-/// Notices changes in directories: files that were written and closed, renamed, moved or deleted. Source: inotify(7).
+/// Notices changes of the files in directories: a file was written and closed, renamed, moved or deleted. Source:
+/// inotify(7).
 ///
-/// The watch is on directories and not on files, because most editors save a file by renaming another one.
+/// The class watches directories and not single files, because most editors save a file by renaming a new file to its
+/// name.
 public final class DirectoryWatch {
-    /// Yields an element after each change in a watched directory. Several changes that happen before the reader asks
-    /// for the next element are one element.
+    /// Yields an element after changes in the watched directories. All changes before the reader asks for the next
+    /// element result in one element.
     public let changes: AsyncStream<Void>
     private let descriptor: CInt
     private let source: any DispatchSourceRead
 
-    /// Creates a watch without directories. Returns `nil` if the operating system cannot create a watch (`errno` says
-    /// why).
+    /// Creates a watch that does not watch any directory yet. Returns `nil` if the operating system cannot create a
+    /// watch. Then `errno` says why.
     public init?() {
         let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
@@ -27,9 +29,10 @@ public final class DirectoryWatch {
 
     deinit { source.cancel() }
 
-    /// Watches a directory, but not its subdirectories. Watching a directory twice has no effect.
+    /// Starts to watch a directory, but not its subdirectories. If the directory is watched already, the call has no
+    /// effect.
     ///
-    /// - Returns: `false` if the directory cannot be watched (`errno` says why).
+    /// - Returns: `false` if the directory cannot be watched. Then `errno` says why.
     public func add(_ directory: String) -> Bool {
         let events =
             IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
@@ -37,9 +40,9 @@ public final class DirectoryWatch {
         return inotify_add_watch(descriptor, directory, UInt32(events)) >= 0
     }
 
-    /// Reads the waiting events. Returns whether one of them is a change.
+    /// Reads the events that inotify has reported. Returns whether at least one of them is a change.
     ///
-    /// The creation of a file is not yet a change, because a new file is still empty.
+    /// The event that a file was created is not yet a change, because a new file is still empty.
     private static func readEvents(from descriptor: CInt) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024), isChange = false
         while true {

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A lock for tasks that is granted in order of arrival. A waiting task is suspended and blocks no thread.
+/// A lock for tasks, which acquire it in the order of their arrival. A waiting task is suspended and blocks no thread.
 public final class FIFOLock: Sendable {
     private struct State {
         var isLocked = false
         /// The numbers of the waiting tasks in order of arrival, from index `next` on. Some of these tasks may have
-        /// been cancelled.
+        /// been cancelled in the meantime.
         var queue: [Int] = []
         var next = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -30,8 +30,8 @@ public final class FIFOLock: Sendable {
                         state.isLocked = true
                         return true
                     }
-                    // If the task was cancelled before this line, `Task.isCancelled` says so. If the task is cancelled
-                    // later, the cancellation handler finds the task in `waiters`.
+                    // If the task was cancelled before this check, `Task.isCancelled` is `true`. If the task is
+                    // cancelled later, the cancellation handler finds the task in `waiters`.
                     if Task.isCancelled { return false }
                     state.queue.append(number)
                     state.waiters[number] = continuation
@@ -45,7 +45,7 @@ public final class FIFOLock: Sendable {
         if !isLocked { throw CancellationError() }
     }
 
-    /// Acquires the lock if it is free, without waiting. Returns whether this call has acquired the lock.
+    /// Acquires the lock if it is free. This method never waits. It returns whether this call has acquired the lock.
     public func lockIfFree() -> Bool {
         state.withLock { state in
             defer { state.isLocked = true }
@@ -56,7 +56,7 @@ public final class FIFOLock: Sendable {
     /// Whether at least one task waits for the lock.
     public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
-    /// Releases the lock, or passes it to the next waiting task.
+    /// Releases the lock. If tasks wait for the lock, the one that has waited longest acquires it.
     public func unlock() {
         let waiter: CheckedContinuation<Bool, Never>? = state.withLock { state in
             while state.next < state.queue.count {
@@ -76,7 +76,7 @@ public final class FIFOLock: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Acquires the lock, runs `body` while holding it, and releases it.
+    /// Acquires the lock, runs `body` while holding the lock, and then releases it.
     public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await lock()
         defer { unlock() }

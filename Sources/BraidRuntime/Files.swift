@@ -1,6 +1,6 @@
 import Glibc
 
-/// Functions that read or write a whole file or list a directory, with plain system calls.
+/// Functions that read or write a whole file, or list a directory, with plain system calls.
 public enum Files {
     /// Returns the bytes of a file. The path can also be a pipe, such as `/dev/stdin` or a shell's `<(…)`.
     ///
@@ -25,7 +25,7 @@ public enum Files {
 
     /// Writes all bytes to a file descriptor in blocking mode.
     ///
-    /// - Returns: `false` if not all bytes could be written. After a failure, `errno` contains the error.
+    /// - Returns: `false` if not all bytes could be written. Then `errno` contains the error.
     @discardableResult
     public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)
@@ -41,11 +41,12 @@ public enum Files {
         return true
     }
 
-    /// Reads a descriptor until its end, and drops what it reads. Blocks the calling thread. An error counts as the end.
+    /// Reads a file descriptor until its end, and drops the bytes. Blocks the calling thread. An error counts as the
+    /// end.
     public static func readToEnd(of descriptor: Int32) {
         var piece = [UInt8](repeating: 0, count: 4096)
         while true {
-            // A descriptor that another process has made non-blocking has to be polled.
+            // Wait with `poll`, because another process may have made the descriptor non-blocking.
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, -1)
             let count = read(descriptor, &piece, piece.count)
@@ -53,7 +54,7 @@ public enum Files {
         }
     }
 
-    /// Returns the names in a directory, without `.` and `..`, in no particular order.
+    /// Returns the names of the files in a directory, without `.` and `..`, in no particular order.
     ///
     /// - Returns: `nil` if the directory cannot be read.
     public static func names(in directory: String) -> [String]? {

@@ -1,15 +1,14 @@
 import CZlib
 
-/// Decompresses a body in gzip (RFC 1952) piece by piece, with bounded memory.
+/// Decompresses a gzip body (RFC 1952) piece by piece. Memory holds only one piece at a time.
 public final class Gunzip {
-    /// A sentence about what is wrong with the compressed bytes.
+    /// The error for bytes that are not gzip. `detail` is a clause about what is wrong.
     public struct Failure: Error { public let detail: String }
 
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var position = 0
-    /// Whether the bytes that were added so far end with a complete gzip member. A body consists of one or several
-    /// members.
+    /// Whether the bytes so far end with a complete gzip member. A gzip body consists of one or several members.
     private var isAtEnd = false
 
     /// The most bytes that one call of `next()` returns.
@@ -17,7 +16,7 @@ public final class Gunzip {
 
     public init() {
         stream.initialize(to: z_stream())
-        // Tells zlib to use a window of 32 KB and to expect a gzip header.
+        // The argument 15 + 16 makes zlib use a window of 32 KB and expect a gzip header.
         let isReady = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         precondition(isReady == Z_OK, "zlib has no memory")
     }
@@ -27,19 +26,21 @@ public final class Gunzip {
         stream.deallocate()
     }
 
-    /// Adds compressed bytes. The caller must have read all pieces of the earlier bytes before.
+    /// Adds compressed bytes. Before the call, the caller must have read all plain bytes of the bytes that were added
+    /// earlier.
     public func add(_ bytes: [UInt8]) {
         input = bytes
         position = 0
     }
 
-    /// Returns the next plain bytes: at least one byte and at most 64 KB. Returns `nil` if more compressed bytes are
-    /// needed.
+    /// Returns the next decompressed bytes: at least one byte and at most 64 KB. Returns `nil` if more compressed bytes
+    /// are needed.
     ///
-    /// - Throws: `Failure` if the bytes are not gzip.
+    /// - Throws: `Failure` if the compressed bytes are not gzip.
     public func next() throws(Failure) -> [UInt8]? {
         while true {
-            // zlib may still contain decompressed bytes after it has read all compressed bytes.
+            // Even if zlib has read all compressed bytes, it may still hold decompressed bytes. So call it again,
+            // unless a gzip member is complete and nothing follows.
             if isAtEnd {
                 guard position < input.count else { return nil }
                 inflateReset(stream)
@@ -69,7 +70,7 @@ public final class Gunzip {
         }
     }
 
-    /// Throws an error if the added bytes are not a complete gzip body.
+    /// Ends the decompression. Throws an error if the added bytes do not end with a complete gzip member.
     public func finish() throws(Failure) {
         guard isAtEnd else { throw Failure(detail: "the compressed bytes end too early") }
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads a file or a pipe line by line. Memory holds one line and one piece of the file.
+/// Reads a file or a pipe line by line. Memory holds the current line and a piece of the file of at most 64 KiB.
 public final class LineReader {
     private let descriptor: CInt
     private let ownsDescriptor: Bool
@@ -8,18 +8,18 @@ public final class LineReader {
     /// The index in `buffer` at which the next line begins.
     private var start = 0
     private var isAtEnd = false
-    /// The number of bytes that were read from the file so far.
+    /// The number of bytes that have been read from the file so far.
     public private(set) var bytesRead = 0
 
-    /// The error of a file that cannot be opened or read, with the reason.
+    /// The error that a file cannot be opened or read. `description` says why.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// The longest line, in bytes.
+    /// The limit for the length of a line, in bytes. A longer line is an error.
     public static let longestLine = 1 << 30
 
-    /// Opens a file. The path `-` means stdin.
+    /// Opens the file at a path. The path `-` means the standard input.
     public init(_ path: String) throws(Failure) {
         ownsDescriptor = path != "-"
         descriptor = ownsDescriptor ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO
@@ -30,14 +30,14 @@ public final class LineReader {
         if ownsDescriptor { close(descriptor) }
     }
 
-    /// The size of the file in bytes, or 0 for a pipe.
+    /// The size of the file in bytes. 0 for a pipe.
     public var size: Int {
         var facts = stat()
         return fstat(descriptor, &facts) == 0 ? Int(facts.st_size) : 0
     }
 
-    /// Returns the next line without its line feed, or `nil` at the end of the file. If a signal interrupts the read,
-    /// throws a `Failure`.
+    /// Returns the next line without its line feed, or `nil` at the end of the file. Throws a `Failure` if the file
+    /// cannot be read or the line is too long. A read that a signal interrupts also fails.
     public func next() throws(Failure) -> [UInt8]? {
         var searched = start
         while true {

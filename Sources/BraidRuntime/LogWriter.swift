@@ -2,49 +2,49 @@ import Glibc
 
 /// A thread that writes log lines to a file descriptor, so that no other thread waits for the descriptor.
 ///
-/// Lines wait in a queue of limited size. A line is dropped and counted if the queue has no room for it, or if the line
-/// cannot be written. When lines can be written again, the thread first writes a line with the number of dropped lines
-/// (a note).
+/// Lines wait in a queue of limited size. If the queue has no room for a line, or if a line cannot be written, the line
+/// is dropped and counted. When lines can be written again, the thread first writes a note: a line with the number of
+/// dropped lines.
 public final class LogWriter: @unchecked Sendable {
     private struct Line {
         var bytes: [UInt8]
-        /// The number of dropped lines that this line reports. 0 for a line that is no note.
+        /// The number of dropped lines that this line reports, if the line is a note. 0 for any other line.
         var reported = 0
     }
 
-    /// Guards the properties from here to `isWaiting`.
+    /// A lock that guards the properties `queue`, `pending`, `total`, `unreported`, `failed` and `isWaiting`.
     private let condition = Condition()
     private var queue: [Line] = []
-    /// The number of bytes in the queue and in the batch that the thread writes at the moment.
+    /// The number of bytes in the queue and in the batch of lines that the thread is writing now.
     private var pending = 0
     private var total = 0
-    /// The number of dropped lines that no note has reported yet.
+    /// The number of dropped lines that no note (a line about dropped lines) has reported yet.
     private var unreported = 0
-    /// Whether the last batch could not be written.
+    /// Whether the thread could not write all lines of its last batch.
     private var failed = false
-    /// Whether the thread waits for a line.
+    /// Whether the writer's thread waits for a line.
     private var isWaiting = false
 
     private let descriptor: CInt
     private let limit: Int
     private let note: @Sendable (_ dropped: Int) -> [UInt8]
-    /// Whether the descriptor's last byte is in the middle of a line, because a write failed there. Only the thread uses
-    /// this property.
+    /// Whether the last byte that was written to the descriptor is in the middle of a line, because a write failed
+    /// there. Only the writer's thread uses this property.
     private var isInLine = false
 
-    /// The interval at which the thread tries to write the note about dropped lines while there are no other lines.
+    /// The interval at which the thread tries to write a note about dropped lines while no other lines wait.
     private static let retryTime = Duration.seconds(1)
-    /// The pause after a batch of lines. Without a pause, each line under load would wake the thread.
+    /// The pause of the thread after each batch of lines. Without a pause, each line under load would wake the thread.
     private static let pauseMicroseconds: UInt32 = 1_000
-    /// The most bytes of several lines that one call writes. The kernel writes as many bytes to a pipe at once
-    /// (PIPE_BUF), so that the lines of several processes do not mix.
+    /// The most bytes of several lines that one system call writes. Up to this number (PIPE_BUF), the kernel writes the
+    /// bytes of a call to a pipe at once, so the lines of several processes do not mix.
     private static let atomicBytes = 4_096
 
     /// Creates a writer and starts its thread, which runs until the process ends.
     ///
     /// - Parameters:
     ///   - limit: the most bytes of lines that wait to be written.
-    ///   - note: makes the line that reports a number of dropped lines.
+    ///   - note: returns the line that reports the given number of dropped lines.
     public init(to descriptor: CInt, limit: Int = 4 << 20, note: @escaping @Sendable (_ dropped: Int) -> [UInt8]) {
         self.descriptor = descriptor
         self.limit = limit
@@ -52,10 +52,10 @@ public final class LogWriter: @unchecked Sendable {
         startThread(named: "braid-log") { [self] in run() }
     }
 
-    /// The number of lines that have been dropped.
+    /// The number of lines that have been dropped since the writer was created.
     public var dropped: Int { condition.withLock { total } }
 
-    /// Queues a line, which ends with a line feed. Never waits for the descriptor.
+    /// Queues a line, which must end with a line feed. This method never waits for the descriptor.
     public func write(_ line: [UInt8]) {
         condition.withLock {
             guard pending + line.count <= limit else { return drop(1, new: 1) }
@@ -64,7 +64,7 @@ public final class LogWriter: @unchecked Sendable {
         }
     }
 
-    /// Waits until all queued lines are written or dropped, for at most `time`.
+    /// Waits until all queued lines are written or dropped. Returns after `time` at the latest.
     public func flush(within time: Duration) {
         let deadline = ContinuousClock.now + time
         condition.withLock {
@@ -72,7 +72,7 @@ public final class LogWriter: @unchecked Sendable {
         }
     }
 
-    // The caller of the following methods has locked the condition.
+    // The following methods must be called while the caller holds the lock `condition`.
 
     private func append(_ line: Line) {
         queue.append(line)
@@ -112,7 +112,7 @@ extension LogWriter {
         }
     }
 
-    /// Waits for lines, and takes all of them from the queue.
+    /// Waits for lines, removes all lines from the queue, and returns them.
     private func next() -> [Line] {
         condition.withLock {
             while queue.isEmpty {
@@ -130,7 +130,7 @@ extension LogWriter {
         }
     }
 
-    /// Writes lines in order. Returns how many of them could be written.
+    /// Writes lines in order, until a write fails. Returns the number of lines that were written completely.
     private func write(_ lines: [Line]) -> Int {
         var next = 0
         while next < lines.count {
@@ -146,7 +146,8 @@ extension LogWriter {
                 continue
             }
             if rest < piece.count { isInLine = piece[piece.count - rest - 1] != UInt8(ascii: "\n") }
-            // `rest` is the number of bytes at the end of the piece that are not written.
+            // `rest` is the number of bytes at the end of the piece that were not written. Go back over the lines that
+            // contain these bytes.
             while rest > 0, next > start {
                 next -= 1
                 rest -= lines[next].bytes.count
@@ -156,7 +157,8 @@ extension LogWriter {
         return next
     }
 
-    /// Writes bytes, and returns how many of them were written. Waits for a descriptor in non-blocking mode.
+    /// Writes bytes to the descriptor, until a write fails. Returns the number of written bytes. If the descriptor is
+    /// in non-blocking mode, waits until it accepts more bytes.
     private func write(_ bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { buffer in
             var written = 0

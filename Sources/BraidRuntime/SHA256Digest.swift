@@ -1,14 +1,14 @@
 import CMD
 
-/// A SHA-256 digest (FIPS 180-4), computed by libmd.
+/// A SHA-256 digest (FIPS 180-4), which the library libmd computes.
 ///
-/// Comparing two digests takes the same time wherever they differ, so that an attacker cannot learn a secret from the
-/// time.
+/// Comparing two digests takes the same time wherever they differ. So an attacker cannot learn a secret from the time
+/// of a comparison.
 public struct SHA256Digest: Sendable, Equatable {
     /// The number of bytes in a SHA-256 digest.
     public static let byteCount = 32
 
-    /// The digest: ``byteCount`` bytes.
+    /// The bytes of the digest. Their number is ``byteCount``.
     public let bytes: [UInt8]
 
     /// Creates the digest of a message.

@@ -2,9 +2,9 @@ import CEpoll
 import Glibc
 
 /// Starts a thread that runs `body` and then ends. All signals are blocked in this thread, so that other threads of the
-/// process handle them.
+/// process handle the signals.
 ///
-/// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
+/// - Parameter name: the thread's name, at most 15 bytes (pthread_setname_np(3)).
 /// - Returns: 0, or the error number of pthread_create(3).
 @discardableResult
 public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
@@ -34,7 +34,7 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
 /// A mutex with a condition variable, for threads that wait for each other. Swift tasks must not wait for this
 /// condition.
 ///
-/// Unchecked: several threads may use the two pthread objects.
+/// The conformance to `Sendable` is unchecked: several threads may use the two pthread objects at the same time.
 public final class Condition: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -65,19 +65,19 @@ public final class Condition: @unchecked Sendable {
     }
 
     /// Blocks the thread until another thread signals the condition. Call this method inside `withLock`. The wait can
-    /// end without a signal, so the caller must check again what it waits for.
+    /// end without a signal, so the caller must check again whether it still has to wait.
     public func wait() { pthread_cond_wait(variable, mutex) }
 
-    /// Blocks the thread like `wait`, but for at most `time`.
+    /// Blocks the thread like `wait()`, but for at most the given time.
     public func wait(for time: Duration) {
         let deadline = monotonicNanoseconds() + max(0, time.nanoseconds)
         var until = timespec(tv_sec: deadline / 1_000_000_000, tv_nsec: deadline % 1_000_000_000)
         pthread_cond_timedwait(variable, mutex, &until)
     }
 
-    /// Wakes one waiting thread.
+    /// Wakes one of the threads that wait for the condition.
     public func signal() { pthread_cond_signal(variable) }
 
-    /// Wakes all waiting threads.
+    /// Wakes all threads that wait for the condition.
     public func broadcast() { pthread_cond_broadcast(variable) }
 }

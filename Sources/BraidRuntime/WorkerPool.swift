@@ -1,11 +1,11 @@
 import CEpoll
 import Glibc
 
-/// A fixed number of threads that run tasks in order of arrival. These threads are separate from the event loops and
-/// from Swift's own threads.
+/// A fixed number of threads that run tasks in the order in which the tasks arrive. These threads are separate from the
+/// event loops' threads and from Swift's own threads.
 ///
-/// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while others wait, the thread gets
-/// a low scheduling priority and another thread replaces it. The other tasks therefore do not wait for the slow task. A
+/// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while other tasks wait, the thread
+/// gets a low scheduling priority and a new thread replaces it. So the other tasks do not wait for the slow task. A
 /// demoted thread ends after its task, because a process without privileges cannot raise a thread's priority again.
 ///
 /// The pool is `@unchecked Sendable`, because `lock` guards all of its mutable state.
@@ -14,22 +14,23 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         /// The name of the pool's threads, which has at most 15 bytes (pthread_setname_np(3)).
         var name: String
         var threads: Int
-        /// The niceness of the threads (sched(7)): 0 is normal, and 19 is the lowest priority.
+        /// The niceness of the pool's threads (sched(7)): 0 is normal, and 19 is the lowest priority.
         var niceness: Int32 = 0
-        /// The time for which a task may use a thread while other tasks wait, before the pool demotes the thread. If
-        /// `nil`, the pool demotes no thread.
+        /// The time after which the pool demotes a thread if its task is still running and other tasks wait. If `nil`,
+        /// the pool demotes no thread.
         var demotionTime: Duration?
     }
 
     /// The niceness of demoted threads. A demoted thread gets about a tenth of a normal thread's processor time.
     static let lowPriority: Int32 = 10
-    /// The most threads that can be demoted at a time. If this many threads are demoted, no other thread is demoted,
-    /// and tasks wait for a free thread.
+    /// The most threads that can be demoted at a time. While this many threads are demoted, the pool demotes no other
+    /// thread, and tasks wait for a free thread.
     private static let mostDemoted = 64
 
     private final class Worker {
         let thread = cepoll_thread_id()
-        /// The time at which the thread's current task started, in nanoseconds. `nil` while the thread waits.
+        /// The time at which the thread's current task started, in nanoseconds of the monotonic clock. `nil` while the
+        /// thread has no task.
         var taskStart: Int?
         var isDemoted = false
     }
@@ -39,17 +40,17 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     private let hasJob = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let isContended = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var jobs: [UnownedJob] = []
-    /// The index in `jobs` of the next task to run. The tasks before this index have been taken already.
+    /// The index in `jobs` of the next task to run. Threads have already taken the tasks before this index.
     private var nextJob = 0
     private var workers: [Worker] = []
-    /// The number of pool threads that wait for a task. `woken` is the number of these threads that were signalled and
-    /// have not run yet.
+    /// The number of the pool's threads that wait for a task. `woken` is the number of those among them that were
+    /// signalled and do not run yet.
     private var waiting = 0
     private var woken = 0
     private var isWatching = false
     private var demotions = 0
 
-    /// Starts the pool's threads, which run until the process ends.
+    /// Creates a pool and starts its threads, which run until the process ends.
     init(_ configuration: Configuration) {
         self.configuration = configuration
         pthread_mutex_init(lock, nil)
@@ -83,7 +84,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Starts a thread of the pool. If the system cannot create the thread, the pool's other threads do the work.
+    /// Starts a thread of the pool. If the system cannot create the thread, the pool's other threads do all the work.
     private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) {
         startThread(named: configuration.name) { [self] in body(self) }
     }
@@ -106,8 +107,8 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Removes the next task from the pool's queue and returns it. The caller holds `lock`; while this method waits for
-    /// a task, it releases `lock`.
+    /// Removes the next task from the pool's queue and returns it. The caller must hold `lock`. If no task waits, this
+    /// method waits for one, and releases `lock` while it waits.
     private func takeJob() -> UnownedJob {
         while nextJob == jobs.count {
             waiting += 1
@@ -127,7 +128,8 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         return job
     }
 
-    /// Demotes pool threads whose task takes longer than `demotionTime` while other tasks wait.
+    /// Runs on a separate thread. Demotes the pool's threads whose task takes longer than `demotionTime` while other
+    /// tasks wait.
     private func watch() {
         guard let limit = configuration.demotionTime?.nanoseconds else { return }
         pthread_mutex_lock(lock)

@@ -1,21 +1,20 @@
 import Glibc
 
-/// The worker pools of the process, which run all work that does not run on an event loop.
+/// The process's worker pools, which run all work that does not run on an event loop or a store's own threads.
 ///
-/// The server assigns each piece of work to a pool by its estimated cost. If work on the short pool takes longer than
-/// estimated, that pool demotes the thread.
+/// The server assigns each piece of work to a pool by its estimated cost. If a piece of work on the short pool takes
+/// longer than estimated, that pool demotes the thread that runs it.
 public struct Workers: Sendable {
-    /// The name of a pool.
+    /// The name of one of the three worker pools.
     public enum Lane: Sendable {
-        /// For work that needs a few milliseconds of processor time at most. Such work may wait longer, for example for
-        /// the disk.
+        /// The pool for work that needs a few milliseconds of processor time at most. Such work may wait longer, for
+        /// example for the disk.
         case short
-        /// For work that takes longer: large tables, bodies, answers and histories. The threads of the long pool have a
-        /// low priority. The long pool's threads only use processor time that the event loops, the short pool and the
-        /// store do not need.
+        /// The pool for work that takes longer: large tables, bodies, answers and histories. Its threads have a low
+        /// priority. So they only use processor time that the event loops, the short pool and the store do not need.
         case long
-        /// For requests for readiness and metrics, which must be answered even when the other pools are busy. This pool
-        /// runs no request of a session.
+        /// The pool for requests for readiness and metrics, which the server must answer even when the other pools are
+        /// busy. This pool runs no request of a session.
         case operations
     }
 
@@ -24,8 +23,9 @@ public struct Workers: Sendable {
     public let operations: WorkerPool
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-        // The short pool gets half of the processors, because the event loops and the store need the other half. More
-        // threads would not make the server faster, because waking a thread costs as much time as a small command.
+        // The short pool has half as many threads as the machine has processors, because the event loops and the store
+        // need the other half. More threads would not make the server faster, because waking a thread costs as much
+        // time as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
         operations = WorkerPool(.init(name: "braid-operations", threads: 1))

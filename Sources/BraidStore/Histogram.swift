@@ -2,8 +2,8 @@
 public struct Histogram: Sendable, Equatable {
     /// The inclusive upper bounds of the buckets, ascending. One more bucket counts the values above the last bound.
     public let bounds: [Double]
-    /// The number of measurements in each bucket alone, as opposed to cumulative counts. This array has one element
-    /// more than `bounds`.
+    /// The number of measurements in each bucket. The counts are not cumulative. This array has one element more than
+    /// `bounds`, for the values above the last bound.
     public internal(set) var counts: [Int]
     /// The sum of all measurements.
     public internal(set) var sum = 0.0
@@ -14,7 +14,8 @@ public struct Histogram: Sendable, Equatable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    /// Creates a histogram from counts that were collected elsewhere. `counts` has one element more than `bounds`.
+    /// Creates a histogram from counts that other code has collected. `counts` must have one element more than
+    /// `bounds`.
     public init(bounds: [Double], counts: [Int], sum: Double) {
         self.bounds = bounds
         self.counts = counts

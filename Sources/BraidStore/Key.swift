@@ -1,12 +1,12 @@
-/// Integer keys of the tables `model`, `section` and `journal`. A key combines the session's number with a number
-/// within the session: of a row, a section or a revision. Each of the two numbers has 32 bits.
+/// The integer keys of SQLite's tables `model`, `section` and `journal`. Such a key combines the session's number with
+/// a number within the session: of a row, a section or a revision. Each of the two numbers has 32 bits.
 package enum Key {
     static let bits = 32
     package static let largest = 1 << bits - 1
 
     static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }
 
-    /// Returns the range of all keys that can belong to a session's rows, sections or revisions.
+    /// Returns the range of all keys that can belong to the rows, sections or revisions of a session.
     static func all(of session: Int) -> ClosedRange<Int> { of(session, 0)...of(session, largest) }
 
     static func number(in key: Int) -> Int { key & largest }

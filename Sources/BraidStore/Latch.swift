@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A gate that is opened once and stays open. With a latch, tasks wait until a thread has ended.
+/// A gate that is opened once and then stays open. Tasks use a latch to wait until a thread has ended.
 package final class Latch: Sendable {
     /// The tasks that wait for the latch. `nil` after the latch is opened.
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]?>([])

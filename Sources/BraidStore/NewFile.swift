@@ -1,26 +1,26 @@
 import BraidRuntime
 import Glibc
 
-/// A new file that gets its final name PATH only when it is complete and on disk. Before that, the file's name is
+/// A new file that gets its final name PATH only when the file is complete and on disk. Before that, the file's name is
 /// `PATH-partial`.
 ///
 /// A `NewFile` never replaces an existing file. If `finish` is not called, the partial file is removed. Only the file's
-/// owner can read the file, because sessions are confidential.
+/// owner can read the file, because the data of sessions is confidential.
 package final class NewFile {
     package let path: String
     package let partial: String
-    /// The descriptor of the locked partial file. It is closed last, because closing any descriptor of the file also
-    /// drops SQLite's locks on the file.
+    /// The descriptor of the locked file `PATH-partial`. This descriptor is closed last, because closing any descriptor
+    /// of the file also drops SQLite's locks on the file.
     private let descriptor: CInt
-    /// Whether the partial file has its final name, or belongs to another process. If so, this object must not remove
-    /// it.
+    /// Whether this object must not remove the partial file, because the file has its final name or belongs to another
+    /// process.
     private var isFinished = false
 
-    /// Creates the partial file, and locks it against other processes that write a file of the same name. If a killed
-    /// process has left a partial file, this file is reused.
+    /// Creates the file `PATH-partial`, and locks it against other processes that write a file of the same name. If a
+    /// killed process has left such a file, this file is reused.
     ///
-    /// - Parameter isDatabase: whether the file will be an SQLite database. Then the initializer also refuses an old
-    ///   write-ahead log PATH-wal, which would damage the new database.
+    /// - Parameter isDatabase: whether the file will be an SQLite database. If so, the initializer also throws if an
+    ///   old write-ahead log PATH-wal exists, which would damage the new database.
     package init(_ path: String, isDatabase: Bool) throws {
         self.path = path
         partial = path + "-partial"
@@ -33,12 +33,13 @@ package final class NewFile {
             throw StoreError.writing(partial, errno)
         }
         var own = stat(), named = stat()
-        // If the opened file no longer has the name `…-partial`, another process has finished it in the meantime.
+        // If the name `…-partial` no longer leads to the opened file, another process has finished or removed the file
+        // in the meantime.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(descriptor, &own) == 0,
             stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
             ftruncate(descriptor, 0) == 0
         else {
-            isFinished = true  // The partial file belongs to another process.
+            isFinished = true  // The partial file belongs to another process, so this object must not remove it.
             throw StoreError.exists(path: partial)
         }
     }
@@ -48,7 +49,7 @@ package final class NewFile {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Appends bytes to the file.
+    /// Appends bytes to the partial file.
     package func write(_ bytes: [UInt8]) throws {
         lseek(descriptor, 0, SEEK_END)
         guard Files.write(bytes, to: descriptor) else { throw StoreError.writing(partial, errno) }
@@ -62,12 +63,13 @@ package final class NewFile {
             unlink(partial)
         } else if errno == EEXIST {
             throw StoreError.exists(path: path)
-        } else if Glibc.rename(partial, path) != 0 {  // The file system has no hard links.
+        } else if Glibc.rename(partial, path) != 0 {  // `link` fails if the file system has no hard links.
             throw StoreError.writing(path, errno)
         }
         isFinished = true
         let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { return }  // The directory may be written, but not read.
+        // This process may write in the directory, but not read it, so it cannot flush it.
+        guard directory >= 0 else { return }
         defer { close(directory) }
         guard fsync(directory) == 0 else { throw StoreError.writing(path, errno) }
     }

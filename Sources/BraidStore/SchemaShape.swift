@@ -1,5 +1,5 @@
-/// The tables, columns and indexes of a database. The shape that a server expects is read from the text of `schema.sql`
-/// or `schema-postgres.sql`. The shape that a database has is read from the database's catalog.
+/// The tables, columns and indexes of a database. The server reads the shape that it expects from the text of
+/// `schema.sql` or `schema-postgres.sql`. It reads the shape that a database has from the database's catalog.
 package struct SchemaShape: Equatable {
     package struct Column: Equatable {
         /// The column's type in lower case, such as `bigint`.
@@ -16,7 +16,8 @@ package struct SchemaShape: Equatable {
         fileprivate var text: String { type.uppercased() + (isRequired ? " NOT NULL" : "") }
     }
 
-    /// An index, which may also belong to a primary key or a unique constraint. The index's name does not matter.
+    /// An index of a table, which may also belong to a primary key or a unique constraint. Two indexes with different
+    /// names can be equal.
     package struct Index: Hashable {
         package var table: String
         package var columns: String
@@ -33,7 +34,8 @@ package struct SchemaShape: Equatable {
     }
 
     package var tables: [String: [String: Column]] = [:]
-    /// The SQL statement that creates each index. `nil` for an index that belongs to a table's definition.
+    /// The table indexes, each with the SQL statement that creates it. The statement is `nil` for an index that belongs
+    /// to a table's definition.
     package var indexes: [Index: String?] = [:]
 
     package init() {}
@@ -42,9 +44,9 @@ package struct SchemaShape: Equatable {
         tables[table, default: [:]][name] = column
     }
 
-    /// Returns what is missing or different in a database with the shape `found`, for a server that expects this shape.
-    /// Returns an empty array if the server can use the database. Additional tables, indexes and columns are allowed,
-    /// except a column without which no row can be inserted.
+    /// Returns texts that say what is missing or different in a database with the shape `found`, for a server that
+    /// expects this shape. The result is empty if the server can use the database. The database may have additional
+    /// tables, indexes and columns, except a column without which no row can be inserted.
     package func differences(in found: SchemaShape) -> [String] {
         var differences: [String] = []
         for (table, columns) in tables.sorted(by: { $0.key < $1.key }) {
@@ -77,8 +79,8 @@ package struct SchemaShape: Equatable {
 }
 
 extension SchemaShape {
-    /// Returns what a server logs after it has opened a database with the schema version `found`. Returns `nil` if this
-    /// is the server's own version `known`, or 0 for a new database.
+    /// Returns the text that a server logs after it has opened a database with the schema version `found`. Returns
+    /// `nil` if `found` is the server's own version, or 0 for a new database.
     package static func notice(found: Int, known: Int) -> String? {
         if found == 0 || found == known { return nil }
         return found < known
@@ -87,10 +89,12 @@ extension SchemaShape {
     }
 }
 
-// Reads the shape from the text of a schema. This code understands only the SQL that schema.sql and schema-postgres.sql
-// use. The tests compare its results with the catalogs of new databases.
+// Reads the shape of a database (its tables, columns and indexes) from the text of an SQL schema. This code understands
+// only the SQL that schema.sql and schema-postgres.sql use. The tests compare its results with the catalogs of new
+// databases.
 extension SchemaShape {
-    /// Creates the shape of a new database in which the statements of `schema` were executed.
+    /// Creates the shape (tables, columns and indexes) that a new database has after the SQL statements of `schema`
+    /// were executed.
     package init(schema: String) {
         let lines = schema.split(separator: "\n").map { line in
             line.split(separator: " ").prefix { !$0.hasPrefix("--") }.joined(separator: " ")
@@ -110,13 +114,13 @@ extension SchemaShape {
         }
     }
 
-    /// Returns the condition of a partial index from the statement that creates the index.
+    /// Returns the WHERE condition of a partial index, from the SQL statement that creates the index.
     static func condition(of statement: String) -> String? {
         let words = statement.split(whereSeparator: \.isWhitespace)
         return words.firstIndex(of: "WHERE").map { words[($0 + 1)...].joined(separator: " ") }
     }
 
-    /// Adds a column or a constraint of a table's definition.
+    /// Adds a column or a constraint to this shape, from one part of a table's definition.
     private mutating func add(_ part: String, to table: String) {
         let words = part.split(separator: " ")
         guard words.count > 1 else { return }

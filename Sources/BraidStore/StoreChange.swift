@@ -2,16 +2,16 @@ import Synchronization
 
 /// A change of a store's state that operators need to know.
 public enum StoreChange: Sendable, Equatable {
-    /// Operations of the store now fail with this error.
+    /// Operations of the store now fail with the given error.
     case failing(StoreError)
-    /// Operations of the store succeed again. They failed with this error before.
+    /// Operations of the store succeed again, after they have failed with the given error.
     case working(after: StoreError)
     /// All sessions have new epochs, because the database was restored or may have lost commits.
     case newEpochs
 }
 
 /// Knows whether a store's operations fail at the moment. Reports the first failure and the recovery, but not each
-/// failed operation.
+/// further failed operation.
 package final class StoreTrouble: Sendable {
     private let error = Mutex<StoreError?>(nil)
     private let isFailing = Atomic<Bool>(false)
@@ -40,8 +40,8 @@ package final class StoreTrouble: Sendable {
 }
 
 extension StoreError {
-    /// The name of a failure of the disk or the database, such as `disk-full`. `nil` for all other errors, such as
-    /// errors that callers can cause.
+    /// The name of the kind of error, such as `disk-full`, for failures of the disk or the database. `nil` for all
+    /// other errors, such as errors that callers can cause.
     public var kind: String? {
         switch self {
         case .full: "disk-full"

@@ -1,21 +1,21 @@
 import Synchronization
 
-/// The statistics of a store's writer since the store was opened, for metrics.
+/// The statistics of a store's writes since the store was opened, for metrics.
 public struct StoreStatistics: Sendable, Equatable {
-    /// The duration of transactions in seconds, the disk flush included. Each transaction flushes once.
+    /// The duration of each transaction in seconds, its disk flush included. Each transaction flushes the disk once.
     public var commitSeconds = Histogram(bounds: [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5,
     ])
-    /// The number of write requests that shared each transaction.
+    /// For each transaction, the number of write requests that shared it.
     public var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
     /// The number of writes that failed, for example because the disk was full.
     public var failures = 0
 }
 
-/// Whether a store accepts writes. Both cases mean that the store can be read.
+/// Whether a store accepts writes. In both cases, the store can be read.
 public enum StoreCondition: Sendable, Equatable {
     case writable
-    /// The disk is full. The store reads and deletes, and refuses other writes until the disk has room.
+    /// The disk is full. The store still reads and deletes, and refuses other writes until the disk has room.
     case full
 }
 
@@ -28,8 +28,8 @@ public struct StoreSize: Sendable, Equatable {
     /// The size of SQLite's write-ahead log, in bytes. The log contains the pages that are not yet copied into the
     /// database.
     public var logBytes: Int
-    /// The size and free space of the file system that contains the database. `nil` if the store does not know its file
-    /// system.
+    /// The size and the free space of the file system that contains the database. `nil` if the store does not know the
+    /// file system.
     public var disk: DiskSpace?
 
     public init(sessions: Int, bytes: Int, logBytes: Int, disk: DiskSpace? = nil) {
@@ -43,7 +43,7 @@ public struct StoreSize: Sendable, Equatable {
 /// The size and the free space of a file system, in bytes.
 public struct DiskSpace: Sendable, Equatable {
     public var size: Int
-    /// The free bytes that the process may use.
+    /// The number of free bytes that this process may use.
     public var free: Int
 
     public init(size: Int, free: Int) {

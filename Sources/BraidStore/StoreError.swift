@@ -5,22 +5,22 @@ public enum StoreError: Error, Sendable, Equatable {
     case sessionMissing
     /// The stored session is at another revision than the one that the commit must follow.
     case revisionConflict
-    /// The store already contains an answer for the request's idempotency key. Another server may have stored this
-    /// answer after the request arrived.
+    /// The store already contains an answer for the request's idempotency key, for example because another server has
+    /// answered the same request in the meantime.
     case answered
     /// The table description that a session needs is not registered.
     case tableMissing
-    /// The latest version of the table description is another one than the caller expects.
+    /// The latest version of the table description is not the one that the caller expects.
     case tableChanged
-    /// The session has used up its 2^32 row keys, section numbers or revisions.
+    /// The session has used up its row keys, section numbers or revisions, of which it has 2^32 each.
     case exhausted
     case closed
 
     // Errors of the disk or the database. The store has changed nothing, unless the error says otherwise.
     case full
     case io(String)
-    /// A lock in the database was not free in time. SQLite: another process holds the database's write lock.
-    /// PostgreSQL: another transaction or server holds the lock, or the transaction lost a conflict or a deadlock.
+    /// A lock in the database did not become free in time. In SQLite, another process holds the database's write lock.
+    /// In PostgreSQL, another transaction or server holds the lock, or the transaction lost a conflict or a deadlock.
     case busy(path: String)
     case corrupt(String)
     /// The database cannot be reached, or does not accept requests at the moment.
@@ -43,9 +43,9 @@ public enum StoreError: Error, Sendable, Equatable {
     // Reasons why a command such as `braid-server backup` did not read or write a file or a database.
     case missing(path: String)
     case exists(path: String)
-    /// A command could not write a new file, because the disk is full. The incomplete file is removed.
+    /// A command could not write a new file, because the disk is full. The command has removed the incomplete file.
     case noRoom(path: String)
-    /// The database has an older or newer schema than the command needs, and the command does not change it.
+    /// The database has an older or newer schema than the command needs. The command does not upgrade a schema.
     case otherVersion(found: Int, known: Int)
     /// The database already contains data. An import accepts only an empty database.
     case notEmpty(path: String)

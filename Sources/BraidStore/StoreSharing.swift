@@ -1,8 +1,8 @@
-/// The additional functions of a store that several servers can use at once.
+/// The additional functions of a store that several servers can use at the same time.
 ///
-/// Each server caches sessions. A commit compares the revision that it follows, so a server with an outdated copy can
-/// never write. A server must not answer from an outdated copy either. With `StoreSharing`, a server learns whether its
-/// copy is outdated.
+/// Each server caches sessions, so its copy of a session can be outdated. A server never overwrites newer data, because
+/// each commit compares the revision that it follows with the stored revision. A server must not answer a request from
+/// an outdated copy either. With `StoreSharing`, a server learns whether its copy is outdated.
 public protocol StoreSharing: Sendable {
     /// Returns the stored revision of a session with its time, or `nil` if the session has ended.
     ///
@@ -10,25 +10,25 @@ public protocol StoreSharing: Sendable {
     /// in progress share the next query.
     func revision(of session: Int) async throws -> StoredRevision?
 
-    /// Starts to receive the notices of other servers, and calls `hear` with each notice. Call this method once in each
-    /// server process.
+    /// Starts to receive the notices of other servers, and calls the closure `hear` with each notice. Call this method
+    /// once in each server process.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void)
 
-    /// Locks a session for this server, so that no other server may commit to the session. The lock lasts until
+    /// Locks a session for this server, so that no other server can commit to the session. The lock lasts until
     /// `endTurn`, or until the connection to the store is lost.
     ///
-    /// Commits do not need the lock of a session. The lock is for a session for which several servers commit at the
-    /// same time. A server whose commit conflicted must read the new revisions first. Without the lock, this server
-    /// would lose the next race as well.
+    /// Commits do not need the lock of a session. A server locks a session for which several servers commit at the same
+    /// time. A server whose commit conflicted must first read the new revisions. Without the lock, another server could
+    /// commit again while it reads, so that its next commit would conflict as well.
     ///
     /// - Throws: ``StoreError`` with `busy` if another server holds the lock for too long.
     func takeTurn(of session: Int) async throws
-    /// Unlocks a session.
+    /// Unlocks a session that `takeTurn` has locked.
     func endTurn(of session: Int) async
 }
 
-/// The number and the time of a session's revision. If two revisions have the same number and different times, the
-/// database has lost one of them.
+/// The number and the time of one of a session's revisions. If two revisions have the same number and different times,
+/// the database has lost one of them.
 public struct StoredRevision: Sendable, Equatable {
     /// The revision's number.
     public var number: Int
@@ -43,18 +43,20 @@ public struct StoredRevision: Sendable, Equatable {
 
 /// A notice about another server's action, or about the connection to other servers.
 public enum StoreNotice: Sendable, Equatable {
-    /// Another server has committed to the session, which is probably at this revision or a later one.
+    /// Another server has committed to the session. The session is probably at the given revision or a later one.
     case committed(session: Int, revision: Int)
     case ended(session: Int)
     case revoked(token: String)
-    /// All sessions have new epochs, because the database may have lost commits. The notice arrives before the database
-    /// is read or written again.
+    /// All sessions have new epochs, because the database may have lost commits. The notice arrives before this server
+    /// reads or writes the database again.
     case renewed
-    /// This server's connection is ready: from this notice on, it receives the notices of other servers. Only the
-    /// commit of a server that dies at the wrong moment can be missed.
+    /// This server's connection is ready: from this notice on, the server receives the notices of other servers. It can
+    /// only miss the notice of a commit whose server died before sending it.
     ///
-    /// This notice arrives again after the connection was lost. All notices during the interruption are lost.
+    /// This notice arrives again each time the connection is restored after it was lost. The server has missed all
+    /// notices of the time without a connection.
     case hearing
-    /// A reminder every few seconds: the receiver should look in the store for changes whose notices it missed.
+    /// A reminder that arrives every few seconds. The server should look in the store for changes whose notices it has
+    /// missed.
     case look
 }

@@ -1,11 +1,11 @@
 import BraidEngine
 
-/// One row of a store's database, with columns from 0. Extensions of this protocol contain the decoding that the SQLite
-/// and the PostgreSQL store share.
+/// One row of a store's database, with columns that count from 0. Extensions of this protocol contain the decoding that
+/// the SQLite store and the PostgreSQL store share.
 package protocol StoredColumns {
     func int(_ column: CInt) -> Int
     func isNull(_ column: CInt) -> Bool
-    /// Returns the bytes of a text column. The bytes are valid as long as the row.
+    /// Returns the bytes of a text column. The bytes are valid as long as the row is valid.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer
 }
 
@@ -16,9 +16,11 @@ extension StoredColumns {
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Returns a column's JSON. The JSON is validated again, because the disk may return other bytes than were written.
+    /// Returns the JSON in a column. The JSON is validated again, because the disk may return other bytes than were
+    /// written.
     ///
-    /// The limit of nesting is higher than for requests, because an update is nested deeper than the models in it.
+    /// The JSON may be nested deeper than the JSON of a request, because a stored update is nested deeper than the
+    /// models in it.
     package func json(_ column: CInt) throws -> JSONText {
         do {
             return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
@@ -31,8 +33,8 @@ extension StoredColumns {
 }
 
 extension SessionSummary {
-    /// The columns that `init(_:)` reads, as an SQL list. `s` is the table `session`. A query must return these columns
-    /// first.
+    /// The columns that the initializer `init(_:)` reads, as an SQL list. In a query, `s` must be the table `session`,
+    /// and these columns must come first.
     package static let columns = """
         s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),
         s.revision, s.created, s.updated, s.total_row_count, s.table_version
@@ -47,7 +49,8 @@ extension SessionSummary {
 }
 
 extension StoredToken {
-    /// The columns that `init(_:)` reads, as an SQL list. `t` is the table `token`, and `s` is the table `session`.
+    /// The columns that the initializer `init(_:)` reads, as an SQL list. In a query, `t` must be the table `token`,
+    /// and `s` the table `session`.
     package static let columns = "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id"
 
     package init(_ columns: some StoredColumns) {

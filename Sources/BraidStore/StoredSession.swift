@@ -3,25 +3,25 @@ import BraidEngine
 /// A session that is about to be stored for the first time. All times are in milliseconds since 1970.
 public struct NewSession: Sendable {
     public var id: String
-    /// The name of the table description that the session was opened with. `nil` for a session that was opened without
-    /// one.
+    /// The name of the table description with which the session was opened. `nil` for a session that was opened without
+    /// a table description.
     public var table: String?
-    /// The version of the registered table description. `nil` if the request contained the description, or if the
-    /// session has none.
+    /// The version of the registered table description. `nil` if the opening request itself contained the description,
+    /// or if the session has no description.
     public var tableVersion: Int?
-    /// The text of the session's table description, whether registered or contained in the request. For a session
-    /// without a description, the JSON that the session shows while it has no rows, or `nil`.
+    /// The text of the session's table description, whether registered or contained in the request. If the session has
+    /// no description, this is the JSON that the session shows while it has no rows, or `nil`.
     public var description: JSONText?
     /// The new session's epoch, which distinguishes this session from earlier and later sessions with the same id.
     public var epoch: String
     public var created: Int
-    /// The body of the request that opened the session. `reset` and `replay` start from it.
+    /// The body of the request that opened the session. The operations `reset` and `replay` start from this body.
     public var opening: JSONText
     public var state: JSONText
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
-    /// them.
+    /// sections.
     public var displayedSections: JSONText?
-    /// The cells that the session's client registered, as JSON, or `nil`.
+    /// The cells that the session's client has registered, as JSON. `nil` if the client has registered none.
     public var cells: JSONText?
     /// The key that the session's next new row will get.
     public var nextKey: Int
@@ -32,13 +32,14 @@ public struct NewSession: Sendable {
     public var sections: [StoredSectionSummary]
     /// The session's rows, each with the number of its section.
     public var rows: [(section: Int, row: StoredRow)]
-    /// The table that this session shares with the session from which it was opened. Its functions return the `opening`
-    /// and the `rows`, which are empty here. `nil` for other sessions.
+    /// The table that this session shares with the session from which it was opened. If set, `opening` and `rows` are
+    /// empty here, and the functions of `shared` return them. `nil` for a session that shares no table.
     public var shared: SharedTable?
-    /// The answer to the client, if it is stored for retries with the same `Idempotency-Key`.
+    /// The answer to the request that opens the session, if the store keeps it for retries with the same
+    /// `Idempotency-Key`.
     public var answer: KeptAnswer?
 
-    /// This session with its opening and its rows, for a store that cannot share a table.
+    /// This session with its own opening and rows instead of a shared table, for a store that cannot share a table.
     package var copied: NewSession {
         guard let shared else { return self }
         var session = self
@@ -48,7 +49,8 @@ public struct NewSession: Sendable {
         return session
     }
 
-    /// The table description, if it is stored with the session itself because it is not a registered one.
+    /// The text of the table description, if the store keeps it with the session because the description is not
+    /// registered. Otherwise `nil`.
     package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
 
     package var isExhausted: Bool { nextKey > Key.largest }
@@ -80,14 +82,15 @@ public struct NewSession: Sendable {
     }
 }
 
-/// The table with which a session was opened from another session. The functions capture values that share memory with
-/// the other session.
+/// The table of a session that was opened from another session. The functions capture values that share memory with the
+/// other session.
 ///
-/// A store in memory keeps the functions instead of copies of the rows. A store on disk calls them once.
+/// A store in memory keeps the functions instead of copies of the rows. A store on disk calls the functions once and
+/// stores the results.
 public struct SharedTable: Sendable {
-    /// Returns the text that `reset` and `replay` start from.
+    /// Returns the body from which the operations `reset` and `replay` of the session start.
     let opening: @Sendable () -> JSONText
-    /// Returns the rows, each with the number of its section.
+    /// Returns the session's rows, each with the number of its section.
     let rows: @Sendable () -> [(section: Int, row: StoredRow)]
 
     public init(
@@ -99,18 +102,17 @@ public struct SharedTable: Sendable {
     }
 }
 
-/// A session's identity, revision and times, as the list of sessions contains them.
+/// A session's identity, revision and times, as they appear in the list of sessions.
 public struct SessionSummary: Sendable, Equatable {
     public var id: String
     /// The number that the store gave the session. No later session gets this number.
     public var number: Int
-    /// The name of the session's table description. `nil` for a session that was opened without one.
+    /// The name of the session's table description. `nil` for a session that was opened without a table description.
     public var table: String?
     /// The version of the registered table description. `nil` if a request contained the description, or if the session
-    /// has none.
+    /// has no description.
     public var tableVersion: Int?
-    /// The session's epoch. If the session is older than the database's last change of epochs, the epoch includes the
-    /// database's epoch suffix.
+    /// The session's epoch. The epoch ends with the database's epoch suffix if the session is older than this suffix.
     public var epoch: String
     public var revision: Int
     /// The time at which the session was opened, in milliseconds since 1970.
@@ -137,11 +139,12 @@ public struct SessionSummary: Sendable, Equatable {
 }
 
 /// The data with which a session was opened: the request's body and the table description. This data can be as large as
-/// the session.
+/// the session itself.
 public struct StoredOpening: Sendable {
     public var facts: SessionSummary
-    /// The table description with which the session was opened. The session may be bound to another version since then,
-    /// which `StoredSession.description` contains. For a session without a description, the same as there.
+    /// The table description with which the session was opened. The session may have been bound to another version
+    /// since then, which `StoredSession.description` contains. For a session without a description, this property has
+    /// the same value as `StoredSession.description`.
     public var description: JSONText?
     /// The body of the request that opened the session.
     public var body: JSONText
@@ -156,14 +159,14 @@ public struct StoredOpening: Sendable {
 /// The whole stored content of a session at one moment.
 public struct StoredSession: Sendable {
     public var facts: SessionSummary
-    /// The text of the session's table description, in the version to which the session is bound. For a session without
-    /// a description, the JSON that the session shows while it has no rows, or `nil`.
+    /// The text of the session's table description, in the version to which the session is bound. If the session has no
+    /// description, this is the JSON that the session shows while it has no rows, or `nil`.
     public var description: JSONText?
     public var state: JSONText
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
-    /// them.
+    /// sections.
     public var displayedSections: JSONText?
-    /// The cells that the session's client registered, as JSON, or `nil`.
+    /// The cells that the session's client has registered, as JSON. `nil` if the client has registered none.
     public var cells: JSONText?
     /// The key that the session's next new row will get.
     public var nextKey: Int
@@ -171,7 +174,8 @@ public struct StoredSession: Sendable {
     public var nextSection: Int
     /// The session's sections by ascending ordinal, each with its rows by ascending rank.
     public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
-    /// The table that clients see, if it differs from the stored table. `nil` if all stored changes are published.
+    /// The table that clients see, if it differs from the stored table because some stored changes are unpublished.
+    /// `nil` if all stored changes are published.
     public var published: PublishedTable?
 
     public init(
@@ -191,12 +195,12 @@ public struct StoredSession: Sendable {
     }
 }
 
-/// The table that clients see while the session has changes that are stored but not published.
+/// The table that clients see while the session has changes that are stored but not yet published.
 public struct PublishedTable: Sendable {
     /// The time at which this table was published, in milliseconds since 1970.
     public var updated: Int
     /// The ids of the sections that a command had chosen to display in the published table, as a JSON array. `nil` if
-    /// no command had chosen them.
+    /// no command had chosen sections.
     public var displayedSections: JSONText?
     /// The published table's sections by ascending ordinal, each with its rows by ascending rank.
     public var sections: [(facts: StoredSectionSummary, rows: [StoredRow])]
@@ -210,25 +214,27 @@ public struct PublishedTable: Sendable {
     }
 }
 
-/// What the store writes for one new revision of a session: the changes and the journal record.
+/// Everything that the store writes for one new revision of a session: the changes and the journal record.
 public struct SessionCommit: Sendable {
-    /// The session's number.
+    /// The number that the store gave the session when it was opened.
     public var session: Int
-    /// The revision that the stored session must be at before this commit. Otherwise the store refuses the commit.
+    /// The revision that the stored session must have before this commit. If the session has another revision, the
+    /// store refuses the commit.
     public var from: Int
     /// The time that the stored revision `from` must have, in milliseconds since 1970. `nil` accepts any time.
     ///
-    /// A revision with another time means that the database has lost the expected revision and later reused its number.
+    /// If the stored revision has another time, the database has lost the expected revision and later reused its
+    /// number.
     public var fromTime: Int?
-    /// The new revision, `from + 1`.
+    /// The number of the new revision, `from + 1`.
     public var to: Int
     /// The time at which the session committed the command, in milliseconds since 1970.
     public var at: Int
     public var change: TableChange
-    /// The table description to which this commit binds the session. `nil` if the description stays.
+    /// The table description to which this commit binds the session. `nil` if the session keeps its description.
     public var binding: StoredBinding?
-    /// Whether this commit publishes the stored table. If not, clients continue to see the previously published table,
-    /// also after a restart of the server.
+    /// Whether this commit publishes the stored table. If not, clients continue to see the table that was published
+    /// before, even after a restart of the server.
     public var publishes: Bool
     /// The key that the session's next new row will get after this commit.
     public var nextKey: Int
@@ -236,19 +242,19 @@ public struct SessionCommit: Sendable {
     public var nextSection: Int
     /// The number of the session's rows that clients see after this commit.
     public var totalRowCount: Int
-    /// The command that led to this revision, as JSON, for the journal.
+    /// The command that led to this revision, as JSON. The journal stores it.
     public var command: JSONText
-    /// The update for the journal.
+    /// The update from the previous revision to this one, as JSON. The journal stores it.
     public var update: JSONText
     /// The command's taps, cell events and emitted events, as a JSON array, in the form in which controllers receive
     /// them. `nil` if the command has none.
     public var controllerEvents: JSONText?
     /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
-    /// if there are none. Rebasing needs them.
+    /// if there are none. Rebasing a command on an older position needs these ids.
     public var hidden: JSONText?
-    /// The undo record that leads the session back to the revision `from`: a `StoredUndo` as JSON.
+    /// The undo record of this commit, which leads the session back to the revision `from`: a `StoredUndo` as JSON.
     public var undo: JSONText
-    /// The answer to the client, if it is stored for retries with the same `Idempotency-Key`.
+    /// The answer to the command, if the store keeps it for retries with the same `Idempotency-Key`.
     public var answer: KeptAnswer?
 
     public init(
@@ -282,7 +288,7 @@ public struct SessionCommit: Sendable {
 extension SessionCommit {
     package var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
 
-    /// The estimated cost of writing this commit, in rows.
+    /// The estimated cost of writing this commit, in rows: larger JSON texts count as further rows.
     package var cost: Int { change.rowCount + journalBytes / 1_000 }
 
     /// The size of this commit's journal record, its undo record included, in bytes.
@@ -306,7 +312,7 @@ public struct JournalRecord: Sendable, Equatable {
     /// The command's taps, cell events and emitted events, as a JSON array. `nil` if the command has none.
     public var controllerEvents: JSONText?
     /// The rows and sections that the update removes from the display or replaces there, with their ids, as JSON. `nil`
-    /// if there are none. Rebasing needs them.
+    /// if there are none. Rebasing a command on an older position needs these ids.
     public var hidden: JSONText?
 
     public init(
@@ -321,6 +327,6 @@ public struct JournalRecord: Sendable, Equatable {
         self.controllerEvents = controllerEvents
     }
 
-    /// The size of this record's JSON texts, in bytes.
+    /// The size of this journal record's JSON texts, in bytes.
     package var bytes: Int { command.count + update.count + (controllerEvents?.count ?? 0) + (hidden?.count ?? 0) }
 }

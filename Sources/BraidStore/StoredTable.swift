@@ -2,8 +2,8 @@ import BraidEngine
 
 /// One version of a registered table description.
 public struct StoredTable: Sendable {
-    /// The number of versions of each table description that a store keeps, the latest ones. A store also keeps each
-    /// older version that a session uses.
+    /// The number of latest versions that a store keeps of each table description. A store also keeps each older
+    /// version that a session uses.
     public static let keptVersions = 20
 
     public var name: String
@@ -24,7 +24,7 @@ public struct StoredTable: Sendable {
 public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
-    /// The time at which this version was registered, in milliseconds since 1970.
+    /// The time at which this version of the table description was registered, in milliseconds since 1970.
     public var updated: Int
 
     public init(name: String, version: Int, updated: Int) {
@@ -38,7 +38,8 @@ public struct TableSummary: Sendable, Equatable {
 public struct StoredBinding: Sendable, Equatable {
     /// The name of the table description.
     public var table: String
-    /// The version of the registered table description. `nil` if the description is stored with the session itself.
+    /// The version of the registered table description. `nil` if the description is not registered and is stored with
+    /// the session.
     public var version: Int?
     public var description: JSONText
 
@@ -48,7 +49,8 @@ public struct StoredBinding: Sendable, Equatable {
         self.description = description
     }
 
-    /// The table description, if it is stored with the session itself because it is not a registered one.
+    /// The text of the table description, if the store keeps it with the session because the description is not
+    /// registered. Otherwise `nil`.
     package var inlineDescription: JSONText? { version == nil ? description : nil }
 }
 

@@ -5,11 +5,11 @@ public struct NewToken: Sendable, Equatable {
     public var id: String
     /// The name of the role that the token grants: `participant` or `viewer`.
     public var role: String
-    /// The time of creation.
+    /// The time at which the token was created.
     public var created: Int
-    /// The time at which the token expires. From then on, the server refuses the token.
+    /// The time at which the token expires. From this time on, the server refuses the token.
     public var expires: Int
-    /// The hash with which the server checks the token that a request contains. The token itself is not stored.
+    /// The hash with which the server recognizes the token in a request. The token's text itself is not stored.
     public var hash: String
 
     public init(id: String, role: String, created: Int, expires: Int, hash: String) {
@@ -24,9 +24,10 @@ public struct NewToken: Sendable, Equatable {
 /// A stored token, together with the one session to which it gives access.
 public struct StoredToken: Sendable, Equatable {
     public var token: NewToken
-    /// The number of the token's session. A later session with the same id has another number.
+    /// The number of the session to which the token gives access. A session that is opened later with the same id has
+    /// another number.
     public var session: Int
-    /// The session's id.
+    /// The id of the session to which the token gives access.
     public var sessionID: String
 
     public init(token: NewToken, session: Int, sessionID: String) {

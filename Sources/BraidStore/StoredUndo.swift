@@ -1,14 +1,14 @@
 import BraidEngine
 
-/// The undo record of a revision: the changes that lead a stored session back to the revision before.
+/// The undo record of a revision: the changes that lead a stored session back to the revision before it.
 ///
 /// The journal stores an undo record with each of its records, so that a session can be restored at any revision that
 /// the journal reaches.
 public struct StoredUndo: Sendable {
-    /// The reverse changes, which restore rows, sections, state and everything else of the previous revision.
+    /// The changes that restore the rows, sections, state and everything else of the previous revision.
     public var change: TableChange
-    /// The table description to which the session was bound at the previous revision. `nil` if the revision did not
-    /// change it.
+    /// The table description to which the session was bound at the previous revision. `nil` if the revision of this
+    /// record did not change the binding.
     public var binding: StoredBinding?
     /// The time of the previous revision, in milliseconds since 1970.
     public var updated: Int
@@ -31,7 +31,7 @@ public struct StoredUndo: Sendable {
         self.isPublished = isPublished
     }
 
-    /// The undo record as JSON. Values that the revision did not change have no member.
+    /// The undo record as JSON. The JSON has no members for values that the revision did not change.
     public var json: JSONText {
         var writer = JSONWriter()
         func list<Element>(_ name: String, _ elements: [Element], _ write: (Element) -> Void) {
@@ -89,7 +89,7 @@ public struct StoredUndo: Sendable {
         return writer.text
     }
 
-    /// Decodes an undo record from its ``json``. Throws `corrupt` for any other JSON.
+    /// Decodes an undo record from the JSON that the property ``json`` returns. Throws `corrupt` for any other JSON.
     public init(json: JSONText) throws {
         func integers(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.storedInt } }
         change = TableChange()
@@ -123,17 +123,18 @@ public struct StoredUndo: Sendable {
     }
 }
 
-/// Takes a stored session back to earlier revisions, by applying the undo records of its journal.
+/// Takes a stored session back to earlier revisions, by applying the undo records of its journal one after the other,
+/// the latest one first.
 package struct SessionRewind {
-    /// The session without its sections, which `content` contains.
+    /// The session at the revision reached so far, without its sections. The property `content` contains the sections.
     private var session: StoredSession
     private var content: StoredContent
     /// The session's published table, if every revision so far had unpublished changes. At all these revisions, clients
-    /// saw this table.
+    /// saw this published table. Otherwise `nil`.
     private var published: PublishedTable?
     private var isPublished: Bool
-    /// The earliest state so far at which clients saw the stored table. At other revisions, clients saw an older table,
-    /// which the journal does not contain.
+    /// The session at the earliest revision so far at which clients saw the stored table. It is set when the revision
+    /// before has unpublished changes: clients saw an older table there, which the journal does not contain.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -165,19 +166,19 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// Returns the earliest of the restored states at which clients saw the stored table. Returns `start` if clients
-    /// saw an older table at all restored revisions.
+    /// Returns the session at the earliest restored revision at which clients saw the stored table. Returns `start` if
+    /// clients saw an older table at all restored revisions.
     ///
     /// The result's `totalRowCount` is that of `start`.
     package func earliest(from start: StoredSession) throws -> StoredSession {
         isPublished ? try stored : lastPublished ?? start
     }
 
-    /// Whether the stored session is far enough back to contain the table that clients saw at a revision.
+    /// Whether the session is rewound far enough to contain the table that clients saw at the given revision.
     package func reaches(_ revision: Int) -> Bool { isPublished && session.facts.revision <= revision }
 
-    /// Returns the table that clients saw at a revision, with nothing unpublished. Returns `nil` if the undo records that
-    /// were applied do not lead back to it.
+    /// Returns the session with the table that clients saw at a revision. In the result, no change is unpublished.
+    /// Returns `nil` if the undo records that were applied do not lead back to this table.
     package func seen(at revision: Int) throws -> StoredSession? {
         var seen: StoredSession
         if reaches(revision) {
@@ -204,7 +205,8 @@ package struct SessionRewind {
     }
 }
 
-/// The sections and rows of a session by their numbers and keys, to which changes are applied.
+/// The sections and rows of a session in dictionaries, so that changes can be applied to them. The keys are the
+/// sections' numbers and the rows' keys.
 package struct StoredContent {
     package var sections: [Int: StoredSectionSummary]
     package var rows: [Int: (section: Int, row: StoredRow)] = [:]
@@ -215,7 +217,7 @@ package struct StoredContent {
         for (facts, stored) in sorted { for row in stored { rows[row.key] = (facts.number, row) } }
     }
 
-    /// Applies the changes of rows and sections.
+    /// Applies the changes of rows and sections that a command has made.
     mutating func apply(_ change: TableChange) {
         for key in change.removedRows { rows[key] = nil }
         for (section, row) in change.writtenRows { rows[row.key] = (section, row) }
@@ -227,7 +229,7 @@ package struct StoredContent {
         for facts in change.writtenSections { sections[facts.number] = facts }
     }
 
-    /// Returns the sections by ascending ordinal, each with its rows by ascending rank.
+    /// Returns the session's sections by ascending ordinal, each with its rows by ascending rank.
     package func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {
@@ -245,7 +247,8 @@ package struct StoredContent {
 // The JSON form of rows and sections in undo records and checkpoints.
 
 extension StoredRow {
-    /// Writes the row as `[key, rank, id or null, model]`, followed by the number of its section if `section` is given.
+    /// Writes the row as a JSON array `[key, rank, id or null, model]`. If `section` is given, this number of the row's
+    /// section follows as a fifth element.
     public func write(to writer: inout JSONWriter, section: Int? = nil) {
         writer.beginArray()
         writer.value(key)
@@ -271,8 +274,8 @@ extension StoredRow {
 }
 
 extension StoredSectionSummary {
-    /// Writes the section's members `number`, `ordinal` and `id`, and those of `header`, `footer` and `prefetched` that
-    /// are set.
+    /// Writes the section as members of a JSON object: `number`, `ordinal` and `id`, and those of `header`, `footer`
+    /// and `prefetched` that are set.
     public func writeMembers(to writer: inout JSONWriter) {
         writer.name("number")
         writer.value(number)
@@ -291,7 +294,7 @@ extension StoredSectionSummary {
         }
     }
 
-    /// Decodes a section from an object with the members that `writeMembers` writes. Throws `corrupt` for any other
+    /// Decodes a section from a JSON object with the members that `writeMembers` writes. Throws `corrupt` for any other
     /// JSON.
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }

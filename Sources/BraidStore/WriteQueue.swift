@@ -1,8 +1,8 @@
-/// The queue of waiting writes, which decides which of them share a transaction.
+/// The queue of the writes that wait for a store's writer. The queue decides which writes share a transaction.
 ///
-/// Writes share a transaction to share its disk flush. However, a small write that shares a transaction with a large
-/// one waits for the large one. Each transaction therefore contains at most one large write, and every second
-/// transaction contains none while small writes wait.
+/// Writes share a transaction so that they share its disk flush. However, a small write that shares a transaction with
+/// a large one waits for the large one. Each transaction therefore contains at most one large write. While small writes
+/// wait, every second transaction contains no large write.
 ///
 /// A small write waits for at most one large write. A large write waits for the large writes before it, and for one
 /// transaction of small writes before each large write.
@@ -11,7 +11,7 @@ package struct WriteQueue<Request> {
     private var large: [Request] = []
     private var hadLarge = false
 
-    /// The cost from which a write counts as large, in rows. A large write takes several times as long as the rest of
+    /// The cost, in rows, from which a write counts as large. A large write takes several times as long as the rest of
     /// its transaction.
     private static var largeCost: Int { 1_000 }
 
@@ -25,8 +25,8 @@ package struct WriteQueue<Request> {
         if cost < Self.largeCost { requests.append(request) } else { large.append(request) }
     }
 
-    /// Removes the requests of the next transaction from the queue. Returns them in order of arrival, with a large one
-    /// last. The result is empty only if no request waits.
+    /// Removes the requests of the next transaction from the queue, and returns them in order of arrival. A large
+    /// request, if any, comes last. The result is empty only if no request waits.
     package mutating func takeGroup() -> [Request] {
         hadLarge = !large.isEmpty && (requests.isEmpty || !hadLarge)
         defer { requests = [] }

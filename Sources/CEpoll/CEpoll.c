@@ -17,7 +17,8 @@ static int argument_count;
 static char **argument_values;
 
 #ifdef __GLIBC__
-// glibc passes main's arguments to constructors, too. Other C libraries do not.
+// glibc passes main's arguments to constructor functions, too, so this function can keep them. Other C libraries do not
+// pass them.
 __attribute__((constructor)) static void keep_arguments(int count, char **values) {
     argument_count = count;
     argument_values = values;
@@ -33,7 +34,8 @@ int cepoll_event(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 void cepoll_signal(int event) {
     uint64_t one = 1;
     ssize_t written = write(event, &one, sizeof one);
-    (void)written; // With EAGAIN the event counter is at its maximum, so the loop is woken anyway.
+    // If the write fails with EAGAIN, the event counter is at its maximum, which wakes the loop as well.
+    (void)written;
 }
 
 int cepoll_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }

@@ -6,23 +6,24 @@ package enum Archive {
     static let name = "braid-server"
     static let version = 1
 
-    /// The number of rows of each table, in the order of ``ArchiveTable/all``.
+    /// The number of an archive's rows for each table, in the order of ``ArchiveTable/all``.
     package struct Counts: Sendable, Equatable {
         var rows = [Int](repeating: 0, count: ArchiveTable.all.count)
 
-        /// The number of rows of a table. 0 if an archive contains no such table.
+        /// The number of an archive's rows of the given table. 0 if archives contain no table of this name.
         package subscript(_ table: String) -> Int {
             zip(ArchiveTable.all, rows).first { $0.0.name == table }?.1 ?? 0
         }
     }
 }
 
-/// The values that a database stores for all of its sessions together: its epoch suffix and session numbers.
+/// The values that a database stores for all of its sessions together: its epoch suffix (the text that it appends to
+/// the sessions' epochs) and session numbers.
 package struct DatabaseFacts: Sendable, Equatable {
-    /// The epoch suffix of the sessions with numbers up to `suffixedSessions`.
+    /// The text that the database appends to the epochs of the sessions with numbers up to `suffixedSessions`.
     package var epochSuffix: String
     package var suffixedSessions: Int
-    /// The number of the session that was opened last. Later sessions get larger numbers.
+    /// The number of the session that was opened last. Sessions that are opened later get larger numbers.
     package var lastSession: Int
 
     package init(epochSuffix: String, suffixedSessions: Int, lastSession: Int) {
@@ -32,7 +33,7 @@ package struct DatabaseFacts: Sendable, Equatable {
     }
 }
 
-/// A mistake in an archive.
+/// A fault in the content of an archive, with a message.
 package struct ArchiveFault: Error, CustomStringConvertible {
     package let description: String
     package init(_ message: String) { description = message }
@@ -40,7 +41,7 @@ package struct ArchiveFault: Error, CustomStringConvertible {
 }
 
 extension Archive {
-    /// Writes all data of a database as an archive. Memory contains one row at a time.
+    /// Writes all data of a database as an archive. Only one row of the database at a time is in memory.
     ///
     /// - Parameter write: writes the next bytes of the archive.
     /// - Throws: a `StoreError` for a damaged value, and the errors of `write`.

@@ -1,11 +1,12 @@
 import BraidEngine
 
 extension Archive {
-    /// Reads an archive to its end, and passes its data to `target`. Memory contains one line at a time.
+    /// Reads an archive to its end, and passes its data to `target`. Only one line of the archive at a time is in
+    /// memory.
     ///
     /// - Parameter next: returns the next line of the archive, or `nil` at the end.
-    /// - Throws: an ``ArchiveFault`` for the first mistake. Then the caller must discard everything that `target` has
-    ///   received.
+    /// - Throws: an ``ArchiveFault`` for the first fault in the archive. Then the caller must discard everything that
+    ///   `target` has received.
     package static func read(_ next: () throws -> [UInt8]?, into target: any ArchiveTarget) throws -> Counts {
         var reader = Reader(target: target)
         while let line = try next() { try reader.read(line) }
@@ -17,7 +18,7 @@ extension Archive {
         private var number = 0
         private var facts: DatabaseFacts?
         private var counts = Counts()
-        /// The index of the table to which the last row belonged.
+        /// The index in ``ArchiveTable/all`` of the table to which the last row of the archive so far belonged.
         private var table = 0
         private var isComplete = false
 

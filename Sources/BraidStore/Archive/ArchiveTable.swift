@@ -6,17 +6,18 @@ import BraidEngine
 /// A change of these declarations changes the archive's format: then increase ``Archive/version``. The tests compare
 /// the declarations with both schemas.
 package struct ArchiveTable: Sendable {
-    /// A column of a table, with the JSON type that its values have in an archive.
+    /// A column of a database table, with the kind of values that it has in an archive.
     package struct Column: Sendable {
         package enum Kind: Sendable {
             /// A 64-bit integer.
             case integer
-            /// A time of the ``AnswerClock``. The databases' clocks differ, so an archive contains the milliseconds since
-            /// the newest answer, negative or 0. An import adds the time of the new database's clock.
+            /// A time of the ``AnswerClock``. The clocks of two databases differ, so an archive contains the difference
+            /// from the time of the newest answer, in milliseconds. The difference is 0 or negative. An import adds the
+            /// time of the new database's clock.
             case answerTime
-            /// A string that a client may have chosen, so the string may contain U+0000.
+            /// A string that a client may have chosen. So the string may contain U+0000.
             case name
-            /// A string that the server has chosen.
+            /// A string that the server has chosen. So the string does not contain U+0000.
             case word
             /// A JSON text, which an archive contains without changes.
             case json
@@ -24,16 +25,18 @@ package struct ArchiveTable: Sendable {
 
         package let name: String
         package let kind: Kind
-        /// Whether the column may be NULL. A row in an archive has no member for a column that is NULL.
+        /// Whether the column may be NULL. If a row's value is NULL, the row has no member for this column in an
+        /// archive.
         package let isOptional: Bool
     }
 
     package let name: String
     package let columns: [Column]
-    /// The number of columns that are the primary key. These columns come first, and archives are sorted by them.
+    /// The number of columns in the table's primary key. These columns come first, and an archive's rows are sorted by
+    /// them.
     let keyCount: Int
-    /// Whether the first two columns are a session's number and a number within the session, which SQLite stores as one
-    /// integer (`Key`).
+    /// Whether the table's first two columns are a session's number and a number within the session. SQLite stores
+    /// these two numbers as one integer (`Key`).
     package let hasSessionKey: Bool
 
     private init(_ name: String, key: Int, hasSessionKey: Bool = false, _ columns: [Column]) {
@@ -43,11 +46,12 @@ package struct ArchiveTable: Sendable {
         self.hasSessionKey = hasSessionKey
     }
 
-    /// The column that contains the number of the session to which a row belongs. `nil` for the table of sessions, and
-    /// for tables whose rows belong to no session.
+    /// The index of the column that contains the number of the session to which a row belongs. `nil` for the table of
+    /// sessions itself, and for tables whose rows belong to no session.
     package var sessionColumn: Int? { columns.firstIndex { $0.name == "session" } }
 
-    /// All tables, in their order in an archive. A row refers only to rows of earlier tables.
+    /// All database tables that an archive contains, in their order in the archive. A row refers only to rows of
+    /// earlier tables.
     package static let all = [
         ArchiveTable(
             "table_description", key: 2,
@@ -129,7 +133,7 @@ extension ArchiveTable.Column {
 }
 
 extension ArchiveTable {
-    /// The SQL expressions of the columns, for SQLite or for PostgreSQL.
+    /// The SQL expressions with which a query reads the table's columns, for SQLite or for PostgreSQL.
     package func expressions(_ dialect: SQLDialect) -> [String] {
         let names = columns.map { column in
             column.kind == .answerTime ? "\(column.name) - (SELECT max(\(column.name)) FROM \(name))" : column.name
@@ -138,20 +142,20 @@ extension ArchiveTable {
         return ["(\(name).key >> \(Key.bits))", "(\(name).key & \(Key.largest))"] + names.dropFirst(2)
     }
 
-    /// A query that returns all rows, sorted by their primary key.
+    /// A query that returns all rows of the table, sorted by the primary key.
     package func select(_ dialect: SQLDialect) -> String {
         let keys = hasSessionKey && dialect == .sqlite ? ["key"] : columns.prefix(keyCount).map(\.name)
         return
             "SELECT \(expressions(dialect).joined(separator: ", ")) FROM \(name) ORDER BY \(keys.joined(separator: ", "))"
     }
 
-    /// Returns the values of a row that `select` has returned. If a value is damaged, the result contains the reason
-    /// instead (`damaged`).
+    /// Returns the values of a row that the query `select` has returned. For a damaged value, the result contains the
+    /// case `damaged` with the reason.
     package func values(_ row: some StoredColumns) -> [ArchiveValue] {
         columns.enumerated().map { ArchiveValue(row, CInt($0), $1) }
     }
 
-    /// Returns the place of a row for messages: `table model, session 3, key 17`.
+    /// Returns a text for messages that says which row it is: `table model, session 3, key 17`.
     package func place(of row: [ArchiveValue]) -> String {
         let key = zip(columns, row).prefix(keyCount).map { column, value in
             switch value {
@@ -167,13 +171,13 @@ extension ArchiveTable {
 /// The SQL dialects of the two databases, SQLite and PostgreSQL.
 package enum SQLDialect: Sendable { case sqlite, postgres }
 
-/// One value of a row.
+/// One value of a database row.
 package enum ArchiveValue: Sendable {
     case null
     case integer(Int)
     case text(String)
     case json(JSONText)
-    /// A stored value that does not have the form that its column needs, with the reason.
+    /// A stored value that does not have the form that its column requires, with a text that says why.
     case damaged(String)
 
     fileprivate init(_ row: some StoredColumns, _ index: CInt, _ column: ArchiveTable.Column) {

@@ -1,18 +1,20 @@
 import BraidEngine
 
-/// The data of a database, for the commands `export` and `verify`. Reading the data changes nothing in the database.
+/// The data of a database, as the commands `export` and `verify` read it. Reading the data changes nothing in the
+/// database.
 ///
-/// A value of this protocol is a connection to the database, which only the calling thread uses.
+/// A value of this type is a connection to the database, which only the calling thread uses.
 package protocol StoredData {
     var dialect: SQLDialect { get }
 
-    /// Calls `body` with each row of a table, sorted by the primary key. Memory contains one row at a time.
+    /// Calls `body` with each row of a table, sorted by the table's primary key. Only one row at a time is in memory.
     func rows(of table: ArchiveTable, _ body: ([ArchiveValue]) throws -> Void) throws
     func facts() throws -> DatabaseFacts
 
-    /// Returns the faults that SQLite's integrity check finds in the database file. Always empty for PostgreSQL.
+    /// Returns the faults that SQLite's integrity check finds in the database file. For PostgreSQL, the result is
+    /// always empty.
     func integrityFaults() throws -> [String]
-    /// Runs a query whose result rows have one text each, and returns the texts.
+    /// Runs a query whose result rows have one text column each, and returns these texts.
     func texts(_ sql: String) throws -> [String]
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary]
@@ -21,22 +23,24 @@ package protocol StoredData {
     func journalStart(of id: String) throws -> StoredSession?
 }
 
-/// An empty database that `import` fills. The inserted rows remain in the database only if `finish` returns without an
-/// error.
+/// An empty database that the command `import` fills. The inserted rows remain in the database only if `finish` returns
+/// without an error.
 package protocol ArchiveTarget {
     /// Inserts a row, either at once or later together with other rows. Throws an ``ArchiveFault`` if the database
     /// refuses a row, for example because another row has the same key.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
-    /// Completes the import. Stores `facts`, converts the times of kept answers to the clock of this database, and
-    /// checks that all references lead to existing rows. Marks the database, so that the first start of a server begins
-    /// new epochs for all sessions, as after the restore of a backup.
+    /// Completes an import. Stores the database's `facts`, and converts the times of kept answers to the clock of this
+    /// database. Checks that all references lead to existing rows.
+    ///
+    /// Also marks the database, so that the first start of a server begins new epochs for all sessions, as after the
+    /// restore of a backup.
     func finish(_ facts: DatabaseFacts) throws
 }
 
 extension StoredData {
-    /// Returns a sentence for each reference that leads to no row, for example in a row whose session does not exist.
-    /// Returns at most 100 sentences for each kind of reference. Also checks that no later session can get the number
-    /// of a stored session.
+    /// Returns a sentence for each reference to a row that does not exist, for example to the session of a row. Returns
+    /// at most 100 sentences for each kind of reference. Also checks that no session that is opened later can get the
+    /// number of a stored session.
     package func danglingReferences() throws -> [String] {
         var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
         let last = try texts("SELECT '' || coalesce(max(number), 0) FROM session").first.flatMap { Int($0) } ?? 0
@@ -48,8 +52,8 @@ extension StoredData {
     private var danglingQueries: [String] {
         func session(_ table: ArchiveTable) -> String { table.expressions(dialect)[table.sessionColumn ?? 0] }
         var queries: [String] = []
-        // Answers may outlive their session for a day: the answer to a refused command may be stored after the session
-        // was ended.
+        // A kept answer may stay stored for up to a day after its session was ended. For example, the answer to a
+        // refused command may be stored after the end of the session.
         for table in ArchiveTable.all where table.sessionColumn != nil && table.name != "answer" {
             queries.append(
                 """

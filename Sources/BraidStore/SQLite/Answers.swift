@@ -22,8 +22,8 @@ extension SQLiteConnection {
             """,
             answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key,
             KeptAnswer.mostEvicted)
-        // Delete only a few expired answers at a time, so that no commit waits for a long delete. Each new answer
-        // deletes up to four, so the number of expired answers falls.
+        // Each new answer deletes up to four expired answers, so the number of expired answers falls. It does not
+        // delete more, so that no commit waits for a long delete.
         try run(
             """
             DELETE FROM answer WHERE (session, requester, key) IN (
@@ -32,7 +32,8 @@ extension SQLiteConnection {
             answer.at - KeptAnswer.lifetime)
     }
 
-    /// Returns the time of the newest kept answer, or `nil` if the database contains no answer.
+    /// Returns the time of the newest kept answer (a stored answer to a request with an idempotency key). Returns `nil`
+    /// if the database contains no answer.
     func latestAnswer() throws -> Int? { try first("SELECT max(at) FROM answer") { $0.optionalInt(0) } ?? nil }
 
     func answer(to key: String, by requester: String, of session: Int, now: Int) throws -> KeptAnswer? {

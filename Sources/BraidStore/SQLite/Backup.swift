@@ -4,11 +4,11 @@ extension SQLiteStore {
     /// Writes a copy of a database as it is at one moment, even while a server uses the database. The copy has no
     /// unused pages, and a server can open it like any database. Throws an error if a file exists at `target`.
     ///
-    /// The copy is written to `target` + "-partial", and is renamed to `target` when it is on disk. A backup that fails
-    /// leaves no file behind.
+    /// The copy is written to the file `target` + "-partial", which is renamed to `target` when it is complete and on
+    /// disk. A backup that fails leaves no file behind.
     ///
     /// - Parameter progress: called from time to time with the number of written bytes and the largest number that the
-    ///   copy can have. Returns whether to continue.
+    ///   copy can have. Returns whether to continue the backup.
     public static func backup(
         of path: String, to target: String,
         progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Bool = { _, _ in true }
@@ -19,7 +19,7 @@ extension SQLiteStore {
                 try copy(source, to: file.partial, progress)
                 try markAsBackup(file.partial)
             } catch let error as SQLiteError where error.code.primary == .full && isDamaged(source) {
-                // SQLite also reports a full database for damaged pages, although the disk is not full.
+                // SQLite's error code for a full disk can also mean damaged pages, even though the disk is not full.
                 throw StoreError.damaged(path, "SQLite's check finds damaged pages")
             } catch {
                 throw StoreError(error, writing: file.partial, from: path)
@@ -35,7 +35,8 @@ extension SQLiteStore {
         _ source: SQLiteConnection, to partial: String, _ progress: @escaping @Sendable (Int, Int) -> Bool
     ) throws {
         let whole = try source.pragma("page_count") * source.pragma("page_size")
-        // SQLite does not report the progress of VACUUM INTO, so report the growing length of the partial file.
+        // SQLite does not report the progress of VACUUM INTO. So report the growing length of the partial file as the
+        // progress.
         try source.withProgress(every: 20_000) {
             var facts = stat()
             return stat(partial, &facts) != 0 || progress(Int(facts.st_size), whole)
@@ -49,8 +50,8 @@ extension SQLiteStore {
         (try? source.texts("PRAGMA quick_check(1)")) != ["ok"]
     }
 
-    /// Marks the copy, so that the first server that starts with it begins new epochs for all sessions. A restored
-    /// database can lack revisions that clients have seen.
+    /// Marks the copy in the partial file, so that the first server that opens it begins new epochs for all sessions. A
+    /// restored backup can lack revisions that clients have seen.
     private static func markAsBackup(_ partial: String) throws {
         let copy = try SQLiteConnection(path: partial, mode: .readWrite)
         defer { copy.close() }
@@ -60,8 +61,8 @@ extension SQLiteStore {
 }
 
 extension StoreError {
-    /// Converts an error of SQLite that occurred while it copied the database `source` into the file `target`. The
-    /// error names `target` if a write failed, and `source` for every other error.
+    /// Converts an error that occurred while SQLite copied the database `source` into the file `target`. The resulting
+    /// error names `target` if a write failed or the disk was full, and `source` in every other case.
     init(_ error: any Error, writing target: String, from source: String) {
         guard let error = error as? SQLiteError, error.isOutOfRoom || error.isFailedWrite else {
             self.init(error, path: source)

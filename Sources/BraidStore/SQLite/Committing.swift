@@ -1,11 +1,11 @@
 import BraidEngine
 
-// The writes of the store, which the writer's thread runs inside its transaction for a group of requests. Each write
+// The SQLite store's writes, which the writer's thread runs inside one transaction for a group of requests. Each write
 // decides whether to refuse its request *before* it changes anything. A refusal does not roll the transaction back, so
-// anything that was written before it would be committed with the group.
+// changes that were made before the refusal would be committed with the group.
 
 extension SQLiteConnection {
-    /// Returns the session's number.
+    /// Stores a new session at revision 0, and returns the session's number.
     func create(_ session: NewSession) throws -> Int {
         guard !session.isExhausted else { throw StoreError.exhausted }
         if try number(of: session.id) != nil { throw StoreError.sessionExists }
@@ -34,7 +34,7 @@ extension SQLiteConnection {
         return number
     }
 
-    /// Writes the changes of a command, and the command's journal record. Touches about as many database pages as the
+    /// Writes the changes of a command, and the command's journal record. Writes about as many database pages as the
     /// command changes rows.
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
@@ -72,13 +72,13 @@ extension SQLiteConnection {
             commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
     }
 
-    /// Binds a session to another table description. Throws `tableMissing` before anything is written if the whole
-    /// registered description was deleted.
+    /// Binds a session to another table description. Throws `tableMissing`, before anything is written, if all versions
+    /// of the registered description were deleted.
     private func bind(_ session: Int, to binding: StoredBinding, at: Int) throws {
         if let version = binding.version {
             try keepVersion(version, of: binding.table, binding.description, at: at)
         }
-        // Keep the description with which the session was opened: its journal starts with it.
+        // Keep the table description with which the session was opened, because the session's journal starts with it.
         try run(
             """
             UPDATE opening SET description = (
@@ -112,7 +112,8 @@ extension SQLiteConnection {
     }
 
     func write(_ row: StoredRow, in section: Int, of session: Int) throws {
-        // The table `model` has no second index, so INSERT OR REPLACE overwrites an existing row in its place.
+        // The table `model` has no index besides its primary key. So INSERT OR REPLACE overwrites an existing row in
+        // its place.
         try run(
             "INSERT OR REPLACE INTO model (key, section, rank, id, body) VALUES (?, ?, ?, ?, ?)",
             Key.of(session, row.key), section, row.rank, row.id?.text, row.model)
@@ -126,10 +127,10 @@ extension SQLiteConnection {
     }
 
     /// Removes the oldest records of a session's journal if the journal exceeds its limits of records and bytes. Each
-    /// call removes only a few records, so that no commit waits for a long delete. Repeated calls are enough to keep
-    /// the limits, and to shrink the journal to lowered limits. The newest record always stays.
+    /// call removes only a few records, so that no commit waits for a long delete. Together, the calls of many commits
+    /// keep the journal within the limits, even after an operator has lowered them. The newest record always stays.
     ///
-    /// `bytes` is the size of the journal's texts. Returns their size after the trimming.
+    /// `bytes` is the size of the journal's texts before the call. The method returns their size after the trimming.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
     {
         let trimming = JournalTrimming(with: newest, limit: limit)
@@ -151,8 +152,8 @@ extension SQLiteConnection {
         return left
     }
 
-    /// Deletes a session with everything that belongs to it, and returns its number. Deletes nothing and returns `nil`
-    /// if the session does not exist, or has another number or revision than `facts`.
+    /// Deletes a session with everything that belongs to it, and returns the session's number. Deletes nothing and
+    /// returns `nil` if the session does not exist, or has another number or revision than `facts`.
     func deleteSession(_ id: String, as facts: SessionSummary?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
         if let facts, try number != facts.number || sessionSummary(id)?.revision != facts.revision { return nil }

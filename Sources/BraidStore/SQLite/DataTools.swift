@@ -22,7 +22,7 @@ extension SQLiteStore {
     }
 
     /// Opens a database file for reading, and calls `body` with the connection and the file's path. The database may
-    /// have an older schema, or a newer schema that this version can use.
+    /// have this server's schema, an older schema, or a newer schema that this server can use.
     static func reading<Value>(_ path: String, _ body: (SQLiteConnection, String) throws -> Value) throws -> Value {
         let path = literal(path)
         do {
@@ -41,8 +41,8 @@ extension SQLiteStore {
         try Opening.refuseDirectory(path)
     }
 
-    /// Throws an error unless the file is a database of Braid Server. An empty file is also refused, because it may be
-    /// a damaged database that has lost its content.
+    /// Throws an error unless the file is a database of Braid Server. The method also refuses an empty file, because it
+    /// may be a damaged database that has lost its content.
     private static func requireSchema(of connection: SQLiteConnection, path: String) throws {
         try Opening.recognise(connection, path: path)
         guard try connection.pragma("application_id") == SQLiteSchema.applicationID else {
@@ -50,15 +50,15 @@ extension SQLiteStore {
         }
     }
 
-    /// Creates an SQLite database file, which `body` fills. The file gets its final name when it is complete and on
-    /// disk. If `body` throws, no file remains.
+    /// Creates an SQLite database file, and calls `body`, which fills the database. The file gets its final name when
+    /// it is complete and on disk. If `body` throws, no file remains.
     package static func creating<Value>(_ path: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         let file = try NewFile(literal(path), isDatabase: true)
         do {
             let connection = try SQLiteConnection(path: file.partial, mode: .readWrite)
             defer { connection.close() }
-            // These settings skip SQLite's journal and flushes. They are safe, because a failure removes the partial
-            // file, and `finish` flushes the complete file.
+            // These settings make SQLite write without a rollback journal and without flushes. The settings are safe
+            // here, because a failure removes the partial file, and `finish` flushes the complete file.
             try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
             try SQLiteSchema.prepare(connection, found: 0, path: file.partial)
             let value = try connection.inTransaction(.immediate) { try body(connection) }
@@ -66,15 +66,15 @@ extension SQLiteStore {
             try file.finish()
             return value
         } catch let error as SQLiteError {
-            // SQLite does not always report why a write failed. Another write to the file shows whether the disk is
-            // full.
+            // SQLite does not always report why a write failed. So write to the file once more: this write throws
+            // `noRoom` if the disk is full.
             if error.isFailedWrite { try file.write([UInt8](repeating: 0, count: 64 << 10)) }
             throw StoreError(error, writing: file.partial, from: file.partial)
         }
     }
 
-    /// Rewrites an SQLite database file without its unused pages, and empties the write-ahead log. After a crash, the
-    /// file has either the old or the new form, with all data.
+    /// Rewrites an SQLite database file without its unused pages, and empties the write-ahead log. If the machine
+    /// crashes meanwhile, the file has either its old or its new form, with all data.
     ///
     /// - Returns: the size of the database with its write-ahead log in bytes, before and after the rewrite.
     /// - Throws: `locked` if a server uses the database, because the server's commands would have to wait until the end
@@ -158,8 +158,8 @@ extension SQLiteConnection: ArchiveTarget {
         try setNewEpochsDue(true)
         try run("DELETE FROM sqlite_sequence WHERE name = 'session'")
         try run("INSERT INTO sqlite_sequence (name, seq) VALUES ('session', ?)", facts.lastSession)
-        // In an archive, the newest answer has the time 0. Its time becomes the machine's time, at which the server's
-        // clock of answers then starts.
+        // In an archive, the newest kept answer has the time 0. Here this answer gets the machine's time, with which
+        // the server's clock of kept answers then starts.
         try run("UPDATE answer SET at = at + ?", systemMilliseconds())
         if let fault = try danglingReferences().first { throw ArchiveFault(fault) }
     }

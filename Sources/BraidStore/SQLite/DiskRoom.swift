@@ -1,11 +1,11 @@
 import Glibc
 
-/// Whether the disk has enough free space for the SQLite writer.
+/// Knows whether the disk has enough free space for the SQLite writer.
 ///
-/// When the disk is full, the writer deletes the reserve file, and then performs only requests that make room, such as
-/// deletes. The writer performs all requests again when the reserve file can be written again, or when deletes have
-/// left enough unused pages in the database. Without a reserve file, the writer tries every write, and the write fails
-/// if the disk is full.
+/// When the disk is full, the writer deletes the reserve file (see `ReserveFile`). From then on, the writer performs
+/// only requests that make room, such as deletes. It performs all requests again when it could write the reserve file
+/// again, or when deletes have left enough unused pages in the database. Without a reserve file, the writer tries every
+/// write, and the write fails if the disk is full.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -13,14 +13,15 @@ struct DiskRoom {
 
     init(reserve: ReserveFile?) { self.reserve = reserve }
 
-    /// Makes the reserve file. If the disk has no room for the reserve file, the disk counts as full.
+    /// Makes the reserve file. If the disk has no room for this file, the disk counts as full.
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
-    /// Returns whether the disk has too little free space. At most once a second, tries to make the reserve file again.
+    /// Returns whether the disk has too little free space for all requests. If the disk was full, the method tries to
+    /// make the reserve file again, at most once a second.
     ///
     /// `unused` returns the number of unused bytes in the database. If this number is at least twice the size of the
-    /// reserve, the disk does not count as short. The write-ahead log can then use the room that the deleted reserve
-    /// file has freed.
+    /// reserve file, the disk does not count as short of space. The database then need not grow, and the write-ahead
+    /// log can use the room of the deleted reserve file.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -37,17 +38,18 @@ struct DiskRoom {
         nextTry = .now + .seconds(1)
     }
 
-    /// Lets the next call of `isShort` try to make the reserve file at once, because something was deleted.
+    /// Lets the next call of `isShort` try to make the reserve file at once. Called after deletes, which may have made
+    /// room.
     mutating func retry() { nextTry = .now }
 }
 
 extension DiskRoom {
-    /// Returns whether the writer should copy its write-ahead log of `pages` pages into the database now. Always
-    /// returns `true` if the log has at least `limit` pages.
+    /// Returns whether the writer should copy its write-ahead log of `pages` pages into the database now. If the log
+    /// has at least `limit` pages, the result is always `true`.
     ///
     /// While the log is copied, the database can grow by the size of the log. If the disk has little free space, the
-    /// log is therefore limited to half the size of the reserve file. A log of this size can be copied even when the
-    /// disk is full.
+    /// result is therefore already `true` for a log of half the size of the reserve file. A log of this size can be
+    /// copied even when the disk is full.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096
@@ -57,7 +59,8 @@ extension DiskRoom {
 }
 
 extension DiskSpace {
-    /// Reads the size and free space of the file system that contains a file. `nil` if the file does not exist.
+    /// Reads the size and the free space of the file system that contains the given file. `nil` if the file does not
+    /// exist.
     init?(of path: String) {
         var facts = statvfs()
         guard statvfs(path, &facts) == 0 else { return nil }

@@ -1,8 +1,9 @@
-// Begins new epochs for all sessions of a database at once, by writing only one row of the database.
+// Begins new epochs for all sessions of a database at once, by writing only the one row of the table `epoch_suffix`.
 
 extension SQLiteConnection {
-    /// Begins new epochs for all sessions if they are due. With `synchronous = normal`, a power loss can lose commits.
-    /// New epochs are then due at the next start as well, unless the server closes the database properly.
+    /// Begins new epochs for all sessions if new epochs are due. With `synchronous = normal`, a power loss can lose
+    /// commits. New epochs are then due again at the next start of a server, unless the server closes the database
+    /// properly before.
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         let isRenewed = try inTransaction(.immediate) {
@@ -16,7 +17,7 @@ extension SQLiteConnection {
         if isRenewed { options.onChange(.newEpochs) }
     }
 
-    /// Gives new epochs to all sessions.
+    /// Gives new epochs to all sessions, by storing a new epoch suffix.
     func replaceEpochs(_ options: SQLiteStoreOptions) throws {
         let last = try first("SELECT suffix FROM epoch_suffix") { $0.text(0) } ?? ""
         try run(

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The error of a failed disk flush. After such an error, no program can find out whether the transaction is on disk.
+/// The error of a failed disk flush. After a failed flush, no program can find out whether the transaction is on disk.
 struct LostWrite: Error {
     let detail: String
 
@@ -8,7 +8,8 @@ struct LostWrite: Error {
 }
 
 extension StoreError {
-    /// Converts an error of SQLite to the `StoreError` that the store's callers get. A `StoreError` stays as it is.
+    /// Converts an error of SQLite to the `StoreError` that the store's callers receive. An error that already is a
+    /// `StoreError` stays as it is.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError: self = error
@@ -29,7 +30,7 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// Creates the error for a damaged database file. `what` says what is damaged.
+    /// Creates the error for a damaged database file. `what` is a clause that says what is damaged.
     static func damaged(_ path: String, _ what: String) -> StoreError {
         .corrupt(
             "\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place."
@@ -38,8 +39,8 @@ extension StoreError {
 }
 
 extension SQLiteError {
-    /// Whether one request of a group caused the error by its own SQL or values, so that the group's other requests can
-    /// succeed without it. Any other error fails the whole group.
+    /// Whether one request of a group caused the error by its own SQL or values. If so, the group's other requests can
+    /// succeed without this request. Any other error fails the whole group.
     var isOfOneRequest: Bool {
         switch code.primary {
         case .constraint, .tooBig, .mismatch, .range, .error: true
@@ -47,15 +48,15 @@ extension SQLiteError {
         }
     }
 
-    /// Whether the error is a failed flush (fsync) of a file or directory to disk.
+    /// Whether the error is a failed flush (fsync) of a file or a directory to disk.
     var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
-    /// Whether a file could not be written, flushed or made longer. SQLite's codes of such errors are the details 3 to 6
-    /// of SQLITE_IOERR.
+    /// Whether SQLite could not write, flush or lengthen a file. SQLite reports these failures as SQLITE_IOERR with a
+    /// detail from 3 to 6.
     var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
 
-    /// Whether the error means that the disk has no room. SQLite reports a full disk only for ENOSPC. The store also
-    /// treats a used-up quota and a file of the largest size as a full disk.
+    /// Whether the error means that the disk has no room. SQLite itself reports a full disk only for the system's error
+    /// ENOSPC. The store also treats a used-up disk quota and a file that has reached its largest size as a full disk.
     var isOutOfRoom: Bool {
         if StoreError(self, path: "") == .full { return true }
         return code.primary == .ioError && [EDQUOT, EFBIG].contains(systemError)

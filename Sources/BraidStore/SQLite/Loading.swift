@@ -1,6 +1,7 @@
 import BraidEngine
 
-// The store's reads. Each of these methods runs in a read transaction, so the returned data is the data at one moment.
+// The SQLite store's reads. Each of these methods runs in a read transaction, so it returns the data as it is at one
+// moment.
 
 extension SQLiteConnection {
     func session(_ id: String) throws -> StoredSession? {
@@ -51,8 +52,8 @@ extension SQLiteConnection {
         ) {
             facts.append(try Self.section($0))
         }
-        // Read the rows in the order of their keys, which is the order of the pages, and sort them by rank here. An
-        // index by rank would be a second tree to write, and a sort in SQL would copy the rows' bodies.
+        // Read the rows in the order of their keys, which is the order of the database pages, and then sort them by
+        // rank in memory. An index by rank would be a second tree to write. A sort in SQL would copy the rows' bodies.
         var rows = [[StoredRow]](repeating: [], count: facts.count)
         let positions = Dictionary(uniqueKeysWithValues: facts.enumerated().map { ($1.number, $0) })
         try query(
@@ -67,7 +68,7 @@ extension SQLiteConnection {
         return try sharedSections(sections, of: session) ?? sections
     }
 
-    /// Decodes a section from a result row with the columns key, id, ordinal, header, footer, prefetched.
+    /// Decodes a section of a session from a result row with the columns key, id, ordinal, header, footer, prefetched.
     static func section(_ columns: SQLiteRow) throws -> StoredSectionSummary {
         StoredSectionSummary(
             number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)), ordinal: columns.int(2),
@@ -75,7 +76,7 @@ extension SQLiteConnection {
         )
     }
 
-    /// Decodes a table row from a result row with the columns key, section, rank, id, body.
+    /// Decodes a row of a session's table from a result row with the columns key, section, rank, id, body.
     static func row(_ columns: SQLiteRow) throws -> StoredRow {
         StoredRow(
             key: Key.number(in: columns.int(0)), rank: columns.int(2), id: columns.optionalText(3).map { RowID($0) },
@@ -88,8 +89,9 @@ extension SQLiteConnection {
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
         var sessions: [SessionSummary] = []
-        // Without `after`, start after the empty string: session ids are not empty, so every id is greater. `IS ?1`
-        // without a table would prevent the use of an index, so each case has a statement.
+        // If `after` is `nil`, start after the empty string: session ids are not empty, so every id is greater. The
+        // query has one text for all tables and one for a single table, because a common condition could not use an
+        // index.
         let condition = table == nil ? "?1 IS NULL" : "s.table_name = ?1"
         try query(
             "SELECT \(SessionSummary.columns) FROM session s WHERE \(condition) AND s.id > ?2 ORDER BY s.id LIMIT ?3",
@@ -120,8 +122,8 @@ extension SQLiteConnection {
         return try rewind.seen(at: revision)
     }
 
-    /// Applies the undo records of a session's journal, the last one first, as long as `condition` holds before a
-    /// record.
+    /// Applies the undo records of a session's journal, the last record first. Before each record, `condition` decides
+    /// whether to go on.
     private func rewindJournal(
         of number: Int, _ rewind: inout SessionRewind, while condition: (SessionRewind) -> Bool
     ) throws {

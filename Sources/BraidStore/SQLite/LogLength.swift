@@ -1,6 +1,6 @@
-/// The number of pages in SQLite's write-ahead log after the last commit of one connection.
+/// The number of pages that SQLite's write-ahead log has after the last commit of one connection.
 ///
-/// Unchecked: SQLite's hook sets `pages` on the thread that commits, and only that thread may read it.
+/// Unchecked: SQLite's hook sets `pages` on the thread that commits, and only that thread may read `pages`.
 final class LogLength: @unchecked Sendable {
     var pages = 0
 }

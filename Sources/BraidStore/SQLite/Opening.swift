@@ -1,13 +1,14 @@
 import Glibc
 
-/// Opens or creates a database file. Locks it against other processes and checks that it belongs to Braid Server.
-/// Applies the SQLite settings that durability depends on, and reads each setting back to check it.
+/// Opens or creates a database file, locks it against other processes, and checks that it belongs to Braid Server. Sets
+/// the SQLite settings on which durability depends, and reads each setting back to check it.
 struct Opening {
     let path: String
     let options: SQLiteStoreOptions
 
-    /// Follows a symbolic link to the database file, as SQLite does. The lock file and the log are therefore in the
-    /// directory of the file itself, even if `path` is a link in another directory.
+    /// Creates an opening of the database file at `path`. If `path` is a symbolic link, the initializer follows it, as
+    /// SQLite does. The lock file and the write-ahead log are therefore next to the file itself, even if the link is in
+    /// another directory.
     init(path: String, options: SQLiteStoreOptions) {
         let real = realpath(path, nil)
         defer { free(real) }
@@ -15,7 +16,7 @@ struct Opening {
         self.options = options
     }
 
-    /// Creates a database in memory. A single connection is used both for reading and for writing.
+    /// Creates a database in memory. One single connection is used both for reading and for writing.
     static func inMemory() throws -> SQLiteDatabase {
         let connection = try SQLiteConnection(path: "", mode: .inMemory)
         try SQLiteSchema.prepare(connection, found: 0, path: ":memory:")
@@ -33,15 +34,15 @@ struct Opening {
         try Self.refuseDirectory(path)
         let lock = try ProcessLock(database: path)
         do {
-            // Up to the call of `open` below, this process has no SQLite connection to the database. So closing another
-            // descriptor of the file cannot drop locks of SQLite.
+            // Before the call of `open` below, this process has no SQLite connection to the database. So closing
+            // another descriptor of the database file cannot drop locks of SQLite.
             try checkFile(knowsDatabase: lock.knowsDatabase)
             try lock.lockDatabase(path)
             do {
                 return (try open(lock), lock)
             } catch  where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
                 // Opening a database writes a little, which fails on a full disk. After the reserve file is deleted,
-                // the database can be opened, read, and made smaller by deletes.
+                // the server can open the database, read it, and make it smaller by deletes.
                 reserve?.release()
                 return (try open(lock), lock)
             }
@@ -57,7 +58,7 @@ struct Opening {
         do {
             found = try prepare(connection)
             lock.rememberDatabase()
-            try lock.lockDatabase(path)  // a new database
+            try lock.lockDatabase(path)  // for a new database, whose file did not exist at the first call
         } catch {
             connection.close()
             throw error
@@ -72,15 +73,15 @@ struct Opening {
             }, schemaVersion: found)
     }
 
-    /// Checks that the file is a database of Braid Server, creates or upgrades the schema, and applies SQLite's
+    /// Checks that the file is a database of Braid Server, creates or upgrades its schema, and applies SQLite's
     /// settings. The check comes first, because a database of another application must not be changed. Returns the
-    /// schema version that the database had, or 0 for a new database.
+    /// schema version that the database had before, or 0 for a new database.
     private func prepare(_ db: SQLiteConnection) throws -> Int {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
-        // With FULL, SQLite flushes the settings and the schema to disk before the first commit. Afterwards, the
-        // store's own option applies, which may not wait for the disk.
+        // With FULL, SQLite flushes the settings and the schema to disk before the first commit. After that,
+        // `configureWriter` sets the store's own option, with which commits may not wait for the disk.
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
@@ -91,12 +92,12 @@ struct Opening {
         return found
     }
 
-    /// Makes the connection read database pages by system calls, not from mapped memory. A page that cannot be read
-    /// then makes a statement fail. In mapped memory, such a page would send a signal to the process.
+    /// Makes the connection read database pages by system calls, not from mapped memory. If a page cannot be read, a
+    /// statement then fails. In mapped memory, an unreadable page would send a signal to the process.
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
-    /// Refuses an empty or missing database file if its lock file or log shows that a database was there. SQLite would
-    /// create a new, empty database instead.
+    /// Refuses an empty or missing database file if its lock file or its write-ahead log shows that a database was
+    /// there. Without this check, SQLite would create a new, empty database instead.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = size(of: path)
         if let size, size > 0 { return }
@@ -112,15 +113,15 @@ struct Opening {
         }
     }
 
-    /// The longest time that a statement waits for the lock of another program, such as the sqlite3 shell or a backup,
-    /// in milliseconds.
+    /// The longest time that a statement waits for a lock that another program holds, such as the sqlite3 shell or a
+    /// backup, in milliseconds.
     static let busyMilliseconds: CInt = 5_000
 
     static func recognise(_ db: SQLiteConnection, path: String) throws {
         let id = try db.pragma("application_id")
         let version = try db.pragma("user_version")
         let isEmpty = try db.first("SELECT count(*) FROM sqlite_master") { $0.int(0) } == 0
-        // A server that was killed during its first start leaves a database without tables, which is treated as a new
+        // If a server was killed during its first start, it has left a database without tables, which counts as a new
         // database.
         if id == 0, version == 0, isEmpty { return }
         guard id == SQLiteSchema.applicationID else { throw StoreError.wrongApplication(path: path) }
@@ -134,20 +135,22 @@ struct Opening {
         }
     }
 
-    /// Applies the SQLite settings of the connection that writes, such as `synchronous`, and reads them back.
+    /// Applies the SQLite settings of the connection that writes, such as `synchronous`. Reads the settings on which
+    /// durability depends back to check them.
     private func configureWriter(_ db: SQLiteConnection) throws {
         let synchronous = options.synchronous == .full ? 2 : 1
         try db.execute("PRAGMA synchronous = \(synchronous)")
         try db.execute("PRAGMA temp_store = MEMORY")
-        // A page cache of 4 MiB holds the last leaf pages of a few hundred busy sessions. With 16 MiB, neither 256 nor
-        // 2,048 sessions were faster, because the system also caches pages. Edits all over a large table filled the
-        // larger cache with rows that nobody reads again.
+        // A page cache of 4 MiB holds the last leaf pages of a few hundred busy sessions. In measurements, a cache of
+        // 16 MiB was not faster with 256 or with 2,048 sessions, because the system also caches pages. Edits all over a
+        // large table filled the larger cache with rows that nobody reads again.
         try db.execute("PRAGMA cache_size = -4096")
-        // Debian's SQLite writes zeros over each page that a delete leaves unused. On a full disk, deleting must make
-        // room, but these zeros would make the log grow. With FAST, only deleted data on pages that stay in use is
-        // overwritten, at no cost.
+        // By default, Debian's SQLite writes zeros over each page that a delete leaves unused. These zeros would make
+        // the write-ahead log grow, but on a full disk, deletes must make room. With FAST, SQLite only overwrites
+        // deleted data on pages that stay in use, which needs no additional page writes.
         try db.execute("PRAGMA secure_delete = FAST")
-        // If a large write makes the log file larger, SQLite later cuts it down to this size.
+        // If a large write has made the file of the write-ahead log larger, SQLite later cuts the file down to this
+        // size.
         try db.execute("PRAGMA journal_size_limit = 67108864")
         guard try db.pragma("synchronous") == synchronous, try db.pragma("mmap_size") == 0,
             try db.first("PRAGMA journal_mode", value: { $0.text(0) }) == "wal"
@@ -162,14 +165,15 @@ struct Opening {
     /// check, a truncated file would fail only when a request reads the missing part.
     private func checkLength(_ db: SQLiteConnection) throws {
         try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        guard size(of: path + "-wal") ?? 0 == 0 else { return }  // Another program's reader was in the way.
+        // The log is not empty, because a reader of another program was in the way.
+        guard size(of: path + "-wal") ?? 0 == 0 else { return }
         let length = try db.pragma("page_count") * db.pragma("page_size")
         guard let size = size(of: path), size < length else { return }
         throw StoreError.damaged(path, "it has \(size) of its \(length) bytes")
     }
 
-    /// Throws a clear error if the path is a directory. SQLite's own error would only say that the file cannot be
-    /// opened, or that the disk failed.
+    /// Throws a clear error if the path is a directory. SQLite's own error would only say that it cannot open the file,
+    /// or that the disk failed.
     static func refuseDirectory(_ path: String) throws {
         var facts = stat()
         guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else { return }
@@ -177,7 +181,7 @@ struct Opening {
     }
 
     /// Returns a file's size, or `nil` if the file does not exist. This method does not open the file, because closing
-    /// it again would drop the process's locks on it.
+    /// it again would drop this process's locks on the file.
     private func size(of path: String) -> Int? {
         var facts = stat()
         return stat(path, &facts) == 0 ? Int(facts.st_size) : nil

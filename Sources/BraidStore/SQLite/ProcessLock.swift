@@ -1,29 +1,29 @@
 import Glibc
 import Synchronization
 
-/// A lock on a file next to the database, which one process at a time holds. The lock ends with the process, however
-/// the process ends.
+/// A lock on a file next to the database, which only one process at a time can hold. The lock ends with the process,
+/// however the process ends.
 ///
 /// The lock has a separate file, because SQLite holds POSIX locks on the database file. A process that closes any
-/// descriptor of a file drops all its POSIX locks on the file. The lock file stays after the lock ends: if it were
-/// removed, two processes could lock two files of the same name. Only a process that made the lock file, and then
-/// opened no database, removes it.
+/// descriptor of a file drops all its POSIX locks on that file. The lock file stays after the lock ends. If it were
+/// removed, two processes could lock two different files of the same name. Only a process that made the lock file, and
+/// then opened no database, removes it.
 ///
-/// The database file itself is locked as well. Under another name (a hard link, or a mount in another container) the
-/// database can have another lock file next to it.
+/// The database file itself is locked as well. Another process may use the database under another name, for example a
+/// hard link or a mount in another container. Another lock file can be next to that name.
 final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
     private let isNew: Bool
-    /// The descriptor of the locked database file. This descriptor is closed only after SQLite has closed the file,
-    /// because closing it earlier would drop SQLite's locks.
+    /// The descriptor of the locked database file. It must be closed only after SQLite has closed the file, because
+    /// closing it earlier would drop SQLite's locks.
     private let database = Mutex<CInt?>(nil)
-    /// Whether the lock file says that a database was created next to it. If so, an empty database file has lost its
-    /// content.
+    /// Whether the lock file says that a database existed next to it. If so, and the database file is empty now, the
+    /// database has lost its content.
     let knowsDatabase: Bool
 
-    /// Creates and locks the lock file. Throws `locked` if another process holds the lock, or the reason why the lock
-    /// file cannot be made.
+    /// Creates and locks the lock file. Throws `locked` if another process holds the lock, or another `StoreError` if
+    /// the lock file cannot be made.
     init(database path: String) throws {
         self.path = path + "-lock"
         isNew = access(self.path, F_OK) != 0
@@ -42,8 +42,8 @@ final class ProcessLock: Sendable {
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
         }
-        // The opened lock file no longer has its name: the process that made the lock file has removed it in the
-        // meantime. The name now leads to no file, or to another process's lock file.
+        // If this check fails, the opened lock file no longer has its name, because the process that made the file has
+        // removed it in the meantime. The name now leads to no file, or to another process's lock file.
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else {
             close(descriptor)
@@ -53,8 +53,8 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    /// Releases the locks before closing the files. A program that this process is just starting has a copy of every
-    /// descriptor for a moment. Without the release, the copies would keep the locks.
+    /// Releases the locks before closing the files. If this process is just starting another program, that program has
+    /// a copy of every descriptor for a moment. Without the release, these copies would keep the locks.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)
@@ -65,7 +65,8 @@ final class ProcessLock: Sendable {
     }
 
     /// Locks the database file, if the file exists and can be written. Throws `locked` if another process has locked
-    /// it. If SQLite has the file open in this process, an earlier call must have locked it already.
+    /// the file. Once the file is locked, a further call does nothing, because opening and closing the file again
+    /// would drop SQLite's locks.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
@@ -79,8 +80,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// Locks or unlocks a byte of the database file that is far behind the bytes that SQLite locks. The lock belongs to
-    /// the open file, not to the process, so closing another descriptor of the file does not drop it.
+    /// Locks or unlocks one byte of the database file, far behind the bytes that SQLite locks. This lock belongs to the
+    /// open file, not to the process. So closing another descriptor of the file does not drop this lock.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = Glibc.flock()
         lock.l_type = Int16(type)
@@ -90,21 +91,22 @@ final class ProcessLock: Sendable {
         return fcntl(database, setLockOfOpenFile, &lock) == 0
     }
 
-    /// The constant F_OFD_SETLK of Linux' fcntl.h: set or release a lock that belongs to an open file.
+    /// The constant F_OFD_SETLK of Linux's fcntl.h. With it, `fcntl` sets or releases a lock that belongs to an open
+    /// file.
     private static let setLockOfOpenFile: CInt = 37
 
-    /// Removes the lock file if this process made it. Called when the database could not be opened.
+    /// Removes the lock file if this process has made it. Called when the database could not be opened.
     func removeIfNew() {
         if isNew { unlink(path) }
     }
 
-    /// Writes into the lock file that a database exists next to it. Called after the database is opened.
+    /// Writes into the lock file that a database exists next to it. Called after the database was opened.
     func rememberDatabase() { write(knowsDatabase: true) }
 
     private static let mark = "database"
 
-    /// Writes this process's ID into the lock file, and the word `database` if a database exists. A full disk can
-    /// prevent this, but the lock itself needs no content.
+    /// Writes this process's ID into the lock file, followed by the word `database` if a database exists. This write
+    /// fails on a full disk, but the lock works without the file's content.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
         if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {

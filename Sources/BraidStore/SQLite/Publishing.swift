@@ -1,12 +1,12 @@
 import BraidEngine
 
-// Storage of the table that clients see, while a session has changes that are stored but not published. Before such a
-// change overwrites a row or section for the first time, its published version is copied to the tables `published_…`.
-// The tables therefore grow with the changes, not with the size of the session's table.
+// Storage of the table that clients see, while a session has changes that are stored but not published. Before an
+// unpublished change overwrites a row or section for the first time, the published version is copied to the tables
+// `published_…`. The tables `published_…` therefore grow with the changes, not with the size of the session's table.
 
 extension SQLiteConnection {
     /// Copies the published rows and sections that an unpublished change is about to overwrite to the tables
-    /// `published_…`. Call this before the change is written.
+    /// `published_…`. Must be called before the change is written.
     func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
         try copySharedRows(of: session)
         try run(
@@ -34,7 +34,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// Publishes a session's stored table: from now on, clients see all stored changes of the session.
+    /// Publishes a session's stored table. From then on, clients see all stored changes of the session.
     func publish(_ session: Int) throws {
         guard try run("DELETE FROM published WHERE session = ?", session) > 0 else { return }
         let keys = Key.all(of: session)
@@ -43,8 +43,10 @@ extension SQLiteConnection {
         }
     }
 
-    /// Returns the table of a session that clients see. Returns `nil` if everything is published, so that clients see
-    /// the stored table. O(rows · log rows).
+    /// Returns the published table of a session, which clients see. Returns `nil` if all changes are published, so that
+    /// clients see the stored table.
+    ///
+    /// - Complexity: O(rows · log rows).
     func published(_ session: StoredSession) throws -> PublishedTable? {
         let number = session.facts.number
         let found = try first("SELECT updated, displayed_sections FROM published WHERE session = ?", number) {

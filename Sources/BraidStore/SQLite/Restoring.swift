@@ -1,4 +1,5 @@
-// The kept copy of a database's content is a second database, `kept`, in the memory of the connection that writes.
+// In test mode, `keepContent` keeps a copy of the database's content. The copy is a second database with the name
+// `kept`, in the memory of the connection that writes.
 
 extension SQLiteStore: TestableStore {
     public func keepContent() throws {
@@ -44,14 +45,16 @@ extension SQLiteConnection {
             try run("DELETE FROM main.\(name)")
             try run("INSERT INTO main.\(name) SELECT * FROM kept.\(name)")
         }
-        // The next session gets the same number as after the moment of the copy (AUTOINCREMENT).
+        // After the restore, the next new session gets the same number as the first session that was opened after the
+        // copy was kept (AUTOINCREMENT).
         try run("DELETE FROM main.sqlite_sequence")
         try run("INSERT INTO main.sqlite_sequence SELECT * FROM kept.sequence")
-        // The others stay until the transaction is committed, because a rollback brings their sessions back.
+        // Shared tables of sessions that are not in the copy stay until the transaction is committed, because a
+        // rollback would bring these sessions back.
         sharedTables?.merge(keptSharedTables) { _, kept in kept }
     }
 
-    /// Returns the names of all tables except SQLite's own.
+    /// Returns the names of all tables of the database except SQLite's own tables.
     private func restoredTables() throws -> [String] {
         try texts("SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'")
     }

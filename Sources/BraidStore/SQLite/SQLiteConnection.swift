@@ -3,16 +3,16 @@ internal import CSQLite
 /// A connection to an SQLite database.
 ///
 /// A connection and its statements belong to one thread at a time. The type is not `Sendable`, so the compiler checks
-/// the use by one thread; ``SQLiteSharedConnection`` hands a connection from thread to thread. SQLite's own locks are
-/// off (`SQLITE_OPEN_NOMUTEX`).
+/// that only one thread uses a connection. ``SQLiteSharedConnection`` hands a connection from thread to thread.
+/// SQLite's own locks for threads are off (`SQLITE_OPEN_NOMUTEX`).
 ///
-/// Errors have extended result codes. Foreign keys are not enforced, and a name in double quotes that does not exist is
-/// an error instead of a string.
+/// Errors have extended result codes. SQLite does not enforce foreign keys on this connection. A name in double quotes
+/// that does not exist is an error, not a string.
 final class SQLiteConnection {
     /// How a database is opened.
     enum Mode {
-        /// Opens a file for reading and writing. A file that does not exist is created. SQLite opens a write-protected
-        /// file for reading only: see ``SQLiteConnection/isReadOnly``.
+        /// Opens a file for reading and writing, and creates the file if it does not exist. SQLite opens a
+        /// write-protected file for reading only, see ``SQLiteConnection/isReadOnly``.
         case readWrite
         /// Opens an existing file for reading only.
         case readOnly
@@ -21,13 +21,14 @@ final class SQLiteConnection {
     }
 
     let handle: SQLiteHandle
-    /// Swift's exclusivity check is off for this property. A connection belongs to one thread at a time, and the cache
-    /// calls no code that could use the cache again.
+    /// The connection's cache of prepared statements. Swift's exclusivity check is off for this property. A connection
+    /// belongs to one thread at a time, and the cache calls no code that could use the cache again.
     @exclusivity(unchecked) private var statements: SQLiteStatementCache
     /// The tables that sessions share with the sessions from which they were opened, by session number. `nil` for a
-    /// database in a file. See `SharedTables.swift`.
+    /// database in a file, which copies these tables. See `SharedTables.swift`.
     var sharedTables: [Int: SharedTable]?
-    /// The shared tables at the time of the kept copy. See `Restoring.swift`.
+    /// The shared tables (see `sharedTables`) at the time when test mode kept a copy of the database's content. See
+    /// `Restoring.swift`.
     var keptSharedTables: [Int: SharedTable] = [:]
 
     /// Opens a database.
@@ -37,9 +38,9 @@ final class SQLiteConnection {
     ///
     /// - Parameters:
     ///   - path: the file. SQLite reads a path that begins with `file:` as a URI.
-    ///   - busyTimeout: the number of milliseconds that a statement waits for another connection's lock before it fails
-    ///     with `SQLITE_BUSY`.
-    ///   - cachedStatements: the number of statements that are kept prepared.
+    ///   - busyTimeout: the number of milliseconds that a statement waits for another connection's lock before the
+    ///     statement fails with `SQLITE_BUSY`.
+    ///   - cachedStatements: the largest number of statements that the connection keeps prepared.
     /// - Throws: `SQLITE_CANTOPEN` if the file cannot be opened.
     init(path: String, mode: Mode, busyTimeout: CInt = 0, cachedStatements: Int = 128) throws(SQLiteError) {
         let flags =
@@ -63,16 +64,17 @@ final class SQLiteConnection {
         statements = SQLiteStatementCache(capacity: cachedStatements)
     }
 
-    /// Closes the connection and finalizes its statements. A transaction that is under way is rolled back.
+    /// Closes the connection and finalizes its statements. If a transaction is under way, it is rolled back.
     ///
-    /// Every later call throws ``SQLiteError/closed``. Closing twice does nothing. A connection that is not closed
-    /// explicitly is closed when the last reference to it and to its statements is gone.
+    /// Every later call on the connection throws ``SQLiteError/closed``. Closing the connection twice does nothing. A
+    /// connection that is not closed explicitly is closed when the last reference to it and to its statements is
+    /// released.
     func close() {
         statements.removeAll()
         handle.close()
     }
 
-    /// The `sqlite3` pointer of SQLite's C interface, for calls that this type does not offer.
+    /// The connection's `sqlite3` pointer of SQLite's C interface.
     ///
     /// - Throws: ``SQLiteError/closed`` after the connection is closed.
     @inline(__always)
@@ -83,7 +85,7 @@ final class SQLiteConnection {
         }
     }
 
-    /// Throws the connection's last error if a call of SQLite did not return `SQLITE_OK`.
+    /// Throws the connection's last error if `code`, the result of an SQLite call, is not `SQLITE_OK`.
     private func check(_ code: CInt, _ pointer: OpaquePointer) throws(SQLiteError) {
         if code != SQLITE_OK { throw SQLiteError(code: code, of: pointer) }
     }
@@ -93,7 +95,8 @@ final class SQLiteConnection {
 extension SQLiteConnection {
     /// Prepares one SQL statement without adding it to the connection's cache.
     ///
-    /// - Parameter persistent: whether the statement is kept for long (`SQLITE_PREPARE_PERSISTENT`), as in the cache.
+    /// - Parameter persistent: whether the caller keeps the statement for long, as the cache does
+    ///   (`SQLITE_PREPARE_PERSISTENT`).
     /// - Throws: `SQLITE_ERROR` for a fault in the SQL; `SQLITE_MISUSE` if the text has no statement or more than one.
     func prepare(_ sql: String, persistent: Bool = false) throws(SQLiteError) -> SQLiteStatement {
         let (statement, rest) = try prepareFirst(of: Array(sql.utf8)[...], key: persistent ? sql : nil)
@@ -103,15 +106,16 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Prepares the first statement of an SQL text, and returns the statement with the rest of the text. The statement
-    /// is `nil` if the text contains only white space and comments.
+    /// Prepares the first statement of an SQL text. Returns this statement and the rest of the text. The statement is
+    /// `nil` if the text contains only white space and comments.
     ///
-    /// - Parameter key: the statement's text, if the statement is kept in the cache.
+    /// - Parameter key: the SQL text under which the cache keeps the statement. `nil` for a statement that is not
+    ///   cached.
     private func prepareFirst(
         of sql: ArraySlice<UInt8>, key: String? = nil
     ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
         let connection = try pointer
-        // Refuse a NUL character, because SQLite would ignore the text after it.
+        // Refuse an SQL text with a NUL character, because SQLite would ignore the text after the NUL.
         if sql.contains(0) { throw SQLiteError(code: .misuse, message: "the SQL contains a NUL") }
         if sql.isEmpty { return (nil, sql) }
         guard sql.count < Int(CInt.max) else { throw SQLiteError(code: .tooBig) }
@@ -127,14 +131,15 @@ extension SQLiteConnection {
         try check(code, connection)
         let rest = sql.dropFirst(read)
         if let statement { return (SQLiteStatement(statement, sql: key ?? "", of: handle), rest) }
-        // What SQLite has read was only a comment or a semicolon, so continue with the rest of the text.
+        // If SQLite has read text without preparing a statement, the text was only a comment or a semicolon. So
+        // continue with the rest of the text.
         return read == 0 ? (nil, rest) : try prepareFirst(of: rest, key: key)
     }
 
-    /// Runs every statement of an SQL text, and ignores the rows that they return.
+    /// Runs every statement of an SQL text, and ignores the rows that the statements return.
     ///
-    /// The statements before one that fails stay in effect, unless a transaction is under way that the caller rolls
-    /// back.
+    /// If a statement fails, the statements before it stay in effect, unless the caller rolls back the transaction that
+    /// contains them.
     ///
     /// - Throws: the error of the first statement that fails.
     func execute(_ sql: String) throws(SQLiteError) {
@@ -145,13 +150,13 @@ extension SQLiteConnection {
         }
     }
 
-    /// Takes the statement for an SQL text from the connection's cache, or prepares it. The caller must return it with
-    /// ``release(_:)``.
+    /// Takes the statement for an SQL text from the connection's cache, or prepares the statement. The caller must give
+    /// the statement back to the connection with ``release(_:)``.
     ///
-    /// If the cached statement is already taken, prepares a second one: a query may run inside the loop over the same
-    /// query's rows.
+    /// If the cached statement is in use, this method prepares a second statement of the same text. This happens if a
+    /// query runs inside the loop over the rows of the same query.
     ///
-    /// - Complexity: O(1) if the statement is cached. The SQL of a string literal is found by its address.
+    /// - Complexity: O(1) if the statement is cached. The cache finds the SQL text of a string literal by its address.
     @inline(__always)
     func take(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         if let statement = statements.statement(for: sql), !statement.isTaken {
@@ -168,8 +173,8 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Returns a statement that `take` returned to the connection's cache. Its bound values are removed, and a read
-    /// that it began ends.
+    /// Ends the use of a statement from `take`, so that the cache can hand it out again. The statement's bound values
+    /// are removed, and a read that the statement began ends.
     @inline(__always)
     func release(_ statement: SQLiteStatement) {
         statement.reset()
@@ -180,28 +185,29 @@ extension SQLiteConnection {
     var cachedStatementCount: Int { statements.count }
 }
 
-// Facts and settings.
+// Facts about a connection, and settings of it.
 extension SQLiteConnection {
-    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE on this connection changed.
     var changedRowCount: Int { handle.pointer.map { Int(sqlite3_changes64($0)) } ?? 0 }
 
     /// The SQLite rowid of the row that this connection inserted last.
     var lastInsertedRowID: Int { handle.pointer.map { Int(sqlite3_last_insert_rowid($0)) } ?? 0 }
 
-    /// Whether the database can only be read: it was opened for reading, or the file system does not allow writing.
+    /// Whether the database can only be read, because it was opened for reading or because the file system does not
+    /// allow writing.
     var isReadOnly: Bool { handle.pointer.map { sqlite3_db_readonly($0, "main") != 0 } ?? true }
 
-    /// Sets how long a statement waits for another connection's lock, in milliseconds.
+    /// Sets the longest time that a statement waits for another connection's lock, in milliseconds.
     func setBusyTimeout(_ milliseconds: CInt) {
         if let pointer = handle.pointer { sqlite3_busy_timeout(pointer, milliseconds) }
     }
 
-    /// Frees memory of the connection that it does not need, above all the pages in its cache.
+    /// Frees memory that the connection does not need at the moment, above all the pages in its page cache.
     func releaseMemory() {
         if let pointer = handle.pointer { sqlite3_db_release_memory(pointer) }
     }
 
-    /// Limits the size of a text, of a blob, and so of a row, in bytes.
+    /// Limits the size of a single text or blob in the database, in bytes, and so also the size of a row.
     ///
     /// SQLite does not accept a limit above 1,000,000,000 or below 30.
     func setLengthLimit(_ bytes: CInt) {
@@ -211,22 +217,22 @@ extension SQLiteConnection {
 
 // Transactions.
 extension SQLiteConnection {
-    /// The moment at which a transaction takes its locks on the database.
+    /// When a transaction takes its locks on the database: at its first use of the database, or at once.
     enum TransactionKind {
         /// The transaction takes a read lock at its first read, and the write lock at its first write.
         case deferred
-        /// The transaction takes the write lock at once, so that no later statement can fail because another connection
-        /// holds the lock.
+        /// The transaction takes the write lock when it begins. So no later statement of it can fail because another
+        /// connection holds the lock.
         case immediate
     }
 
-    /// Whether a transaction is under way. Some errors, such as a full disk, end a transaction.
+    /// Whether a transaction of this connection is under way. Some errors, such as a full disk, end a transaction.
     var isInTransaction: Bool { handle.pointer.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Begins a transaction.
     ///
-    /// - Throws: `SQLITE_BUSY` if another connection keeps the write lock for longer than the busy timeout;
-    ///   `SQLITE_ERROR` inside a transaction.
+    /// - Throws: `SQLITE_BUSY` if another connection keeps the write lock for longer than the busy timeout.
+    ///   `SQLITE_ERROR` if a transaction is already under way.
     func begin(_ kind: TransactionKind) throws(SQLiteError) {
         switch kind {
         case .deferred: try runOnce("BEGIN")
@@ -234,7 +240,8 @@ extension SQLiteConnection {
         }
     }
 
-    /// Commits the transaction. If `commit` throws, the transaction may still be under way: roll it back.
+    /// Commits the connection's transaction. If this method throws, the transaction may still be under way, so the
+    /// caller must roll it back.
     func commit() throws(SQLiteError) { try runOnce("COMMIT") }
 
     /// Rolls the connection's transaction back. Does nothing if no transaction is under way.
@@ -242,8 +249,8 @@ extension SQLiteConnection {
         if isInTransaction { try runOnce("ROLLBACK") }
     }
 
-    /// Runs `body` in a transaction, commits it, and returns what `body` returned. If `body` or the commit throws, the
-    /// transaction is rolled back.
+    /// Runs `body` in a transaction, commits the transaction, and returns the result of `body`. If `body` or the commit
+    /// throws, the transaction is rolled back.
     func inTransaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
         try begin(kind)
         do {
@@ -263,9 +270,9 @@ extension SQLiteConnection {
     }
 }
 
-// The write-ahead log.
+// Methods for the write-ahead log.
 extension SQLiteConnection {
-    /// How much a checkpoint does.
+    /// How thoroughly a checkpoint copies the write-ahead log into the database.
     enum CheckpointMode {
         /// Copies as many pages of the write-ahead log as possible without waiting for other connections.
         case passive
@@ -273,11 +280,11 @@ extension SQLiteConnection {
         case truncate
     }
 
-    /// Copies the write-ahead log into the database.
+    /// Copies pages of the write-ahead log into the database (a checkpoint).
     ///
-    /// - Returns: the number of pages in the log, and the number of these pages that are in the database now. Both
-    ///   numbers are -1 if the database has no write-ahead log.
-    /// - Throws: `SQLITE_BUSY` if a reader or a writer is in the way of `truncate`.
+    /// - Returns: the number of pages in the log, and the number of these pages that are copied to the database now.
+    ///   Both numbers are -1 if the database has no write-ahead log.
+    /// - Throws: `SQLITE_BUSY` if another connection's read or write prevents the mode `truncate`.
     @discardableResult
     func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (log: Int, copied: Int) {
         let connection = try pointer
@@ -287,13 +294,13 @@ extension SQLiteConnection {
         return (Int(log), Int(copied))
     }
 
-    /// From now on, every commit of this connection stores the number of pages of the write-ahead log in `length`.
+    /// Makes every later commit of this connection store the number of pages of the write-ahead log in `length`.
     ///
-    /// SQLite has one hook for commits to the log, and uses it for automatic checkpoints. After this call, the
-    /// connection makes no automatic checkpoints any more.
+    /// SQLite offers only one hook for commits to the log, and its automatic checkpoints also use this hook. After this
+    /// call, the connection makes no automatic checkpoints any more.
     func follow(with length: LogLength) {
         guard let pointer = handle.pointer else { return }
-        // The handle keeps a strong reference to `length` for as long as SQLite can call the hook.
+        // The handle of the connection keeps a strong reference to `length` for as long as SQLite can call the hook.
         handle.logLength = length
         sqlite3_wal_hook(
             pointer,
@@ -306,11 +313,11 @@ extension SQLiteConnection {
 
 // Progress.
 extension SQLiteConnection {
-    /// Calls `handler` now and then while `body` runs statements of this connection.
+    /// Calls `handler` repeatedly while `body` runs statements of this connection.
     ///
     /// - Parameters:
     ///   - instructions: the approximate number of instructions of SQLite's virtual machine between two calls.
-    ///   - handler: returns `false` to end the statement with `SQLITE_INTERRUPT`. The handler must not use the
+    ///   - handler: returns `false` to end the running statement with `SQLITE_INTERRUPT`. The handler must not use the
     ///     connection.
     @discardableResult
     func withProgress<Value>(
@@ -336,11 +343,11 @@ extension SQLiteConnection {
     }
 }
 
-/// The `sqlite3` connection of the C interface, shared by a ``SQLiteConnection`` and its statements. The last of these
-/// objects to be released closes the connection.
+/// The `sqlite3` connection of the C interface. A ``SQLiteConnection`` and its statements share this object. The
+/// connection is closed at the latest when all of them are released.
 final class SQLiteHandle {
-    /// The `sqlite3` pointer of the C interface. `nil` once the connection is closed. Swift's exclusivity check is off,
-    /// because each access only reads or writes the pointer.
+    /// The connection's `sqlite3` pointer of the C interface. `nil` after the connection is closed. Swift's exclusivity
+    /// check is off, because each access only reads or writes the pointer.
     @exclusivity(unchecked) private(set) var pointer: OpaquePointer?
     fileprivate var logLength: LogLength?
 
@@ -351,8 +358,8 @@ final class SQLiteHandle {
     fileprivate func close() {
         guard let connection = pointer else { return }
         pointer = nil
-        // Finalize the remaining statements. Their Swift objects check `pointer` before each use, so a finalized
-        // statement is not used again.
+        // Finalize the connection's remaining statements. Their Swift objects check `pointer` before each use, so
+        // nobody uses a finalized statement.
         while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
         sqlite3_close_v2(connection)
     }

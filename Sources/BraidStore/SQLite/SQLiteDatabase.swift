@@ -1,11 +1,11 @@
-/// The connections to one database: one connection that writes, and several that only read.
+/// The connections to one database: one connection that writes, and several connections that only read.
 struct SQLiteDatabase: Sendable {
     private let writer: SQLiteSharedConnection
     let readers: SQLiteReaderPool
     /// The schema version that the database had when it was opened, or 0 if it was new.
     let schemaVersion: Int
 
-    /// - Parameter readers: the pool of connections that read. For a database in memory, the pool uses the connection
+    /// - Parameter readers: the pool of connections that read. For a database in memory, this pool uses the connection
     ///   `writer` as well.
     init(writer: SQLiteSharedConnection, readers: SQLiteReaderPool, schemaVersion: Int) {
         self.writer = writer
@@ -18,8 +18,8 @@ struct SQLiteDatabase: Sendable {
         try writer.withConnection(body)
     }
 
-    /// Finishes the waiting reads and closes all connections. The connection that writes is closed last, so that it can
-    /// remove the write-ahead log.
+    /// Finishes the waiting reads and closes all connections. The writing connection is closed last, so that SQLite can
+    /// remove the write-ahead log then.
     func close() {
         readers.close()
         writer.close()

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A result code of SQLite: a primary code in the low byte, and details in the bytes above.
+/// A result code of SQLite: a primary code in the low byte, and details in the bytes above the low byte.
 ///
 /// The list of codes is https://sqlite.org/rescode.html. Codes that the store does not treat in a special way have no
 /// name in this type.
@@ -11,7 +11,7 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
 
     private init(_ primary: CInt, _ detail: CInt) { rawValue = primary | detail << 8 }
 
-    /// The primary code in this extended code: `SQLITE_IOERR` for `SQLITE_IOERR_FSYNC`.
+    /// The primary code in this extended code. For example, the primary code of `SQLITE_IOERR_FSYNC` is `SQLITE_IOERR`.
     var primary: SQLiteResultCode { SQLiteResultCode(rawValue: rawValue & 0xFF) }
 
     static let ok = Self(rawValue: SQLITE_OK)
@@ -32,11 +32,11 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     static let range = Self(rawValue: SQLITE_RANGE)
     static let notADatabase = Self(rawValue: SQLITE_NOTADB)
 
-    /// The error of a failed fsync(2), of the database file or of its log.
+    /// The error of a failed fsync(2) of the database file or of its log.
     static let ioErrorFsync = Self(SQLITE_IOERR, 4)
-    /// fsync(2) of the directory failed.
+    /// The error of a failed fsync(2) of the database's directory.
     static let ioErrorDirectoryFsync = Self(SQLITE_IOERR, 5)
-    /// The error of the shared-memory file `-shm`, the log's index, when this file could not be made longer.
+    /// The error when the shared-memory file `-shm`, the index of the write-ahead log, could not be lengthened.
     static let ioErrorSharedMemorySize = Self(SQLITE_IOERR, 19)
 }
 
@@ -47,12 +47,12 @@ extension SQLiteResultCode: CustomStringConvertible {
 
 /// The error that SQLite reported for a call.
 struct SQLiteError: Error, Hashable, Sendable {
-    /// The extended result code, which says what failed as precisely as SQLite knows.
+    /// SQLite's extended result code, which says what failed as precisely as SQLite knows.
     let code: SQLiteResultCode
-    /// SQLite's English description of the error, without the text of the statement.
+    /// SQLite's English description of the error. The description does not contain the text of the SQL statement.
     let message: String
-    /// The `errno` of the system call that failed, for errors of the file system. For other errors, 0 or the `errno` of
-    /// an older error.
+    /// For errors of the file system, the `errno` of the system call that failed. For other errors, 0 or the `errno` of
+    /// an earlier error.
     let systemError: CInt
 
     init(code: SQLiteResultCode, message: String? = nil, systemError: CInt = 0) {

@@ -2,14 +2,14 @@ import BraidEngine
 
 /// A Swift type whose values can be bound to the parameters of an SQLite statement, such as `Int` or `String`.
 protocol SQLiteBindable {
-    /// Binds this value to the statement's parameter with the number `index`, which counts from 1.
+    /// Binds this value to a parameter of the statement. `index` is the parameter's number, which counts from 1.
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError)
 }
 
-// Methods that take an SQL text and its parameters' values, and run the statement in one call. The statements come from
-// the connection's cache.
+// Methods that run an SQL text with values for its parameters in one call. The prepared statements come from the
+// connection's cache.
 extension SQLiteConnection {
-    /// Runs an SQL statement that returns no rows.
+    /// Runs an SQL statement, and ignores rows that the statement returns.
     ///
     /// - Returns: the number of rows that an INSERT, UPDATE or DELETE changed.
     @discardableResult
@@ -42,8 +42,8 @@ extension SQLiteConnection {
         while try statement.step(), try wantsMore(SQLiteRow(of: statement)) {}
     }
 
-    /// Runs an SQL statement, and returns the result of `value` for the first row. Returns `nil` if the statement
-    /// returns no row.
+    /// Runs an SQL statement, and returns the result of the closure `value` for the first row. Returns `nil` if the
+    /// statement returns no row.
     func first<each Value: SQLiteBindable, Result>(
         _ sql: String, _ values: repeat each Value, value: (SQLiteRow) throws -> Result
     ) throws -> Result? {
@@ -52,7 +52,7 @@ extension SQLiteConnection {
         return try statement.step() ? try value(SQLiteRow(of: statement)) : nil
     }
 
-    /// Takes a statement from the cache and binds its values. The caller releases the statement.
+    /// Takes the statement for an SQL text from the cache and binds its values. The caller must release the statement.
     private func bound<each Value: SQLiteBindable>(
         _ sql: String, _ values: repeat each Value
     ) throws(SQLiteError) -> SQLiteStatement {
@@ -70,7 +70,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// Returns the value of a PRAGMA whose value is an integer. Returns -1 if the PRAGMA returns no row.
+    /// Returns the value of an SQLite PRAGMA whose value is an integer. Returns -1 if the PRAGMA returns no row.
     func pragma(_ name: String) throws -> Int { try first("PRAGMA \(name)") { $0.int(0) } ?? -1 }
 }
 
@@ -105,7 +105,7 @@ extension JSONText: SQLiteBindable {
     }
 }
 
-/// Binds a blob.
+/// Binds an array of bytes to a parameter as a blob.
 extension Array: SQLiteBindable where Element == UInt8 {
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
         let result = withUnsafeBytes { bytes in

@@ -1,36 +1,37 @@
 import BraidRuntime
 
-/// A pool of SQLite connections for reading, each with a separate thread.
+/// A pool of SQLite connections for reading. Each connection has its own thread.
 ///
-/// A read waits for one of a bounded number of connections. While a read waits or runs, it blocks none of the threads
-/// that run Swift's tasks. Reads begin in order of arrival.
+/// A read waits until one of a limited number of connections is free. While a read waits or runs, it blocks none of the
+/// threads that run Swift's tasks. Reads begin in the order in which they arrive.
 ///
-/// `Sendable` is unchecked: `condition` guards the variables.
+/// `Sendable` is unchecked: the lock `condition` guards the pool's variables.
 final class SQLiteReaderPool: @unchecked Sendable {
     private typealias Job = @Sendable (Result<SQLiteSharedConnection, any Error>) -> Void
 
     private let condition = Condition()
-    /// The reads that wait for a thread, in order of arrival, from index `next` on.
+    /// The reads in order of arrival. The reads from index `next` on wait for a thread.
     private var jobs: [Job?] = []
     private var next = 0
     private var threads = 0
-    /// The number of pool threads that wait for a read, or were woken for a read and do not run yet.
+    /// The number of the pool's threads that wait for a read. A thread that was woken for a read also counts until it
+    /// runs.
     private var idleThreads = 0
     private var isClosed = false
     private let limit: Int
     private let connect: @Sendable () throws -> SQLiteSharedConnection
 
     /// - Parameters:
-    ///   - count: the most connections that the pool opens, at least 1. The pool opens a connection when all others are
-    ///     busy.
+    ///   - count: the most connections that the pool opens, at least 1. The pool opens another connection when all its
+    ///     connections are busy.
     ///   - connect: opens a connection. The pool closes the connection.
     init(count: Int, connect: @escaping @Sendable () throws -> SQLiteSharedConnection) {
         limit = max(1, count)
         self.connect = connect
     }
 
-    /// Calls `body` in a read transaction, so that all it reads is the data at one moment. That moment is after the
-    /// call of this method, never before.
+    /// Calls `body` in a read transaction, so that `body` reads the data as it is at one moment. That moment is after
+    /// the call of this method, never before.
     ///
     /// Cancelling the calling task does not end the read.
     ///
@@ -69,7 +70,7 @@ final class SQLiteReaderPool: @unchecked Sendable {
 
     private static let noThread = SQLiteError(code: .noMemory, message: "no thread can be started")
 
-    /// Runs on each thread of the pool: performs one read after the other until the pool is closed.
+    /// Runs on each thread of the pool. Performs one read after the other until the pool is closed and no read waits.
     private func work() {
         var connection: SQLiteSharedConnection?
         while let job = nextJob() {
@@ -90,7 +91,7 @@ final class SQLiteReaderPool: @unchecked Sendable {
         }
     }
 
-    /// Waits for the next read. Returns `nil` when the pool is closed and no read waits.
+    /// Waits for the next read, and returns it. Returns `nil` when the pool is closed and no read waits.
     private func nextJob() -> Job? {
         condition.withLock {
             while next == jobs.count {
@@ -113,8 +114,8 @@ final class SQLiteReaderPool: @unchecked Sendable {
         }
     }
 
-    /// Refuses new reads, finishes the waiting reads, and closes the pool's connections. Blocks the calling thread
-    /// until the connections are closed.
+    /// Refuses new reads, finishes the waiting reads, and closes the pool's connections. The calling thread is blocked
+    /// until all connections are closed.
     func close() {
         condition.withLock {
             isClosed = true

@@ -5,11 +5,11 @@ enum SQLiteSchema {
     static let applicationID = 1_114_792_297
     static let version = 2
 
-    /// The SQL statements that upgrade the schema by one version each: `steps[0]` leads from version 1 to 2.
+    /// The SQL statements that upgrade the schema, one list for each version: `steps[0]` upgrades version 1 to 2.
     ///
     /// To change the schema: add a step here, change `schema.sql` with its `user_version`, raise `version`, and copy
-    /// the new schema to the tests' folder Schemas/. The tests check that the steps lead from each old schema to this
-    /// one. If an older server cannot use the new schema, the step also raises `compatibility.minimum_version`.
+    /// the new schema to the tests' folder Schemas/. The tests check that the steps lead from each old schema to the
+    /// current one. If an older server cannot use the new schema, the step also raises `compatibility.minimum_version`.
     static let steps: [[String]] = [
         [
             "CREATE TABLE compatibility (minimum_version INTEGER NOT NULL) STRICT",
@@ -18,10 +18,10 @@ enum SQLiteSchema {
     ]
 
     /// Creates the schema in an empty database (`found` is 0), or upgrades the schema of version `found` to the current
-    /// one. Checks the shape of the schema before the end of the transaction.
+    /// one. After an upgrade, checks the tables, columns and indexes before the end of the transaction.
     ///
     /// - Parameters:
-    ///   - path: the database for messages.
+    ///   - path: the path of the database, for messages.
     ///   - before: called before each statement of an upgrade and before COMMIT, with the number of calls so far.
     static func prepare(
         _ db: SQLiteConnection, found: Int, path: String, before: ((Int) throws -> Void)? = nil
@@ -42,7 +42,7 @@ enum SQLiteSchema {
         }
     }
 
-    /// Throws `differentSchema` if the database lacks something that this server needs.
+    /// Throws `differentSchema` if the database lacks a table, column or index that this server needs.
     static func check(_ db: SQLiteConnection, path: String, version: Int) throws {
         let differences = expected.differences(in: try db.schemaShape())
         guard differences.isEmpty else {
@@ -50,23 +50,23 @@ enum SQLiteSchema {
         }
     }
 
-    /// The text of `schema.sql`.
+    /// The text of the file `schema.sql`, which creates the current schema.
     static let text = String(
         decoding: UnsafeBufferPointer(start: cassets_schema.bytes, count: cassets_schema.count), as: UTF8.self)
 
-    /// The shape of a database with the schema of `schema.sql`.
+    /// The tables, columns and indexes that a database with the schema of `schema.sql` has.
     static let expected = SchemaShape(schema: text)
 }
 
 extension SQLiteConnection {
-    /// Returns the oldest schema version that a server must know to use this database. The database has a newer schema
-    /// version than this server.
+    /// Returns the oldest schema version that a server must know to use this database. Called for a database with a
+    /// newer schema version than this server's. Returns `nil` if the database does not contain this number.
     func minimumVersion() throws -> Int? {
         let isKnown = try first("SELECT 1 FROM sqlite_master WHERE name = 'compatibility'") { _ in true }
         return isKnown == true ? try first("SELECT minimum_version FROM compatibility") { $0.int(0) } : nil
     }
 
-    /// Reads the shape of the database's schema from its catalog.
+    /// Reads the tables, columns and indexes of the database from its catalog.
     func schemaShape() throws -> SchemaShape {
         var shape = SchemaShape()
         var keys: [String: [(Int, String)]] = [:]

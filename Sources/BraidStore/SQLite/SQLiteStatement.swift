@@ -2,25 +2,27 @@ internal import CSQLite
 
 /// A prepared SQL statement of a connection.
 ///
-/// Bind values to its parameters, ``step()`` through its rows, read their columns, and ``reset()`` it to run it again.
-/// Parameters count from 1, columns from 0, as in SQLite. Wrong numbers are errors or NULL, and a statement of a closed
-/// connection throws ``SQLiteError/closed``: no misuse is undefined behavior.
+/// To use a statement, bind values to its parameters, ``step()`` through its rows, and read the rows' columns. To run
+/// the statement again, ``reset()`` it first. Parameters count from 1, columns from 0, as in SQLite.
+///
+/// No misuse is undefined behavior. A wrong parameter number is an error, and a wrong column reads as NULL. A statement
+/// of a closed connection throws ``SQLiteError/closed``.
 final class SQLiteStatement {
     private let handle: SQLiteHandle
-    /// The `sqlite3_stmt` pointer of the C interface, which is valid while the connection is open.
+    /// The statement's `sqlite3_stmt` pointer of the C interface. The pointer is valid while the connection is open.
     private let pointer: OpaquePointer
-    /// The SQL text, under which the connection's cache keeps this statement. Empty for a statement that was prepared
-    /// outside of the cache.
+    /// The SQL text under which the connection's cache keeps this statement. Empty for a statement that was prepared
+    /// without the cache.
     let sql: String
-    /// Whether the statement is taken out of its connection's cache.
+    /// Whether the statement is in use, so that the connection's cache must not hand it out.
     ///
     /// Swift's exclusivity check is off here and for the variables below. A statement belongs to one thread at a time,
     /// and no access calls other code.
     @exclusivity(unchecked) var isTaken = false
-    /// The time of the last use, as the number of statements that the cache had handed out up to this use. Maintained
-    /// by the cache.
+    /// When the statement was last used: the number of statements that the cache had handed out by this use. The cache
+    /// sets this number.
     @exclusivity(unchecked) var lastUse: UInt = 0
-    /// The next statement in the same hash chain of the connection's statement cache.
+    /// The next statement in the same hash chain of the connection's statement cache. `nil` at the end of the chain.
     @exclusivity(unchecked) var next: SQLiteStatement?
 
     init(_ pointer: OpaquePointer, sql: String, of handle: SQLiteHandle) {
@@ -30,13 +32,13 @@ final class SQLiteStatement {
     }
 
     deinit {
-        // Do not finalize the statement after the connection is closed: closing has finalized it already.
+        // Finalize the statement only while the connection is open: closing the connection has already finalized it.
         if handle.pointer != nil { sqlite3_finalize(pointer) }
     }
 
     // MARK: Binding
 
-    /// Throws an error if a binding function of SQLite did not return `SQLITE_OK`.
+    /// Throws an error if `code`, the result of a binding function of SQLite, is not `SQLITE_OK`.
     @inline(__always)
     private func check(_ code: CInt) throws(SQLiteError) {
         if code != SQLITE_OK { throw failure(code) }
@@ -53,27 +55,27 @@ final class SQLiteStatement {
         return pointer
     }
 
-    /// Binds NULL to the parameter with the number `index`.
+    /// Binds NULL to the statement's parameter with the number `index`.
     ///
     /// - Throws: `SQLITE_RANGE` if the statement has no such parameter; `SQLITE_MISUSE` between ``step()`` and
     ///   ``reset()``. The other methods that bind a value throw the same errors.
     @inline(__always)
     func bindNull(at index: CInt) throws(SQLiteError) { try check(sqlite3_bind_null(open(), index)) }
 
-    /// Binds an integer.
+    /// Binds an integer to the statement's parameter with the number `index`.
     @inline(__always)
     func bind(_ value: Int, at index: CInt) throws(SQLiteError) {
         try check(sqlite3_bind_int64(open(), index, Int64(value)))
     }
 
-    /// Binds a floating-point number to a parameter. SQLite stores NaN as NULL.
+    /// Binds a floating-point number to the statement's parameter with the number `index`. SQLite stores NaN as NULL.
     @inline(__always)
     func bind(_ value: Double, at index: CInt) throws(SQLiteError) {
         try check(sqlite3_bind_double(open(), index, value))
     }
 
-    /// Binds a text to a parameter, with its length, so that the text may contain the character NUL. SQLite copies the
-    /// bytes and does not check that they are UTF-8.
+    /// Binds a text to the statement's parameter with the number `index`. SQLite receives the text's length, so the
+    /// text may contain the character NUL. SQLite copies the bytes and does not check that they are UTF-8.
     ///
     /// - Throws: `SQLITE_TOOBIG` if the text is longer than the connection's limit.
     @inline(__always)
@@ -81,7 +83,7 @@ final class SQLiteStatement {
         try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
     }
 
-    /// Binds bytes to a parameter as a blob. SQLite copies the bytes.
+    /// Binds bytes to the statement's parameter with the number `index`, as a blob. SQLite copies the bytes.
     ///
     /// - Throws: `SQLITE_TOOBIG` if the blob is longer than the connection's limit.
     @inline(__always)
@@ -96,9 +98,9 @@ final class SQLiteStatement {
 
     /// Runs the statement until its next row.
     ///
-    /// - Returns: whether there is a row. `false` means that the statement is done; the next step runs the statement
-    ///   again.
-    /// - Throws: whatever can go wrong in SQLite. After an error, the statement must be reset.
+    /// - Returns: whether the statement has a further row. `false` means that the statement is done; a further step
+    ///   would run the statement again.
+    /// - Throws: the error that SQLite reports. After an error, the statement must be reset.
     @inline(__always)
     func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(try open()) {
@@ -112,8 +114,8 @@ final class SQLiteStatement {
     @inline(__always)
     func reset() {
         guard handle.pointer != nil else { return }
-        // Ignore the result of `sqlite3_reset`: it repeats the error of the last step, which that step has thrown
-        // already.
+        // Ignore the result of `sqlite3_reset`: it only repeats an error that the last call of `step` has already
+        // thrown.
         sqlite3_reset(pointer)
         sqlite3_clear_bindings(pointer)
     }
@@ -130,7 +132,8 @@ final class SQLiteStatement {
     @inline(__always)
     private func has(_ column: CInt) -> Bool { column >= 0 && column < rowColumnCount }
 
-    /// Returns the type of a column's value in the current row. If the row has no such column, the type is `null`.
+    /// Returns the SQLite type of a column's value in the current row. If the row has no such column, the type is
+    /// `null`.
     func type(_ column: CInt) -> ValueType {
         guard has(column) else { return .null }
         switch sqlite3_column_type(pointer, column) {
@@ -142,42 +145,44 @@ final class SQLiteStatement {
         }
     }
 
-    /// Returns whether a column's value in the current row is NULL, or the row has no such column.
+    /// Returns whether a column's value in the current row is NULL. Also returns `true` if the row has no such column.
     @inline(__always)
     func isNull(_ column: CInt) -> Bool { !has(column) || sqlite3_column_type(pointer, column) == SQLITE_NULL }
 
-    /// Returns a column of the current row as an integer. SQLite converts other types (`CAST`); NULL is 0.
+    /// Returns a column of the current row as an integer. SQLite converts values of other types, as `CAST` does. For
+    /// NULL, the result is 0.
     @inline(__always)
     func int(_ column: CInt) -> Int { has(column) ? Int(sqlite3_column_int64(pointer, column)) : 0 }
 
-    /// Returns a column of the current row as a floating-point number. SQLite converts other types; NULL is 0.
+    /// Returns a column of the current row as a floating-point number. SQLite converts values of other types. For NULL,
+    /// the result is 0.
     @inline(__always)
     func double(_ column: CInt) -> Double { has(column) ? sqlite3_column_double(pointer, column) : 0 }
 
-    /// Returns the bytes of a text or a blob in the current row, without a copy. SQLite converts numbers to text; NULL
-    /// has no bytes.
+    /// Returns the bytes of a text or a blob in the current row, without a copy. SQLite converts numbers to text. For
+    /// NULL, the result is empty.
     ///
-    /// The bytes are valid until the next ``step()`` or ``reset()``, and until the column is read as another type. A
-    /// text need not be valid UTF-8.
+    /// The bytes are valid until the next ``step()`` or ``reset()``, and until the column is read as another type. The
+    /// bytes of a text need not be valid UTF-8.
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         guard has(column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        // The order of the two calls matters: `sqlite3_column_blob` can convert the value, and `sqlite3_column_bytes`
-        // returns the length of the result.
+        // `sqlite3_column_blob` must be called first, because it can convert the value. `sqlite3_column_bytes` then
+        // returns the length of the converted value.
         let start = sqlite3_column_blob(pointer, column)
         return UnsafeRawBufferPointer(
             start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
     }
 
-    /// Returns a text column of the current row as a string. Bytes that are not UTF-8 are replaced by U+FFFD; NULL is
-    /// the empty string.
+    /// Returns a text column of the current row as a string. U+FFFD replaces bytes that are not UTF-8. For NULL, the
+    /// result is the empty string.
     func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 }
 
-/// The row at which a statement is. Columns count from 0.
+/// The current row of a running statement. Columns count from 0.
 ///
-/// A row is only valid until the statement's next step. A row that is kept longer shows the statement's later rows, or
-/// NULL.
+/// A row is only valid until the statement's next step. If a caller keeps it longer, it shows the statement's later
+/// rows, or NULL.
 struct SQLiteRow: StoredColumns {
     private let statement: SQLiteStatement
 
@@ -189,7 +194,7 @@ struct SQLiteRow: StoredColumns {
     @inline(__always)
     func isNull(_ column: CInt) -> Bool { statement.isNull(column) }
 
-    /// Returns the bytes of a column of the row. The bytes are valid until the statement's next step.
+    /// Returns the bytes of a column of this row. The bytes are valid until the statement's next step.
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer { statement.bytes(column) }
 

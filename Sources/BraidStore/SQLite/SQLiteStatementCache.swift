@@ -1,8 +1,10 @@
 /// The prepared statements that a connection keeps for reuse, by their SQL texts.
 ///
-/// The cache holds at most `capacity` statements: a new one replaces the one that was not used for the longest time.
+/// The cache holds at most `capacity` statements. When the cache is full, a new statement replaces the statement that
+/// was not used for the longest time.
 struct SQLiteStatementCache {
-    /// The chains of this hash table. One chain links the statements whose hashes end in the same bits.
+    /// The chains of the cache's hash table. Each chain links the statements whose SQL texts have the same chain number
+    /// (`chain(of:)`).
     private var chains: [SQLiteStatement?]
     private(set) var count = 0
     private let capacity: Int
@@ -15,7 +17,7 @@ struct SQLiteStatementCache {
         chains = Array(repeating: nil, count: Self.chainCount)
     }
 
-    /// Returns the cached statement for an SQL text, or `nil`.
+    /// Returns the cached statement for an SQL text, or `nil` if the cache does not contain one.
     ///
     /// - Complexity: O(1) for a string literal, which has the same address each time; otherwise O(length of the SQL).
     @inline(__always)
@@ -32,7 +34,7 @@ struct SQLiteStatementCache {
         return nil
     }
 
-    /// Adds a statement to the cache, unless the cache already contains one with the same SQL.
+    /// Adds a statement to the cache, unless the cache already contains a statement with the same SQL text.
     ///
     /// - Complexity: O(capacity) if the cache is full.
     mutating func insertIfMissing(_ statement: SQLiteStatement) {
@@ -67,8 +69,8 @@ struct SQLiteStatementCache {
         count = 0
     }
 
-    /// Returns the chain for an SQL text, from a hash of its length and four of its words. The whole text would take
-    /// longer to hash than a short statement takes to run.
+    /// Returns the number of the chain for an SQL text, from a hash of the text's length and of four 8-byte parts of
+    /// it. Hashing the whole text would take longer than a short statement takes to run.
     @inline(__always)
     private static func chain(of sql: String) -> Int {
         let count = sql.utf8.count

@@ -3,9 +3,9 @@ import Glibc
 
 /// A store in one SQLite file, or in memory.
 ///
-/// Next to the database PATH are `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`) and
-/// `PATH-reserve` (see `ReserveFile`). All writes go through one thread. Reads of a file have their own connections, so
-/// a read neither waits for a write nor delays a write.
+/// Next to the database file PATH are `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`) and
+/// `PATH-reserve` (see `ReserveFile`). One thread performs all writes. Reads of a file have their own connections, so a
+/// read neither waits for a write nor delays a write.
 public final class SQLiteStore: SessionStore {
     let database: SQLiteDatabase
     let options: SQLiteStoreOptions
@@ -17,11 +17,11 @@ public final class SQLiteStore: SessionStore {
     /// server's schema version.
     public let schemaNotice: String?
 
-    /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, which ends with the
-    /// store.
+    /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, whose content is lost
+    /// when the store is released.
     ///
-    /// Throws a `StoreError` that says why a database cannot be opened. A file that is not a database of Braid Server
-    /// is not changed.
+    /// Throws a `StoreError` that says why the database cannot be opened. If the file is not a database of Braid
+    /// Server, it is not changed.
     public init(path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()) throws {
         let opening = Opening(path: path, options: options)
         self.path = opening.path
@@ -90,14 +90,15 @@ extension SQLiteStore {
     public func session(_ id: String) async throws -> StoredSession? {
         try await read { db in
             let session = try db.session(id)
-            // Release the connection's page cache after reading a large session: nobody reads these pages again soon.
+            // Empty the connection's page cache after reading a large session, because nobody reads these pages again
+            // soon.
             if session?.facts.totalRowCount ?? 0 > Self.largeRowCount { db.releaseMemory() }
             return session
         }
     }
 
-    /// The number of rows above which a session is large. Such a session takes more than a tenth of a reader's page
-    /// cache of 2 MiB.
+    /// The number of rows above which a session counts as large. The pages of such a session take more than a tenth of
+    /// a reading connection's page cache of 2 MiB.
     private static let largeRowCount = 1_000
 
     public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
@@ -172,11 +173,11 @@ extension SQLiteStore {
 extension SQLiteStore {
     public func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
-        // If a transaction has begun and the transaction before it succeeded, the database accepts writes. A test write
-        // would only have to wait for the open transaction.
+        // If a transaction has begun not long ago and the transaction before it succeeded, the database accepts writes.
+        // A test write would only have to wait for the open transaction.
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
-        // An empty transaction tests the store: it takes the write lock, needs no disk flush, and fails while the disk
-        // is full.
+        // An empty transaction tests whether the store can be written. It takes the write lock and needs no disk flush.
+        // While the disk is full, the writer refuses it.
         do {
             try await writer.write(isTest: true) { _ in }
             return .writable

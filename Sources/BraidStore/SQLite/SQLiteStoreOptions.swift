@@ -5,46 +5,51 @@ import Glibc
 public struct SQLiteStoreOptions: Sendable {
     /// When the store reports a commit as done: after the disk flush, or before it.
     public enum Synchronous: Sendable {
-        /// A commit counts as done only when it is on disk, so it survives a power loss. The disk is flushed once for
+        /// A commit is done only when it is on disk, so it survives a power loss. The store flushes the disk once for
         /// each group of commits.
         case full
-        /// A commit counts as done when it is written to the operating system's cache. Such a commit survives a crash
-        /// of the server process, but perhaps not a power loss.
+        /// A commit is done when it is written to the operating system's cache. Such a commit survives a crash of the
+        /// server process, but perhaps not a power loss.
         case normal
     }
 
     public var synchronous: Synchronous
-    /// The number of revisions that each session's journal keeps. A journal can temporarily exceed this limit by a
-    /// 64th.
+    /// The number of latest revisions that each session's journal keeps. A journal can temporarily contain up to a 64th
+    /// more revisions than this number.
     public var journalLimit: Int
-    /// The number of bytes of commands and updates that each session's journal keeps. The journal always keeps the last
-    /// revision, even if it is larger.
+    /// The size limit of each session's journal in bytes of its stored records. The journal always keeps the last
+    /// revision, even if its record alone is larger.
     public var journalBytes: Int
-    /// The most connections for reading, in addition to the one connection that writes.
+    /// The largest number of connections for reading, in addition to the one connection that writes.
     public var readers: Int
-    /// The number of pages in the write-ahead log from which the store copies the log into the database.
+    /// The number of pages from which the write-ahead log is long. The store then copies the log into the database.
     public var checkpointPages: Int
-    /// The size of the reserve file in bytes. When the disk is full, this file is deleted to make room. 0 means no
-    /// reserve file.
+    /// The size of the reserve file in bytes. When the disk is full, the store deletes this file to make room. 0 means
+    /// that the store has no reserve file.
     public var reserveBytes: Int
-    /// Called when a disk flush has failed: the written data may or may not be on disk. A later flush cannot find out,
-    /// because the kernel reports such an error once and then forgets it. The program must not continue as usual after
-    /// this call. If the call returns, the store refuses every further write. The default writes the explanation to
-    /// stderr and ends the process.
+    /// The store calls this closure when a disk flush has failed, so that the written data may or may not be on disk. A
+    /// later flush cannot find out, because the kernel reports such an error once and then forgets it.
+    ///
+    /// The program must not continue as usual after this call. If the closure returns, the store refuses every further
+    /// write. The default closure writes the explanation to stderr and ends the process.
     public var onLostWrite: @Sendable (_ explanation: String) -> Void
 
-    /// The exit status with which `onLostWrite` ends the process by default, after a failed disk flush (EX_IOERR).
+    /// The exit status with which the default closure of `onLostWrite` ends the process after a failed disk flush
+    /// (EX_IOERR).
     public static let lostWriteExitStatus: CInt = 74
 
-    /// Returns a new epoch suffix, which begins with a hyphen. The new suffix must differ from `last`, the current
-    /// suffix, and from all suffixes before `last`.
+    /// Returns a new epoch suffix (the text that the database appends to its sessions' epochs), which begins with a
+    /// hyphen. The new suffix must differ from `last`, the current suffix, and from all earlier suffixes.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
-    /// Called when the store's state changes, from any thread. Must not block.
+    /// The store calls this closure when the store's state changes. The closure can run on any thread and must not
+    /// block.
     public var onChange: @Sendable (StoreChange) -> Void
 
-    /// For tests: returns the SQLite error code with which the next COMMIT fails, or `nil` to perform the COMMIT.
+    /// For tests: returns the SQLite error code with which the next COMMIT fails. If the closure returns `nil`, the
+    /// COMMIT is performed.
     var simulatedFailure: (@Sendable () -> CInt?)?
-    /// For tests: called before each statement of an upgrade of the schema, and before its COMMIT.
+    /// For tests: the store calls this closure before each statement of an upgrade of the schema, and before the
+    /// upgrade's COMMIT.
     var upgrading: (@Sendable (Int) throws -> Void)?
 
     public init(

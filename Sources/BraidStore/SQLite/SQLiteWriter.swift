@@ -2,12 +2,12 @@ import BraidRuntime
 import Glibc
 
 /// The SQLite store's writing thread. This thread commits a group of waiting requests (`WriteQueue`) as one
-/// transaction, so that they share one disk flush. While a transaction is under way, requests for the next group are
-/// queued.
+/// transaction, so that the requests share one disk flush. While a transaction is under way, new requests wait for the
+/// next group.
 ///
-/// The writer is a thread, not a task: a disk flush would block one of the few threads that run Swift's tasks.
+/// The writer is a thread, not a task, because a disk flush would block one of the few threads that run Swift's tasks.
 final class SQLiteWriter: @unchecked Sendable {
-    /// One caller's request for a write, which the writer performs in its next transaction.
+    /// One caller's request for a write. The writer performs the request in one of its next transactions.
     struct Request: Sendable {
         /// Whether the request deletes more than it writes. The writer performs such a request even when the disk is
         /// full.
@@ -17,45 +17,45 @@ final class SQLiteWriter: @unchecked Sendable {
         let isTest: Bool
         /// The estimated cost of the request, in rows. `nil` if the cost is not known.
         let cost: Int?
-        /// Performs the request's write, or throws a `StoreError` before it has written anything. Returns a closure for
-        /// the writer to call after COMMIT, which reports the success. After a rollback, the writer can call `perform`
-        /// again.
+        /// Performs the request's write, or throws a `StoreError` before it has written anything. Returns a closure
+        /// that reports the success to the caller. The writer calls that closure after COMMIT. If the writer rolls the
+        /// transaction back, it can call `perform` again.
         let perform: @Sendable (SQLiteConnection) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    /// Guards the writer's properties from here to `isStopping`. Only the writing thread uses the properties below
-    /// `isStopping`.
+    /// A lock that guards the properties `waiting`, `writingSince`, `lastSucceeded`, `reads` and `isStopping`. Only the
+    /// writing thread uses the writer's other variables.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
     /// The time at which the writer began its current transaction. `nil` while no transaction is under way.
     private var writingSince: ContinuousClock.Instant?
-    /// Whether the writer's last transaction was committed, as opposed to failed.
+    /// Whether the writer's last transaction was committed. `false` if the last transaction failed.
     private var lastSucceeded = true
     private var reads = 0
     private var isStopping = false
 
-    /// Whether the last write failed because another program held the database's write lock for too long. Later writes
-    /// then wait for the lock for a shorter time.
+    /// Whether the last write failed because another program held the database's write lock for too long. While this is
+    /// so, writes wait for that lock for a shorter time.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
     private let database: SQLiteDatabase
     private let path: String
     private let options: SQLiteStoreOptions
     private var lock: ProcessLock?
-    /// The database's files as they were opened, so that the writer notices when one of them is removed or replaced.
-    /// `nil` for a database in memory.
+    /// The database's files as the server opened them, so that the writer notices when somebody removes or replaces one
+    /// of them. `nil` for a database in memory.
     private let files: OpenFiles?
     private var disk: DiskRoom
     let log = LogLength()
-    /// The error of a failed disk flush, or `nil`. After such an error, the writer writes nothing more.
+    /// The error of a failed disk flush, or `nil` if no flush has failed. After such an error, the writer writes
+    /// nothing more.
     private var lostWrite: LostWrite?
     let counters = StoreCounters()
     private let trouble: StoreTrouble
     private let end = Latch()
 
-    /// Creates the writer of a database and starts its thread. A database in memory has no process lock and no reserve
-    /// file.
+    /// Creates the writer of a database and starts its thread. `lock` and `reserve` are `nil` for a database in memory.
     init(
         database: SQLiteDatabase, path: String, lock: ProcessLock?, reserve: ReserveFile?,
         options: SQLiteStoreOptions
@@ -74,8 +74,9 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Queues a write, which is committed with the writer's next group of requests. Returns when the write is
-    /// committed, even if the task is cancelled while it waits. With `synchronous` `full`, a committed write is on disk.
+    /// Queues a write, which the writer commits with the next group of requests. Returns when the write is committed,
+    /// even if the calling task is cancelled while it waits. With the option `synchronous = full`, a committed write is
+    /// on disk.
     func write<Value: Sendable>(
         makesRoom: Bool = false, isTest: Bool = false, cost: Int? = nil,
         _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
@@ -102,12 +103,12 @@ final class SQLiteWriter: @unchecked Sendable {
     }
 
     /// Whether a transaction has been under way for less than `limit`, and the transaction before it was committed. If
-    /// so, the database can be written, and an empty transaction would only wait for the current one.
+    /// so, the database accepts writes, and a test with an empty transaction would only wait for the current one.
     func isBusyAndHealthy(within limit: Duration) -> Bool {
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
 
-    /// Returns whether a read may begin, which is not allowed while the store is closing. If the result is `true`, the
+    /// Returns whether a read may begin. No read may begin while the store is closing. If the result is `true`, the
     /// caller must call `endRead` after the read, and the database stays open until this call.
     func beginRead() -> Bool {
         condition.withLock {
@@ -123,7 +124,7 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// The number of write requests that wait for the writer's next group.
+    /// The number of write requests that wait for the writer.
     var queued: Int { condition.withLock { waiting.count } }
 
     /// Tells the writing thread to finish the waiting requests, to close the database, and to end. Returns at once.
@@ -134,14 +135,14 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Stops the writer, and returns only when the database is closed and its process lock released.
+    /// Stops the writer, and returns only when the database is closed and its process lock is released.
     func stopped() async {
         stop()
         await end.opened()
     }
 }
 
-// The writing thread.
+// The methods that run on the writing thread.
 extension SQLiteWriter {
     private func run() {
         disk.prepare()
@@ -153,8 +154,8 @@ extension SQLiteWriter {
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
-            // This is the last write to the database. If this write reaches the disk, all writes before it have reached
-            // the disk as well. If this write fails, the next start begins new epochs.
+            // This statement is the last write to the database. If it reaches the disk, all earlier writes have reached
+            // the disk as well. If it does not, the next start of a server begins new epochs.
             try? database.write { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate)
@@ -163,7 +164,7 @@ extension SQLiteWriter {
         end.open()
     }
 
-    /// Waits for the next group of requests. Returns `nil` when the writing thread should end.
+    /// Waits for requests, and returns the next group of them. Returns `nil` when the writing thread should end.
     private func next() -> [Request]? {
         condition.withLock {
             while waiting.isEmpty && !isStopping { condition.wait() }
@@ -173,8 +174,8 @@ extension SQLiteWriter {
         }
     }
 
-    /// Performs a group of requests. On a full disk, performs only the requests that make room, and fails the others.
-    /// Returns whether the whole group was committed.
+    /// Performs a group of requests. On a full disk, performs only the requests that make room, and fails the group's
+    /// other requests. Returns whether the whole group was committed.
     private func perform(_ group: [Request]) -> Bool {
         if let lostWrite {
             fail(group, StoreError(lostWrite, path: path))
@@ -214,8 +215,8 @@ extension SQLiteWriter {
             for tell in tell { tell() }
             return true
         } catch let error as SQLiteError where error.isOfOneRequest && group.count > 1 {
-            // One request of the group caused the error, but SQLite cannot roll back its writes alone. The writer
-            // therefore repeats each request in a separate transaction.
+            // One request of the group caused the error, but SQLite cannot roll back the writes of this request alone.
+            // The writer therefore repeats each request in a separate transaction.
             return group.map { commit([$0]) }.contains(true)
         } catch let error as LostWrite {
             lose(error, group)
@@ -252,19 +253,20 @@ extension SQLiteWriter {
             try? db.rollback()
             guard let error = error as? SQLiteError else { throw error }
             if error.isOutOfRoom { throw StoreError.full }
-            // The transaction is rolled back in this process. Its changes can nevertheless be back after the next
-            // start, because the last page of the log may have reached the disk.
+            // The transaction is rolled back in this process. Its changes can nevertheless be in the database after the
+            // next start, because the last page of the log may have reached the disk.
             if error.isFailedFlush || (isCommitting && error.code.primary == .ioError) { throw LostWrite(error) }
             throw error
         }
     }
 
-    /// Fails requests. `isOfOneRequest` says that other requests can nevertheless succeed.
+    /// Fails all given requests with `error`. If `isOfOneRequest` is `true`, the error says nothing about the store,
+    /// because other requests can still succeed.
     private func fail(_ group: [Request], _ error: StoreError, isOfOneRequest: Bool = false) {
         if !group.isEmpty, !isOfOneRequest, error.kind != nil { trouble.failed(error) }
         counters.count(failures: group.count { !$0.isTest })
-        // `lastSucceeded` is set before the callers receive the error, so that a later health check does not see a
-        // healthy writer.
+        // Set `lastSucceeded` before the callers receive the error. So a health check that begins after that sees that
+        // the writer has failed.
         condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }
     }
@@ -279,8 +281,8 @@ extension SQLiteWriter {
 
     private var isLogLong: Bool { disk.isLong(log: log.pages, limit: options.checkpointPages, at: path) }
 
-    /// The size of the database's unused pages in bytes. Deletes leave such pages in the file, and later writes use
-    /// them.
+    /// The size of the database's unused pages in bytes. Deletes leave such pages in the database file, and later
+    /// writes use them.
     private var unusedBytes: Int {
         (try? database.write { db in
             try db.pragma("freelist_count") * db.pragma("page_size")
@@ -288,15 +290,17 @@ extension SQLiteWriter {
     }
 
     private func diskIsFull() {
-        // On a full disk, the checkpoint succeeds only if the database does not have to grow. The checkpoint then frees
-        // the room that the log file occupies.
+        // On a full disk, a checkpoint (copying the log into the database) succeeds only if the database does not have
+        // to grow. The checkpoint then frees the room of the log file.
         checkpoint(.truncate)
         disk.isFull()
     }
 
-    /// Copies the write-ahead log into the database. Empties the writing connection's page cache as well, which a large
-    /// write can fill with pages that nobody needs. SQLite's automatic checkpoint would run within COMMIT, before the
-    /// callers get their answers, and would ignore a failed disk flush.
+    /// Copies the write-ahead log into the database. Also empties the writing connection's page cache, which a large
+    /// write can fill with pages that nobody needs.
+    ///
+    /// The writer does not use SQLite's automatic checkpoints. They would run within COMMIT, before the callers get
+    /// their answers, and would ignore a failed disk flush.
     private func checkpoint(_ mode: SQLiteConnection.CheckpointMode) {
         guard lock != nil, lostWrite == nil else { return }
         do {
@@ -307,8 +311,8 @@ extension SQLiteWriter {
         } catch let error as SQLiteError where error.isFailedFlush {
             lose(LostWrite(error), [])
         } catch {
-            // The checkpoint failed because a reader is in the way, or the disk has no room. The log keeps its changes
-            // for a later checkpoint.
+            // This checkpoint failed because a reader is in the way, or because the disk has no room. The log keeps its
+            // changes for a later checkpoint.
         }
     }
 }

@@ -2,12 +2,13 @@ import BraidEngine
 
 // Sessions that were opened from another session, in a database in memory.
 //
-// A database in memory does not copy the rows of such a session. The connection keeps the session's `SharedTable`, whose
-// values share memory with the other session. `shared_row` contains the rows in which the session differs from its shared
-// table since then.
+// A database in memory does not copy the rows of such a session. The connection keeps the session's `SharedTable`,
+// whose values share memory with the other session. The database table `shared_row` contains the session's rows that
+// were added, changed or removed since the session was opened.
 //
-// `shared_table` says which of these sessions exist. A transaction that is rolled back can leave a `SharedTable` behind
-// that no row of `shared_table` names: nothing reads it, and the next session with its number replaces it.
+// The database table `shared_table` says which of these sessions exist. A transaction that is rolled back can leave a
+// `SharedTable` in the connection that no row of `shared_table` names. Nothing reads such a `SharedTable`, and the next
+// session with its number replaces it.
 
 extension SQLiteConnection {
     /// Prepares a database in memory for sessions that share their table with another session.
@@ -36,7 +37,8 @@ extension SQLiteConnection {
         try run("INSERT INTO shared_table (session, first_own_key, has_rows) VALUES (?, ?, 1)", session, firstOwnKey)
     }
 
-    /// Returns the table with which a session was opened from another one, or `nil` for other sessions.
+    /// Returns the table that a session shares with the session from which it was opened. Returns `nil` for sessions
+    /// that share no table.
     func sharedTable(of session: Int) throws -> SharedTable? { try shared(session)?.table }
 
     private func shared(_ session: Int) throws -> (table: SharedTable, firstOwnKey: Int, hasRows: Bool)? {
@@ -46,7 +48,8 @@ extension SQLiteConnection {
         }
     }
 
-    /// Adds the rows that a session shares to its sections. Returns `nil` if it shares no rows.
+    /// Returns the given sections of a session with the rows that the session shares. Returns `nil` if the session
+    /// shares no rows.
     func sharedSections(
         _ sections: [(facts: StoredSectionSummary, rows: [StoredRow])], of session: Int
     ) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])]? {
@@ -69,7 +72,8 @@ extension SQLiteConnection {
         return try content.sorted(session)
     }
 
-    /// Writes the changed rows of a session that shares rows. Returns `false`, and writes nothing, for other sessions.
+    /// Writes the changed rows of a session that shares rows. For sessions that share no rows, returns `false` and
+    /// writes nothing.
     func writeSharedRows(_ change: TableChange, of session: Int) throws -> Bool {
         guard let shared = try shared(session), shared.hasRows else { return false }
         for key in change.removedRows {
@@ -94,7 +98,8 @@ extension SQLiteConnection {
         return true
     }
 
-    /// Copies the rows that a session shares to `model`, for a change that needs all rows there.
+    /// Copies the rows that a session shares to the database table `model`, for a change that needs all of the
+    /// session's rows there.
     func copySharedRows(of session: Int) throws {
         guard let shared = try shared(session), shared.hasRows else { return }
         for (facts, rows) in try sections(of: session) {
@@ -104,14 +109,14 @@ extension SQLiteConnection {
         try run("UPDATE shared_table SET has_rows = 0 WHERE session = ?", session)
     }
 
-    /// Deletes what a session that ends has shared.
+    /// Deletes the shared rows and the row of `shared_table` of a session that is being deleted.
     func unshare(_ session: Int) throws {
         guard sharedTables?[session] != nil else { return }
         try run("DELETE FROM shared_table WHERE session = ?", session)
         try deleteSharedRows(of: session)
     }
 
-    /// Frees the shared tables of sessions that do not exist any more.
+    /// Frees the memory of the shared tables whose sessions do not exist any more.
     func forgetUnusedSharedTables() throws {
         guard let tables = sharedTables else { return }
         var used: Set<Int> = []

@@ -1,7 +1,7 @@
 import BraidEngine
 
-// The storage of table descriptions. The writes run inside the writer's transaction, like the writes in
-// Committing.swift.
+// The storage of table descriptions in SQLite. The writing methods run inside the writer's transaction, like the writes
+// in Committing.swift.
 
 extension SQLiteConnection {
     func putTable(_ name: String, description: JSONText, after expected: Int?, at: Int) throws -> Int {
@@ -25,8 +25,8 @@ extension SQLiteConnection {
         return try run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Removes those versions of a table description that are neither among the latest versions nor used by a stored
-    /// session.
+    /// Removes those versions of a table description that are not among the latest versions
+    /// (`StoredTable.keptVersions`) and that no stored session uses.
     func dropUnusedVersions(of table: String) throws {
         try run(
             """
@@ -37,9 +37,9 @@ extension SQLiteConnection {
             table, StoredTable.keptVersions)
     }
 
-    /// Makes sure that the version of a table description that a session is about to use is stored. Restores the version
-    /// if it was deleted because newer versions exist and no session used it. Throws `tableMissing` if the whole
-    /// description was deleted.
+    /// Makes sure that the version of a table description that a session is about to use is stored. If the version was
+    /// deleted, because newer versions exist and no session used it, this method stores it again. Throws `tableMissing`
+    /// if the whole description was deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
         let next =
             try first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) {
@@ -74,8 +74,8 @@ extension SQLiteConnection {
 
     func tables() throws -> [TableSummary] {
         var tables: [TableSummary] = []
-        // With `max(version)`, SQLite takes the other columns from the row with the largest version (lang_select, "Bare
-        // columns").
+        // In a query with `max(version)`, SQLite takes the values of the other columns from the row with the largest
+        // version (lang_select, "Bare columns").
         try query("SELECT name, max(version), updated FROM table_description GROUP BY name ORDER BY name") {
             tables.append(TableSummary(name: $0.text(0), version: $0.int(1), updated: $0.int(2)))
         }

@@ -1,12 +1,12 @@
-// Tokens for one session each.
+// The storage of tokens in SQLite. Each token gives access to one session.
 extension SQLiteConnection {
     func create(_ token: NewToken, for sessionID: String) throws {
         guard let session = try number(of: sessionID) else { throw StoreError.sessionMissing }
         try run(
             "INSERT INTO token (id, session, role, created, expires, hash) VALUES (?, ?, ?, ?, ?, ?)",
             token.id, session, token.role, token.created, token.expires, token.hash)
-        // Delete only a few expired tokens at a time, so that no commit waits for a long delete. Each new token deletes
-        // up to four, so the number of expired tokens falls.
+        // Each new token deletes up to four expired tokens, so the number of expired tokens falls. It does not delete
+        // more, so that no commit waits for a long delete.
         try run(
             "DELETE FROM token WHERE id IN (SELECT id FROM token WHERE expires <= ? ORDER BY expires LIMIT 4)",
             token.created)

@@ -1,7 +1,7 @@
 #ifndef CASSETS_H
 #define CASSETS_H
 
-// The files of the repository that the binary contains.
+// The files of the repository that the server's binary contains.
 #include <stddef.h>
 
 #pragma clang assume_nonnull begin
@@ -13,13 +13,13 @@ struct cassets_file {
     size_t count;
 } __attribute__((swift_attr("@Sendable")));
 
-/// `schema.sql`: the schema of SQLite.
+/// The file `schema.sql`, which contains the schema of the SQLite database.
 extern const struct cassets_file cassets_schema;
-/// `schema-postgres.sql`: the schema of PostgreSQL.
+/// The file `schema-postgres.sql`, which contains the schema of the PostgreSQL database.
 extern const struct cassets_file cassets_schema_postgres;
 /// `docs/openapi.json`.
 extern const struct cassets_file cassets_openapi;
-/// The files in `Web/`, by their paths in the folder `Web/`.
+/// The files in the folder `Web/`. Their names are their paths in this folder.
 extern const struct cassets_file *const cassets_web;
 extern const size_t cassets_web_count;
 
