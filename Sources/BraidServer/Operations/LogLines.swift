@@ -91,7 +91,8 @@ package struct LogLine {
             return isPlain
         }
         if isPlain, format == .text { return }
-        // A JSON string escapes only the control characters below 0x20, so the others are replaced before.
+        // The JSON writer escapes the control characters below 0x20. This call replaces the other control characters
+        // before.
         writer.value(isPlain ? value : Self.withoutControls(value, replacing: "\u{FFFD}", from: 0x20))
     }
 
