@@ -49,8 +49,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// For how long new changes are stored with their tables after a request has read a window. During this time, the
-    /// client's next request can ask for an update of this window.
+    /// The time for which the feed stores new changes with their tables after a request has read a window. During this
+    /// time, the client's next request can ask for an update of this window.
     private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
@@ -89,7 +89,7 @@ final class ChangeFeed: Sendable {
 
     /// Passes a committed revision on to the session's followers. The caller must publish revisions in order. The
     /// method calls `change` only if the session has followers or recent readers of windows. The argument of `change`
-    /// says whether the change must contain the tables before and after it.
+    /// says whether the `Change` must contain the tables before and after the change.
     func publish(revision: Int, _ change: (_ hasTables: Bool) -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
             let hasTables = state.hasWindowReaders
@@ -208,8 +208,8 @@ final class ChangeFeed: Sendable {
         return event?.encoded(encode)
     }
 
-    /// An event with a snapshot, which the first subscriber that needs it encodes. Other subscribers that need it wait
-    /// for the encoding.
+    /// An event with a snapshot. The first subscriber that needs the event encodes it. Other subscribers that need the
+    /// event wait for the encoding.
     private final class SnapshotEvent: Sendable {
         /// The lowest revision that the snapshot in this event can have.
         let asked: Int
@@ -226,8 +226,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Records that the pump has changes to deliver to subscribers. Returns whether the caller must start the pump,
-    /// because the pump is idle and the feed has subscribers.
+    /// Records that the pump has news to deliver to subscribers: changes, or the end of the feed. Returns whether the
+    /// caller must start the pump, because the pump is idle and the feed has subscribers.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }

@@ -36,7 +36,7 @@ extension Session {
     /// The stream of a window starts with a snapshot if the table at `position` is no longer in memory.
     /// - Parameters:
     ///   - window: the window that the stream follows. `nil` for the whole table.
-    ///   - old: the window that the client has at `position`, if it is another one.
+    ///   - old: the window that the client has at `position`, if it is another window than `window`.
     /// - Throws: `StaleSession` if the session was ended or dropped from memory. `Refusal` if the window's section or
     ///   anchor does not exist.
     package func eventStream(
