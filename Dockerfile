@@ -1,5 +1,7 @@
-# docker build -t braid-server . && docker run -p 8080:8080 -e BRAID_TOKEN=secret -v braid:/data braid-server
-# For --database postgres://…: docker build --build-arg TRAITS=PostgreSQL -t braid-server-postgresql .
+# Builds the container image of the server. Build the image and start a container with:
+#   docker build -t braid-server . && docker run -p 8080:8080 -e BRAID_TOKEN=secret -v braid:/data braid-server
+# Build an image that also supports --database postgres://… with:
+#   docker build --build-arg TRAITS=PostgreSQL -t braid-server-postgresql .
 ARG BUILD_IMAGE=swift:6.3-bookworm
 ARG RUN_IMAGE=debian:bookworm-slim
 ARG TRAITS=

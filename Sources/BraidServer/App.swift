@@ -73,8 +73,8 @@ package final class App: HTTPHandler {
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Connects the application to its HTTP server: `/metrics` reports the server's connections, and the faults of the
-    /// test mode close them.
+    /// Connects the application to its HTTP server, so that `/metrics` can report the server's connections and the
+    /// faults of the test mode can close these connections.
     package func follow(_ server: HTTPServer) {
         testMode?.follow(server)
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
@@ -278,8 +278,8 @@ package final class App: HTTPHandler {
         to request: HTTPRequest, _ route: Route, _ claim: AccessControl.Claim, _ exchange: HandledRequest
     ) async -> HTTPResponse {
         var exchange = exchange
-        // The lease reserves one of the `--max-requests` places. The lease ends before the answer is sent, because the
-        // client may send its next request as soon as it has the answer.
+        // The lease reserves a place among the current requests, whose number `--max-requests` limits. The lease ends
+        // before the answer is sent, because the client may send its next request as soon as it has the answer.
         defer { exchange.lease?.end() }
         do {
             let requester = try await access.requester(claim)
@@ -342,8 +342,8 @@ package final class App: HTTPHandler {
         return session
     }
 
-    /// Returns a lease of one of the `--max-requests` places for a request. Returns `nil` if the request needs no
-    /// place.
+    /// Returns a lease that counts a request among the current requests, whose number `--max-requests` limits. Returns
+    /// `nil` if the request does not count.
     ///
     /// Readiness and metrics need no lease, because operators need them most when the server is full. A long poll needs
     /// no lease because it counts as a subscriber.
@@ -365,7 +365,8 @@ package final class App: HTTPHandler {
         /// The sender of the request. `nil` if the server has not identified the sender, or does not need to.
         var requester: Requester?
         var account = Quota.Account()
-        /// The lease of one of the `--max-requests` places, while the server answers this request.
+        /// The lease that counts this request among the `--max-requests` current requests, while the server answers the
+        /// request.
         var lease: Quota.Lease?
         /// The test mode's view of this request, with the fault that the request meets. `nil` without `--test-mode`.
         var tested: TestedExchange?

@@ -17,7 +17,7 @@ package final class SessionMetrics: Sendable {
     package let revisionsOfOthers = Counter()
 }
 
-/// A number that only grows.
+/// A number that only grows. Threads can increment it without a lock.
 package final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 

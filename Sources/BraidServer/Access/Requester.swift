@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// The sender of a request: its role, and its token if it has one.
+/// The sender of a request: its role, and its token for one session if it has one.
 struct Requester: Sendable {
     var role: Role
     /// The requester's token for one session. `nil` for a controller.

@@ -60,8 +60,8 @@ extension HTTPRequestHead {
 }
 
 extension HTTPRequestHead {
-    /// Checks the request's `If-Match` and `If-None-Match` against the latest version of a table description, or `nil`
-    /// if the table is not registered. `If-None-Match: *` lets a request only create a table.
+    /// Checks the request's `If-Match` and `If-None-Match` against `table`, the latest version of a table description.
+    /// `table` is `nil` if the description is not registered. `If-None-Match: *` lets a request only create a table.
     ///
     /// - Throws: `etagMismatch`, with the latest version's `ETag`.
     func checkConditions(on table: StoredTable?, named name: String) throws {

@@ -17,7 +17,8 @@ struct RequestContext: Sendable {
     /// for `{id}`.
     func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
 
-    /// The account that the request's leases of memory and other quotas count against: its session and its token.
+    /// The account against which the request's leases of memory and of other quotas count: the session and the token of
+    /// the request.
     var account: Quota.Account { route.account(of: head, requester) }
 
     /// Throws `noSession` if the requester's token is for another session than `session`.

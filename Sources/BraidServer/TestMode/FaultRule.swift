@@ -104,8 +104,8 @@ enum FaultAction: Sendable {
         case refuseConnections
     }
 
-    /// Reads a fault's action from JSON: an object with one member, whose name is the action and whose value has the
-    /// parameters.
+    /// Reads a fault's action from JSON: an object with one member, whose name is the action and whose value contains
+    /// the action's parameters.
     init(_ text: JSONText, ofRule id: String, at pointer: JSONPointer) throws {
         let object = try BodyReader(text, at: pointer, members: Name.allCases.map(\.rawValue))
         let name: Name = try object.onlyMember("an action is an object with exactly one of")

@@ -14,7 +14,8 @@ struct TestedRequest: Sendable {
     let session: String?
     /// The sender of the request. `nil` if the request has no acceptable token, or no route.
     let requester: Requester?
-    /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream.
+    /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream. Also `true`
+    /// for `GET /v1/fixtures`, which can wait for a change as well.
     let wantsUpdates: Bool
 
     init(_ request: HTTPRequest, _ route: Route?, _ requester: Requester?) {

@@ -188,8 +188,8 @@ package final class SessionTokens: Sendable {
             guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }
-                // If the token cache is full, empty it: tokens in use are soon read again. So the cache needs no order
-                // of last use.
+                // If the token cache is full, empty it: tokens in use are soon read again. So the cache need not record
+                // when each token was last used.
                 if state.known.count >= Self.mostKnown { state.known = [:] }
                 state.known[id] = token
                 return true

@@ -128,7 +128,7 @@ extension Sessions {
         let isFollowed = { [self] (id: String) in inMemory(id)?.feed.isFollowed == true }
         ids = ids.filter(isFollowed) + ids.filter { !isFollowed($0) }
         var bound = 0, left: [(session: String, error: any Error)] = []
-        // Sessions that are bound at the same time share transactions of the store.
+        // Bind several sessions at the same time, so that the store can commit their changes in one transaction.
         for start in stride(from: 0, to: ids.count, by: Self.boundAtOnce) {
             await withTaskGroup(of: (id: String, error: (any Error)?).self) { group in
                 for id in ids[start..<min(start + Self.boundAtOnce, ids.count)] {

@@ -22,8 +22,8 @@ package final class Session: Sendable {
     let store: any SessionStore
     private let clock: Clock
     let descriptions: CompiledDescriptions
-    /// The session's lock. A command holds the lock from its execution to its commit, so commands run one after the
-    /// other.
+    /// The session's lock. A command holds the lock from the start of its execution until its commit, so commands run
+    /// one after the other.
     let commands = FIFOLock()
     /// The lock of requests that read a large part of the session: a long history, or a large table that is written
     /// indented. Such a read needs a multiple of its answer's size in memory, so each session executes one such request
@@ -158,7 +158,7 @@ package final class Session: Sendable {
         package var updateText: JSONText
         /// The snapshot after the command.
         package var snapshot: Snapshot
-        /// The index path that the row named by the command has now, if the command was rebased. Otherwise `nil`.
+        /// The current index path of the row that the command names, if the command was rebased. Otherwise `nil`.
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?

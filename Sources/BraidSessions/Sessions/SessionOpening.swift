@@ -10,7 +10,7 @@ package struct SessionOpening: Sendable {
         case inline(JSONText)
     }
 
-    /// The session whose table is copied, and the revision of the copy.
+    /// The session whose table is copied into the new session, and the revision of the table that is copied.
     package struct Origin: Sendable {
         package var session: String
         /// The revision whose table is copied. `nil` for the session's current revision.

@@ -36,7 +36,8 @@ final class ChangeFeed: Sendable {
 
         /// The number of subscribers that follow a window.
         var windowSubscribers = 0
-        /// The time until which new changes are stored with their tables, because a request has read a window.
+        /// The time until which the feed stores the tables before and after each new change, because a request has read
+        /// a window.
         var windowsUntil: ContinuousClock.Instant?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
@@ -49,8 +50,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// The time for which the feed stores new changes with their tables after a request has read a window. During this
-    /// time, the client's next request can ask for an update of this window.
+    /// The time for which the feed stores the tables before and after each new change, once a request has read a
+    /// window. During this time, the client's next request can ask for an update of this window.
     private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
@@ -116,8 +117,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed if it has neither event streams nor waiting long polls. Returns whether the feed was closed for
-    /// this reason.
+    /// Closes the feed if it has neither event streams nor waiting long polls. Returns `false` if the feed has event
+    /// streams or waiting long polls.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }

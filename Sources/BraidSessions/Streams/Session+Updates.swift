@@ -71,8 +71,8 @@ extension Session {
         if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
         let kept = recent.after(from)
         if kept?.isEmpty == true, isStale { throw StaleSession() }
-        // A client can read a snapshot before its revision is published to the feed, so the client's revision may be
-        // ahead of the feed.
+        // A client can read a snapshot before the snapshot's revision is published to the feed, so the client's
+        // revision may be ahead of the feed.
         let last = self.position(at: max(from, recent.last))
         if isKnown(last) { return UpdateList(position: last) }
         if let changes = kept {

@@ -174,7 +174,8 @@ final class Subscriber: Sendable {
         return end.map { deliver($0) } ?? .accepted
     }
 
-    /// Queues a change. Returns `nil` if the stream follows a window and the change was stored without its tables.
+    /// Queues a change. Returns `nil` if the stream follows a window and the change was stored without the tables
+    /// before and after it.
     private func deliver(_ change: Change, _ steps: inout WindowSteps) -> ByteStream.WriteResult? {
         guard let window = progress.withLock({ $0.window?.snapshot }) else {
             return deliver(change.events(form), revision: change.revision)
@@ -219,7 +220,7 @@ final class Subscriber: Sendable {
         return deliver(event, revision: revision)
     }
 
-    /// Queues a snapshot of the window.
+    /// Queues an event with a snapshot of the window that the stream follows.
     private func deliverWindow(after known: WindowedSnapshot) -> ByteStream.WriteResult {
         let current = session.current
         let window = WindowSource(current.snapshot).cut(following: known) {

@@ -41,7 +41,7 @@ enum Database {
         }
     }
 
-    /// Creates an SQLite file, or takes an empty PostgreSQL database, and calls `body` to fill the database. If `body`
+    /// Creates an SQLite file, or opens an empty PostgreSQL database, and calls `body` to fill the database. If `body`
     /// throws, nothing of what `body` has inserted remains.
     static func fill<Value>(_ name: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         try perform {
