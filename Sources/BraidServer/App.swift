@@ -73,8 +73,8 @@ package final class App: HTTPHandler {
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Connects the application to its HTTP server, so that `/metrics` can report the server's connections and the
-    /// faults of the test mode can close these connections.
+    /// Connects the application to its HTTP server. After that, `/metrics` reports the server's connections, and faults
+    /// of the test mode can close these connections.
     package func follow(_ server: HTTPServer) {
         testMode?.follow(server)
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }

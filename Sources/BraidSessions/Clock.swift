@@ -47,8 +47,8 @@ package final class Clock: Sendable {
         setting = isCounting ? time : time - Clock.system()
     }
 
-    /// The clock's setting, as a number that a server in test mode stores and restores: the next time of a counting
-    /// clock, or the offset of another clock from the system's time. Both are in milliseconds.
+    /// The clock's setting in milliseconds, which a server in test mode stores and restores. For a counting clock, this
+    /// is the next time. For any other clock, this is the offset from the system's time.
     package var setting: Int {
         get { isCounting ? counted.withLock { $0 } : offset.load(ordering: .relaxed) }
         set { isCounting ? counted.withLock { $0 = newValue } : offset.store(newValue, ordering: .relaxed) }

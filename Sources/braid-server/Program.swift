@@ -13,7 +13,7 @@ enum Program {
 
     static func main() async {
         // Opens stdin, stdout and stderr if they are closed. Otherwise the database or a connection could get the file
-        // descriptor of stderr, and log lines would be written into the database or to the client.
+        // descriptor of stderr, and would then receive log lines.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }

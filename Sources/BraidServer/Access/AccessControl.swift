@@ -50,8 +50,9 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Throws if a requester may not use the route. The requester's session is checked before its role, so that a
-    /// requester with a token for another session gets "no such session" and does not learn whether the session exists.
+    /// Throws if a requester may not use the route. The requester's session is checked before its role. A requester
+    /// with a token for another session therefore gets "no such session", and does not learn whether the session
+    /// exists.
     func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
         if let session { try requester.require(session: session) }
         if let role = admission.leastRole { try requester.require(role) }

@@ -21,7 +21,7 @@ struct RecordedRequest: Sendable {
     let answer: Answer?
     /// The ID of the fault rule that applied to the request. `nil` if the request met no fault.
     let fault: String?
-    /// Whether the fault `loseAnswer` withheld the answer from the client, after the server had executed the request.
+    /// Whether the request met the fault `loseAnswer`, which withholds the answer from the client.
     let isLost: Bool
 
     struct Answer: Sendable {

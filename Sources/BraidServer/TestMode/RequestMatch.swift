@@ -108,8 +108,8 @@ struct RequestMatch: Sendable {
         return zip(parts, path).allSatisfy { Glob($0).matches($1) }
     }
 
-    /// Compares the condition `part` with the body `whole`, and adds each difference to `found`. An object is compared
-    /// member by member: further members of the body do not matter.
+    /// Compares the condition `part` with the body `whole`, and adds each difference to `found`. Objects are compared
+    /// member by member, and further members of the body do not matter. Other values must be equal.
     private static func compare(
         _ part: JSONValue, _ whole: JSONValue?, at pointer: JSONPointer, _ found: inout [Mismatch]
     ) {

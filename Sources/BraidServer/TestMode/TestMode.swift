@@ -31,8 +31,8 @@ package final class TestMode: Sendable {
     /// The header field that every answer of a server in test mode has.
     static let header = ("Braid-Test-Mode", "true")
 
-    /// Returns whether a request can meet a fault and is recorded. The routes of the test mode itself, probes, assets
-    /// and documents never meet a fault.
+    /// Returns whether a request can meet a fault. Such requests are also recorded. The routes of the test mode itself,
+    /// probes, assets and documents never meet a fault.
     static func concerns(_ head: HTTPRequestHead) -> Bool {
         head.path.first == "v1" && head.path.dropFirst().first != "test"
     }
@@ -108,8 +108,7 @@ package final class TestMode: Sendable {
 // MARK: - Reset
 
 extension TestMode {
-    /// Stores the starting point, the state of the sessions to which a reset returns. Called at the end of the server's
-    /// start.
+    /// Stores the present state of the server, to which a reset returns. Called at the end of the server's start.
     package func begin(_ sessions: Sessions) throws {
         let point = try sessions.startingPoint(in: store)
         start.withLock { $0 = point }

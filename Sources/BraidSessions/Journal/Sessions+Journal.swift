@@ -100,8 +100,8 @@ extension Sessions {
             facts.revision = max(facts.revision, start)
             let records = try await store.journal(
                 of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
-            // If this check fails, commits have trimmed the journal between the reads of the opening and of the
-            // records, or the ID now belongs to another session. Then read everything again.
+            // This check fails if commits have trimmed the journal between the two reads, of the opening and of the
+            // records. It also fails if the ID now belongs to another session. Then read everything again.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
                 checkpoint.map({ $0.facts.number == facts.number }) ?? true
             {

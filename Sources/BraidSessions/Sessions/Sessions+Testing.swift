@@ -1,7 +1,7 @@
 import BraidStore
 
-/// The state of a server at the end of its start, which a reset in test mode restores: the settings of the clocks and
-/// the counters of the IDs. The store itself keeps a copy of its content.
+/// The state of a server at the end of its start, which a reset in test mode restores. The state consists of the
+/// settings of the clocks and the counters of the IDs. The store itself keeps a copy of its content.
 package struct StartingPoint: Sendable {
     fileprivate let clock: Int
     fileprivate let answerClock: Int
