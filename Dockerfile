@@ -29,7 +29,7 @@ VOLUME /data
 EXPOSE 8080
 # The default address and database of the container. Without a token, the server refuses to listen on 0.0.0.0.
 ENV BRAID_HOSTNAME=0.0.0.0 BRAID_DATABASE=/data/braid.sqlite
-# At its start, Docker checks the container every 250 ms, because the server starts in less than that. (Docker 25 or
+# While the container starts, Docker checks it every 250 ms, because the server starts in less than that. (Docker 25 or
 # later.)
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --start-interval=250ms CMD ["braid-server", "health"]
 STOPSIGNAL SIGTERM

@@ -91,8 +91,7 @@ package struct LogLine {
             return isPlain
         }
         if isPlain, format == .text { return }
-        // The JSON writer escapes the control characters below 0x20. This call replaces the other control characters
-        // before.
+        // The JSON writer escapes the control characters below 0x20. Replace the other control characters first.
         writer.value(isPlain ? value : Self.withoutControls(value, replacing: "\u{FFFD}", from: 0x20))
     }
 

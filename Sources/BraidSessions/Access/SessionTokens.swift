@@ -120,8 +120,8 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Ends the streams and long polls of revoked tokens. Another server's notice of a revocation may have been missed,
-    /// so this method looks up every token with a stream or long poll in the store.
+    /// Ends the streams and long polls of revoked tokens. This server may have missed another server's notice of a
+    /// revocation. So this method looks up every token with a stream or long poll in the store.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)

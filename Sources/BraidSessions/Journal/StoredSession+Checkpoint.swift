@@ -6,8 +6,8 @@ import BraidStore
 // section's rows as `[key, rank, id, model]`. `published` contains the table that clients see, if that table differs
 // from the stored table.
 extension StoredSession {
-    /// Writes this stored session as a checkpoint. `openedWith` is the description with which the session was opened:
-    /// the checkpoint contains a description only if it is another one.
+    /// Writes this stored session as a checkpoint. `openedWith` is the description with which the session was opened.
+    /// The checkpoint contains a description only if the session has another one now.
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")

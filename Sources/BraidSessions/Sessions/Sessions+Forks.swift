@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A session's table at one revision: the stored rows (`model`), and what clients see (`snapshot`).
+/// A session's table at one revision: all rows of the table (`model`), and what clients see (`snapshot`).
 package struct SessionTable: Sendable {
     var bound: BoundTable
     var model: TableModel
