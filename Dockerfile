@@ -1,5 +1,7 @@
-# docker build -t braid-server . && docker run -p 8080:8080 -e BRAID_TOKEN=secret -v braid:/data braid-server
-# For --database postgres://…: docker build --build-arg TRAITS=PostgreSQL -t braid-server-postgresql .
+# Builds the container image of the server. Build the image and start a container with:
+#   docker build -t braid-server . && docker run -p 8080:8080 -e BRAID_TOKEN=secret -v braid:/data braid-server
+# Build an image that also supports --database postgres://… with:
+#   docker build --build-arg TRAITS=PostgreSQL -t braid-server-postgresql .
 ARG BUILD_IMAGE=swift:6.3-bookworm
 ARG RUN_IMAGE=debian:bookworm-slim
 ARG TRAITS=
@@ -9,23 +11,26 @@ ARG TRAITS=
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libmd-dev libsqlite3-dev libzstd-dev zlib1g-dev ${TRAITS:+libpq-dev pkg-config} && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-# The cache keeps what earlier builds compiled, so that a change compiles only the modules that it concerns.
+# The cache mount keeps the compiled modules of earlier builds, so that a build compiles only the modules that a change
+# concerns.
 RUN --mount=type=cache,target=/source/.build cp "$(Scripts/build-static ${TRAITS:+--traits $TRAITS})" /braid-server && mkdir /data
 
 FROM ${RUN_IMAGE} AS run
 FROM run AS run-PostgreSQL
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libpq5 libsqlite3-0 && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin
 
-# Without traits the binary needs no other file: RUN_IMAGE may be `scratch`. Scripts/release makes the image from here.
+# Without traits, the binary needs no other file, so RUN_IMAGE may be `scratch`. Scripts/release makes
+# the image from the following stage only, with a binary that is already built.
 FROM run${TRAITS:+-$TRAITS}
 COPY --from=build /braid-server /usr/local/bin/braid-server
 COPY --from=build --chown=10001:10001 /data /data
 USER 10001
 VOLUME /data
 EXPOSE 8080
-# Where nothing else is said. Without a token the server refuses to listen on an address like this one.
+# The default address and database of the container. Without a token, the server refuses to listen on 0.0.0.0.
 ENV BRAID_HOSTNAME=0.0.0.0 BRAID_DATABASE=/data/braid.sqlite
-# Until it is healthy the container is checked every 250 ms: the server starts in less. (Docker 25 or later.)
+# While the container starts, Docker checks it every 250 ms, because the server starts in less than that. (Docker 25 or
+# later.)
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --start-interval=250ms CMD ["braid-server", "health"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["braid-server"]

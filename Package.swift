@@ -3,14 +3,14 @@ import PackageDescription
 
 let package = Package(
     name: "braid-server",
-    // Of Apple's, those whose systems have `Mutex` and `Duration`.
+    // The oldest versions of Apple's systems that have Swift's `Mutex` and `Duration`.
     platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .executable(name: "braid-server", targets: ["braid-server"]),
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
         .library(name: "BraidClient", targets: ["BraidClient"]),
         .library(name: "BraidHTTP", targets: ["BraidHTTP"]),
-        // For the package of the benchmarks.
+        // The benchmarks are another package, which uses this library.
         .library(name: "TestSupport", targets: ["TestSupport"]),
     ],
     traits: [
@@ -25,17 +25,18 @@ let package = Package(
         .target(name: "BraidStore", dependencies: ["BraidEngine", "BraidRuntime", "CAssets", "CSQLite"]),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        // Empty without the trait.
+        // Without the trait PostgreSQL, this target contains no code.
         .target(
             name: "BraidPostgres",
             dependencies: [
                 "BraidStore", "BraidEngine", "BraidRuntime", "CAssets",
                 .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
-        // The files that the binary contains.
+        // The files that are compiled into the server's binary, such as the web pages.
         .target(name: "CAssets"),
         .target(name: "CEpoll"),
-        // SHA-256 and compression. Every Debian system has these libraries: dpkg needs them.
+        // The system's libraries for SHA-256 (CMD) and for compression (CZlib, CZstd). Every Debian system has these
+        // libraries, because dpkg needs them.
         .systemLibrary(name: "CMD"),
         .systemLibrary(name: "CZlib"),
         .systemLibrary(name: "CZstd"),
@@ -56,7 +57,7 @@ let package = Package(
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
-        // The Swift client, for the conformance kit.
+        // A program with which the clients' conformance kit tests the Swift client.
         .executableTarget(
             name: "braid-client-driver", dependencies: ["BraidClient"], path: "Clients/conformance/drivers/swift"),
         .target(

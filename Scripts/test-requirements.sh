@@ -1,4 +1,4 @@
-# Installs what the tests need in addition to the server's packages. ./test sources this file.
+# Installs what the tests need in addition to the packages that a build of the server needs. ./test sources this file.
 missing=
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || missing="$missing python3-prometheus-client"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest' 2>/dev/null || missing="$missing python3-pytest"
@@ -38,20 +38,21 @@ if ! command -v podman >/dev/null || ! command -v runc >/dev/null; then
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends podman runc containernetworking-plugins iptables golang-github-containernetworking-plugin-dnsname; } >&2 || true
 fi
-# Python packages from PyPI that Debian does not have, in a virtual environment of this directory.
+# Installs the Python packages that Debian does not have from PyPI, in the virtual environment .build/python.
 if ! cmp -s Tests/requirements.txt .build/python/requirements.txt; then
   echo "installing Tests/requirements.txt in .build/python ..." >&2
   /usr/bin/python3 -m venv .build/python >&2 && .build/python/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt >&2 \
     && cp Tests/requirements.txt .build/python/requirements.txt
 fi
-# The proxies for which the documents contain recipes. They are only unpacked, because an installed proxy would start.
+# The proxies for which the documentation contains recipes. Their packages are only unpacked: an installed package would
+# start its proxy.
 if [ ! -e .build/proxies/usr/sbin/nginx ] || [ ! -e .build/proxies/usr/bin/caddy ]; then
   echo "unpacking nginx and caddy in .build/proxies ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   mkdir -p .build/proxies
   (cd .build/proxies && { apt-get download -qq nginx caddy 2>/dev/null || { $sudo apt-get update -qq && apt-get download -qq nginx caddy; }; } && for package in nginx_*.deb caddy_*.deb; do dpkg -x "$package" .; done && rm -f ./*.deb) >&2
 fi
-# promtool, which checks the alert rules. Its package is only unpacked, because an installed Prometheus would start.
+# promtool, which checks the alert rules. Its package is only unpacked: the installed package would start Prometheus.
 if [ ! -e .build/prometheus/usr/bin/promtool ]; then
   echo "unpacking prometheus in .build/prometheus ..." >&2
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo

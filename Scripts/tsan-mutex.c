@@ -1,13 +1,13 @@
-// Tells the thread sanitizer about Swift's Mutex. While only one thread wants a lock, its atomics are in our own code, which
-// the sanitizer sees. If several threads want a lock, one thread passes it to another inside libswiftSynchronization. This
-// library is not instrumented, so every access to the guarded data looks like a race. The two functions below are
-// preloaded, and report these locks and unlocks to the sanitizer.
+// Tells the thread sanitizer about Swift's Mutex. While only one thread wants a lock, the lock's atomic operations are
+// inlined into our own code, which the sanitizer sees. If several threads want a lock, one thread passes the lock to
+// another inside libswiftSynchronization. This library is not instrumented, so every access to the guarded data looks
+// like a race. The two functions below are preloaded, and report these locks and unlocks to the sanitizer.
 // Source: the Swift toolchain, stdlib/public/Synchronization/Mutex/LinuxImpl.swift.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
 
-// These two functions do not exist in programs that are not instrumented.
+// These two functions are the sanitizer's. They do not exist in programs that are not instrumented.
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 

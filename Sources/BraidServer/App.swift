@@ -37,7 +37,7 @@ package final class App: HTTPHandler {
     /// - Parameters:
     ///   - controllers: the controller tokens. Without one, everyone who can connect is a controller.
     ///   - log: `nil` logs nothing.
-    ///   - proxies: the proxies that say from which client a request comes.
+    ///   - proxies: the proxies whose `X-Forwarded-For` says from which client a request comes.
     ///   - testMode: `nil` without `--test-mode`.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
@@ -73,8 +73,8 @@ package final class App: HTTPHandler {
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Connects the application to its HTTP server: `/metrics` reports the server's connections, and the faults of the
-    /// test mode close them.
+    /// Connects the application to its HTTP server. After that, `/metrics` reports the server's connections, and faults
+    /// of the test mode can close these connections.
     package func follow(_ server: HTTPServer) {
         testMode?.follow(server)
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionFacts } }
@@ -121,8 +121,8 @@ package final class App: HTTPHandler {
             ? .gather(limit: limits.bodyBytes, account: account) : .stream(account: account)
     }
 
-    /// Refuses a request whose token is missing or invalid, before its body is read. A small body is still read and
-    /// dropped, so that the client can reuse the connection.
+    /// Refuses a request whose token is missing or invalid, without reading a large body. A small body is still read,
+    /// so that the client can reuse the connection.
     private func refusal(of head: HTTPRequestHead, _ route: Route, _ error: any Error) -> HTTPBodyDisposition {
         if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
             return .gather(limit: length)
@@ -184,8 +184,8 @@ package final class App: HTTPHandler {
         }
         var route: Route?
         if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
-        // A handler that reads this request's body is already running. The handler receives the failure, answers the
-        // request, and counts it.
+        // If the handler reads the request's body while it arrives, the handler is already running. The handler
+        // receives the failure, answers the request, and counts the answer.
         if let head, head.framing != .none, route?.streamedBody != nil { return response }
         if let testMode, let head, TestMode.concerns(head) {
             let tested = TestedExchange(refused: head)
@@ -254,11 +254,11 @@ package final class App: HTTPHandler {
         return .task(on: workers[isLarge(response) ? .long : .short]) { [self] in finish(response, exchange) }
     }
 
-    /// Returns whether indenting or compressing a body takes too long for the short pool.
+    /// Returns whether indenting or compressing a body takes too long for the short worker pool.
     private func isLarge(_ response: HTTPResponse) -> Bool { (response.body.count ?? 0) > Self.largeBytes }
 
-    /// Returns the route of a request. Throws `noSuchResource` for an unknown path, and `methodNotAllowed` for a known path
-    /// with another method.
+    /// Returns the route of a request. Throws `noSuchResource` for an unknown path, and `methodNotAllowed` for a known
+    /// path with a wrong method.
     func route(of head: HTTPRequestHead) throws -> Route {
         switch router.match(method: head.method, path: head.path) {
         case .route(let route): return route
@@ -278,8 +278,8 @@ package final class App: HTTPHandler {
         to request: HTTPRequest, _ route: Route, _ claim: AccessControl.Claim, _ exchange: HandledRequest
     ) async -> HTTPResponse {
         var exchange = exchange
-        // The lease reserves one of the `--max-requests` places. The lease ends before the answer is sent, because the
-        // client may send its next request as soon as it has the answer.
+        // The lease reserves a place among the current requests, whose number `--max-requests` limits. The lease ends
+        // before the answer is sent, because the client may send its next request as soon as it has the answer.
         defer { exchange.lease?.end() }
         do {
             let requester = try await access.requester(claim)
@@ -304,7 +304,7 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Finishes a response. A large body is indented and compressed on the long pool.
+    /// Finishes a response. A large body is indented and compressed on the long worker pool.
     private func finishInLane(_ response: HTTPResponse, _ exchange: HandledRequest) async -> HTTPResponse {
         guard isLarge(response),
             isPretty(exchange.head)
@@ -313,8 +313,8 @@ package final class App: HTTPHandler {
         return await withTaskExecutorPreference(workers.long) { finish(response, exchange) }
     }
 
-    /// Returns the response of the route's handler. If a token opened a stream or a long poll, this ends when the token
-    /// is revoked or expires.
+    /// Returns the response of the route's handler. A stream or a long poll that was opened with a token ends when the
+    /// token is revoked or expires.
     private func response(of route: Route, _ context: RequestContext) async throws -> HTTPResponse {
         let token = context.requester.token
         if let token, context.isLongPoll {
@@ -342,8 +342,8 @@ package final class App: HTTPHandler {
         return session
     }
 
-    /// Returns a lease of one of the `--max-requests` places for a request. Returns `nil` if the request needs no
-    /// place.
+    /// Returns a lease that counts a request among the current requests, whose number `--max-requests` limits. Returns
+    /// `nil` if the request does not count.
     ///
     /// Readiness and metrics need no lease, because operators need them most when the server is full. A long poll needs
     /// no lease because it counts as a subscriber.
@@ -365,9 +365,10 @@ package final class App: HTTPHandler {
         /// The sender of the request. `nil` if the server has not identified the sender, or does not need to.
         var requester: Requester?
         var account = Quota.Account()
-        /// The lease of one of the `--max-requests` places, while the server answers this request.
+        /// The lease that counts this request among the `--max-requests` current requests, while the server answers the
+        /// request.
         var lease: Quota.Lease?
-        /// The request in the test mode, with its fault. `nil` without `--test-mode`.
+        /// The test mode's view of this request, with the fault that the request meets. `nil` without `--test-mode`.
         var tested: TestedExchange?
 
         var logged: LoggedRequest {
@@ -413,8 +414,8 @@ package final class App: HTTPHandler {
     }
 
     func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
-        // The task was cancelled because the client has disconnected or closed its side, so it will probably not read
-        // this answer.
+        // The task was cancelled because the client has disconnected or closed its side of the connection, so the
+        // client will probably not read this answer.
         if error is CancellationError {
             return ProblemError(
                 unavailable:
@@ -444,7 +445,8 @@ package final class App: HTTPHandler {
 
     /// Completes a response: header fields, indentation, compression, statistics and log.
     ///
-    /// - Parameter isOnLoop: whether an event loop's thread calls this method with a response that is not compressed.
+    /// - Parameter isOnLoop: `true` if the response must not be compressed, because an event loop's thread calls this
+    ///   method.
     func finish(
         _ response: HTTPResponse, _ exchange: HandledRequest, isOnLoop: Bool = false
     ) -> HTTPResponse {
@@ -507,7 +509,8 @@ package final class App: HTTPHandler {
 
     /// The size in bytes above which indenting or compressing an answer takes too long for the short worker pool.
     static let largeBytes = 64 * 1024
-    /// The size in bytes from which parsing a request's body takes too long for the short worker pool.
+    /// The size in bytes above which parsing a request's body takes too long for the short worker pool. Compressing an
+    /// answer above this size needs a lease of memory.
     private static let longBytes = 1 << 20
 
     private func requestID(of head: HTTPRequestHead) -> String {

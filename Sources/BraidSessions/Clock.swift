@@ -2,13 +2,14 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A clock that returns milliseconds since 1970: either the system's time, or artificial times that advance by one with
-/// each change (`--deterministic`).
+/// A clock that returns milliseconds since 1970: either the system's time, or artificial times that advance by one
+/// millisecond with each change (`--deterministic`).
 package final class Clock: Sendable {
     private let isCounting: Bool
     /// The time that a counting clock returns next.
     private let counted: Mutex<Int>
-    /// What a clock that reads the system's time adds to it, in milliseconds.
+    /// The number of milliseconds that `set(to:)` makes the clock add to the system's time. A counting clock does not
+    /// use this offset.
     private let offset = Atomic(0)
 
     /// Creates a clock that reads the system's time, as opposed to a counting clock.
@@ -39,15 +40,15 @@ package final class Clock: Sendable {
 
     private func systemTime() -> Int { Clock.system() + offset.load(ordering: .relaxed) }
 
-    /// Sets the clock. From then on, it advances as before.
+    /// Sets the clock to a time. After that, the clock advances from this time as before.
     ///
     /// - Parameter time: milliseconds since 1970.
     package func set(to time: Int) {
         setting = isCounting ? time : time - Clock.system()
     }
 
-    /// What distinguishes this clock from an unset one: the time of a counting clock, or the distance from the system's
-    /// time. A server in test mode restores it.
+    /// The clock's setting in milliseconds, which a server in test mode stores and restores. For a counting clock, this
+    /// is the next time. For any other clock, this is the offset from the system's time.
     package var setting: Int {
         get { isCounting ? counted.withLock { $0 } : offset.load(ordering: .relaxed) }
         set { isCounting ? counted.withLock { $0 = newValue } : offset.store(newValue, ordering: .relaxed) }
@@ -60,7 +61,8 @@ package final class Clock: Sendable {
 /// Returns a clock and an ID generator that count, so that equal requests get equal answers, byte for byte.
 ///
 /// The clock and the generator continue after the sessions, tables and tokens in `store`, so they never repeat a stored
-/// ID, epoch or time. Ended sessions and revoked tokens leave no trace in the store, so their IDs can appear again.
+/// ID, epoch or time. Ended sessions and revoked tokens leave no trace in the store, so their IDs and epochs can appear
+/// again.
 /// - Complexity: O(sessions and tokens in the store).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
     var latest = 0, counts = IDGenerator.Counts()
@@ -78,7 +80,8 @@ package func deterministic(after store: any SessionStore) async throws -> (clock
     return (Clock(countingAfter: latest), IDGenerator(countingAfter: counts))
 }
 
-/// Returns the highest number of a session's tokens, expired ones included, or 0 without any.
+/// Returns the highest number in the IDs of a session's tokens, expired tokens included. Returns 0 if the session has
+/// no tokens.
 private func latestToken(of session: String, in store: any SessionStore) async throws -> Int {
     var latest = 0
     var page: String?

@@ -35,8 +35,8 @@ package final class IDGenerator: Sendable {
         counted = Mutex(counts)
     }
 
-    /// The numbers of the last IDs. A server in test mode restores them. Setting them has no effect on a generator of
-    /// random IDs.
+    /// The numbers in the IDs that the generator has returned last. A reset of a server in test mode sets these numbers
+    /// back. Setting them has no effect on a generator of random IDs.
     package var counts: Counts {
         get {
             var counts = counted.withLock { $0 }
@@ -60,7 +60,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an epoch for a new session: an opaque word that is never used again.
+    /// Returns an epoch for a session: an opaque word. A random epoch is never used again.
     func epoch() -> String {
         guard isCounting else { return Self.randomWord(8) }
         return counted.withLock { counts in
@@ -81,8 +81,8 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an ID for a request, which is unique in this process. A random prefix distinguishes it from the IDs of
-    /// other processes.
+    /// Returns an ID for a request, which is unique in this process. Unless the generator counts, a random prefix
+    /// distinguishes the ID from the request IDs of other processes.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

@@ -21,7 +21,7 @@ package struct SessionError: Error, Sendable, Equatable {
         case internalError
         /// The request's token is unknown, expired or revoked.
         case invalidToken
-        /// No session has the ID.
+        /// No session has the ID that the request names.
         case noSession
         /// No table description with the given name is registered.
         case noTable
@@ -40,7 +40,7 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 
     package var code: Code
-    /// Sentences for the developer of a client: what is wrong with the request, where, and what to do.
+    /// What is wrong with the request, where, and what to do, in sentences for the developer of a client.
     package var message: String
     /// The number of seconds after which the client should repeat the request. `nil` if the error says nothing about
     /// this.
@@ -60,7 +60,7 @@ package struct SessionError: Error, Sendable, Equatable {
         self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
     }
 
-    /// Creates the error `unavailable`, with the advice to repeat the request after a second.
+    /// Creates the error `unavailable`, which advises the client to repeat the request after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
     /// Creates the error for a request whose answer needs memory, when the quota has refused the lease of this memory.

@@ -6,12 +6,12 @@ package struct SessionLimits: Sendable {
     package var sessions = 100_000
     /// The most event streams and waiting long polls that may be open at once, of all sessions together.
     package var subscribers = 9_000
-    /// The most commands in one transaction, whoever sends it, also in a dry run.
+    /// The most commands in one transaction, for every requester. The limit also applies to dry runs.
     package var transactionCommands = 100_000
     /// The most commands in one transaction that a participant sends.
     package var participantTransactionCommands = 1_000
-    /// The longest time that the engine may compute a participant's command. `table.commandTime` is the limit for a
-    /// controller's command.
+    /// The longest time for which the engine may compute a participant's command. `table.commandTime` is the limit for
+    /// a controller's command.
     package var participantCommandTime = Duration.seconds(5)
     /// The limits of each session's table, such as its number of rows.
     package var table: TableLimits = {

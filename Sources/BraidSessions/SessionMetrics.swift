@@ -17,7 +17,7 @@ package final class SessionMetrics: Sendable {
     package let revisionsOfOthers = Counter()
 }
 
-/// A number that only grows.
+/// A number that only grows. Threads can increment it without a lock.
 package final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 
@@ -51,7 +51,8 @@ package final class CommandCounters: Sendable {
 
     /// Counts a command whose execution threw `error`, as refused or as failed.
     func count(_ kind: CommandKind, thrown error: any Error) {
-        if error is StaleSession { return }  // The caller executes the command again, and counts the last outcome.
+        // The caller executes the command again, and counts only the outcome of the last attempt.
+        if error is StaleSession { return }
         count(kind, SessionError.isRefusal(error) ? .refused : .failed)
     }
 

@@ -3,12 +3,12 @@ import BraidStore
 
 /// Checks all data of a database, and reports each fault with its place.
 ///
-/// 1. SQLite checks its file.
-/// 2. All references between rows lead to rows.
-/// 3. Every value of every row is what its column must contain. Every version of a table description compiles. The
-///    table with which a fork was opened can be read.
-/// 4. Every session can be loaded and rendered. Its journal is complete up to its revision, and leads back to its first
-///    record.
+/// 1. SQLite checks the database file.
+/// 2. Every reference from one row to another leads to a row that exists.
+/// 3. Every value of every row has the form that its column must have. Every version of a table description compiles.
+///    The table with which a fork was opened can be read.
+/// 4. Every session can be loaded and rendered. The journal of every session has no gap and reaches the session's
+///    revision. The table before the journal's first record can be restored from the journal.
 package final class Verification {
     private let data: any StoredData
     private let report: (String) -> Void
@@ -23,7 +23,8 @@ package final class Verification {
         self.report = report
     }
 
-    /// Runs all checks. Calls `progress` with the number of checked sessions. An error of `progress` ends the check.
+    /// Runs all checks. Calls `progress` again and again, with the number of sessions that were checked so far. An
+    /// error of `progress` ends the check.
     package func run(progress: (Int) throws -> Void) throws {
         found(reading("the database", { try data.integrityFaults() }) ?? [])
         found(reading("the references", { try data.danglingReferences() }) ?? [])
@@ -88,14 +89,14 @@ package final class Verification {
 
     private func check(_ facts: SessionSummary) {
         let place = "session \"\(facts.id)\""
-        // The result is `nil` if a server has ended the session in the meantime. This is not a fault.
+        // `session` is `nil` if a server has ended the session in the meantime, which is not a fault.
         guard let session = reading(place, { try data.session(facts.id) }) ?? nil else { return }
         _ = reading(place) { try render(session) }
         _ = reading("\(place), journal") { try checkJournal(of: session) }
         _ = reading("\(place), journal") { try data.journalStart(of: facts.id) }
     }
 
-    /// Renders the session as a server does when it loads the session.
+    /// Renders the session as a server does when it loads the session, and checks the stored number of displayed rows.
     private func render(_ session: StoredSession) throws {
         var binder = try session.boundTable(descriptions).binder
         binder.limits.templateSteps = .max
@@ -118,7 +119,7 @@ package final class Verification {
             }
             if records.isEmpty { break }
         }
-        // A server may commit to the session while `verify` reads it.
+        // A server may commit to the session while `verify` reads the session, so the journal may be ahead.
         guard session.facts.revision == 0 || last ?? 0 >= session.facts.revision else {
             throw StoreError.corrupt(
                 "it ends at revision \(last ?? 0), but the session is at \(session.facts.revision)")

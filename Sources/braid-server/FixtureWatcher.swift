@@ -5,7 +5,7 @@ import BraidSessions
 import Glibc
 
 /// Watches the table descriptions in the fixtures' directories. A changed description becomes a new version of its
-/// table, and the table's sessions are bound to it.
+/// table, and the table's sessions are bound to the new version.
 struct FixtureWatcher {
     let directories: [String]
     let app: App
@@ -30,7 +30,7 @@ struct FixtureWatcher {
         for await _ in watch.changes { await look(with: watch) }
     }
 
-    /// Loads the files that have changed since the last look, and watches new directories.
+    /// Loads the files that have changed since the last call of this method, and watches new directories.
     private mutating func look(with watch: DirectoryWatch) async {
         var found: Set<String> = []
         for directory in directories {
@@ -84,7 +84,7 @@ struct FixtureWatcher {
             if let error = error as? FaultyFile {
                 file.faults = error.faults
             } else {
-                // The error does not come from the file's content, so the next look must load the file again.
+                // The error does not come from the file's content, so the next call of `look` must load the file again.
                 file.faults = ["\(path): \(error)"]
                 known[path] = nil
             }

@@ -49,8 +49,8 @@ struct Fixtures {
 
     static let tableSuffix = ".table.json"
 
-    /// Registers a new version of a table description, unless the latest version is the same. Returns the number of the
-    /// version.
+    /// Registers the table description of a fixture file as a new version, and logs this act. The caller has checked
+    /// that the latest version differs. Returns the number of the new version.
     static func register(_ description: TableDescription, of path: String, in app: App) async throws -> Int {
         let version = try await app.store.putTable(
             description.name, description: description.text, at: app.clock.instant())
@@ -60,9 +60,9 @@ struct Fixtures {
     }
 
     /// Returns the paths of the files in a directory and its subdirectories. The method does not follow symbolic links
-    /// to directories.
+    /// to directories. Returns `nil` if the directory cannot be read.
     ///
-    /// - Parameter enter: called with each directory before it is read.
+    /// - Parameter enter: called with each directory before the directory is read.
     static func files(in directory: String, entering enter: (String) -> Void = { _ in }) -> [String]? {
         enter(directory)
         guard let names = Files.names(in: directory) else { return nil }

@@ -38,8 +38,8 @@ struct JSONFile {
         return places.isEmpty ? refusal.detail : places.joined(separator: "; ")
     }
 
-    /// Returns the messages for an error that the file's JSON has caused, one for each fault, with its line and column
-    /// in the file.
+    /// Returns the messages for an error that the file's JSON has caused. Each message describes one fault, with the
+    /// fault's line and column in the file.
     func faults(of error: any Error) -> [String] { faults(of: error, in: Files.bytes(of: path)) }
 
     private func faults(of error: any Error, in bytes: [UInt8]?) -> [String] {

@@ -12,8 +12,8 @@ enum Program {
     ]
 
     static func main() async {
-        // Opens stdin, stdout and stderr if they are closed. Otherwise the database or a connection could get the
-        // number of stderr, and log lines would be written to it.
+        // Opens stdin, stdout and stderr if they are closed. Otherwise the database or a connection could get the file
+        // descriptor of stderr, and would then receive log lines.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
@@ -32,8 +32,8 @@ enum Program {
             let lines = text.split(separator: "\n").map { LogLines.line(.json, .critical, String($0)) }
             Files.write(lines.joined(), to: STDERR_FILENO)
         }
-        // If the command line cannot be read, the program fails. With an empty command line, it would start a server
-        // with the default settings.
+        // If the program's command line is not available, the program fails. It must not treat the command line as
+        // empty, because an empty command line starts a server with the default settings.
         guard let first = all.first, !first.isEmpty else {
             complain("The command line of this process cannot be read. Start the program with its name as argument 0.")
             exit(64)

@@ -25,7 +25,7 @@ struct Serve: ServerCommand {
     var options = ServeOptions()
 
     /// Returns whether the command line or the environment sets `--log-format json`, even if another option or variable
-    /// is wrong. Then errors that occur before the log exists are also JSON.
+    /// is wrong. If so, the messages of errors that occur before the log exists are also JSON.
     static func isLogJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
         let name = "--log-format", options = Array(arguments.prefix { $0 != "--" })
         let given = options.indices.compactMap { index in
@@ -169,8 +169,8 @@ struct Serve: ServerCommand {
         log.write(.notice, "stopping")
         app.testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))
-        // The store is not closed while it waits for its database, because closing it could take as long as an attempt
-        // to connect.
+        // The store is not closed while it waits for its database, because closing the store could take as long as an
+        // attempt to connect.
         if hasStarted { await store.close() }
         log.write(.notice, "stopped")
     }
@@ -196,7 +196,7 @@ struct Serve: ServerCommand {
         }
         attempt {
             guard let path = options.logFile else { return }
-            log.flush()  // into the old file
+            log.flush()  // The waiting lines belong into the old file.
             try LogFile(path: path).open()
         }
         attempt {

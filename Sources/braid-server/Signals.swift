@@ -17,14 +17,15 @@ struct Signals: Sendable {
     let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
     private let stops = Stops()
-    /// Unsafe: this property only keeps the sources alive.
+    /// The signal sources, which must stay alive. `nonisolated(unsafe)` is safe, because nothing reads this property.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
     /// Ignores the signals that would end the process by default although the process has no fault. SIGQUIT still ends
     /// the process, so that an operator can get the core dump of a server that hangs.
     static func ignoreOthers() {
-        // Without SIGPIPE, the program that reads stdout or stderr may exit before the server. Without SIGXFSZ, a write
-        // to a file that becomes too large fails, and does not end the process.
+        // Because SIGPIPE is ignored, the server continues after the program that reads its stdout or stderr has
+        // exited. Because SIGXFSZ is ignored, a write to a file that becomes too large fails, and does not end the
+        // process.
         let named = [
             SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGPIPE, SIGXFSZ, SIGPOLL, SIGPWR, SIGSTKFLT,
         ]
@@ -53,9 +54,10 @@ struct Signals: Sendable {
         }
     }
 
-    /// From now on, the end of the standard input is a signal to stop, unless the process is stopping already.
+    /// After this call, the end of the standard input stops the server like SIGTERM, unless the server is stopping
+    /// already.
     ///
-    /// - Parameter hasEnded: called once, on another thread.
+    /// - Parameter hasEnded: called once, on another thread, if the end of the standard input stops the server.
     func stopAtEndOfInput(_ hasEnded: @escaping @Sendable () -> Void) {
         let (stops, continuation) = (stops, continuation)
         _ = startThread(named: "stdin") {
@@ -66,7 +68,7 @@ struct Signals: Sendable {
         }
     }
 
-    /// The number of signals to stop, which the handlers of two signals count.
+    /// Counts the requests to stop: SIGTERM, SIGINT and the end of the standard input.
     private final class Stops: Sendable {
         private let count = Mutex(0)
 
@@ -81,6 +83,6 @@ struct Signals: Sendable {
     /// Ends the sequence of events.
     func end() { continuation.finish() }
 
-    /// Reports that a task has failed.
+    /// Reports that a task which the server needs has failed.
     func fail(_ error: any Error) { continuation.yield(.failed(error)) }
 }

@@ -3,8 +3,8 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Authentication of requests: by a controller token, or by a token for one session. Without a controller token,
-/// everyone is a controller.
+/// Authentication of requests: by a controller token, or by a token for one session. If the server has no controller
+/// token, everyone is a controller.
 struct AccessControl: Sendable {
     let controllers: ControllerTokens
     let tokens: SessionTokens
@@ -19,7 +19,8 @@ struct AccessControl: Sendable {
     /// Returns the sender of a request, if the server knows it without reading the store. A route for everyone treats
     /// every requester as a controller.
     ///
-    /// - Throws: `unauthorized` without a token, `badRequest` if the `Authorization` field is malformed.
+    /// - Throws: `unauthorized` if the request has no token, `badRequest` if the `Authorization` field is malformed,
+    ///   and `invalidToken` if the token is malformed, or cached and expired.
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
         guard !controllers.isEmpty, admission != .everyone else { return .known(.controller) }
         guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
@@ -38,8 +39,8 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Returns the error of a request without an acceptable token, as far as the server can tell without reading the
-    /// store. Returns `nil` if the store must decide.
+    /// Returns the error for a request whose token is missing or known to be invalid. Returns `nil` if the token is
+    /// valid, or if only the store can tell.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
         do {
             _ = try claim(head, for: .role(.viewer))
@@ -49,8 +50,9 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Throws if a requester may not use the route. The requester's session is checked before its role, so that a
-    /// requester with a token for another session gets "no such session" and learns nothing.
+    /// Throws if a requester may not use the route. The requester's session is checked before its role. A requester
+    /// with a token for another session therefore gets "no such session", and does not learn whether the session
+    /// exists.
     func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
         if let session { try requester.require(session: session) }
         if let role = admission.leastRole { try requester.require(role) }

@@ -6,7 +6,7 @@ enum Admission: Sendable, Equatable {
     /// Everyone may use the route, even without a token.
     case everyone
     case role(Role)
-    /// A requester may use the route if it has the highest role that any command of its transaction needs.
+    /// The rule for transactions: the requester's role must suffice for every command of the transaction.
     case commands
 
     /// The lowest role that may use the route at all. `nil` if no role is needed.

@@ -7,7 +7,7 @@ package final class ControllerTokens: Sendable {
     private struct State {
         var digests: [SHA256Digest]
         var streams: [OpenedStream] = []
-        /// When the list contains this number of streams, closed streams are removed from it.
+        /// The length of `streams` at which closed streams are removed from the list.
         var pruning = 64
     }
 
@@ -47,7 +47,8 @@ package final class ControllerTokens: Sendable {
         state.withLock { state in state.digests.reduce(false) { $1 == digest || $0 } }
     }
 
-    /// Registers a stream with the token that opened it. Returns `false` if the token is no longer accepted.
+    /// Registers a stream with the controller token that opened it, so that `replace` can end the stream. Returns
+    /// `false` if the token is no longer accepted.
     func follow(_ digest: SHA256Digest, _ stream: ByteStream) -> Bool {
         state.withLock { state in
             guard state.digests.contains(digest) else { return false }

@@ -5,8 +5,8 @@ import Glibc
 /// to.
 ///
 /// A browser lets every page send requests to every server, including servers on the user's machine. A browser hides
-/// the answers from pages of other origins unless the server allows those origins (CORS). But a browser that hides an
-/// answer does not undo the command.
+/// the answers from pages of other origins unless the server allows those origins (CORS). But hiding the answer does
+/// not undo the command that the page has sent.
 ///
 /// - With a controller token, a page without a token can do no harm: browsers never add a bearer token themselves.
 /// - Without a controller token, every requester is a controller. A server without a controller token therefore refuses

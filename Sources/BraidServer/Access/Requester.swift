@@ -3,13 +3,13 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// The sender of a request: its role, and its token if it has one.
+/// The sender of a request: its role, and its token for one session if it has one.
 struct Requester: Sendable {
     var role: Role
-    /// The requester's token. `nil` for a controller.
+    /// The requester's token for one session. `nil` for a controller.
     var token: SessionToken?
-    /// The digest of the controller token in the request. `nil` if the server has no token, so that everyone is a
-    /// controller.
+    /// The digest of the controller token in the request. `nil` if the requester has a token for one session, or needed
+    /// no token.
     var controllerToken: SHA256Digest?
 
     static let controller = Requester(role: .controller)
@@ -31,8 +31,9 @@ struct Requester: Sendable {
         if let token, token.sessionID != id { throw SessionError(noSession: id) }
     }
 
-    /// Throws `noSession` if the session has another number than the session of the requester's token. Another session
-    /// may have been opened with the same ID while the request waited.
+    /// Throws `noSession` if the session has another number than the session of the requester's token. The store gives
+    /// each session a new number, even if a client reuses the session's ID. Another session may have been opened with
+    /// the same ID while the request waited.
     func require(sessionNumber number: Int, id: String) throws {
         if let token, token.session != number { throw SessionError(noSession: id) }
     }

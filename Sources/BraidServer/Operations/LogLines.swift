@@ -91,7 +91,7 @@ package struct LogLine {
             return isPlain
         }
         if isPlain, format == .text { return }
-        // A JSON string escapes only the control characters below 0x20, so the others are replaced before.
+        // The JSON writer escapes the control characters below 0x20. Replace the other control characters first.
         writer.value(isPlain ? value : Self.withoutControls(value, replacing: "\u{FFFD}", from: 0x20))
     }
 

@@ -3,7 +3,7 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The counters of requests. Every thread can increment them without a lock, and `GET /metrics` reads them.
+/// The counters of requests, which `GET /metrics` reads. Every thread can increment a counter without a lock.
 ///
 /// The labels of these metrics are the method and path pattern of a route, and the status. No label contains a value
 /// that clients choose, such as a session's id, a path, a token or an unknown method.

@@ -24,7 +24,8 @@ struct ProcessStatistics {
                 residentBytes = fields[21] * sysconf(Int32(_SC_PAGESIZE))
             }
         }
-        // The directory also lists the file descriptor with which this method reads it, so that one is not counted.
+        // `/proc/self/fd` also lists the file descriptor with which this method reads that directory, so one descriptor
+        // is subtracted.
         openDescriptors = Files.names(in: "/proc/self/fd").map { $0.count - 1 }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {

@@ -16,8 +16,8 @@ package struct RequestLog: Sendable {
 
     /// Logs an answered request. Log lines never contain queries, bodies or tokens.
     ///
-    /// - Parameter nanoseconds: the time from the request to its answer. `nil` if the server refused the request before
-    ///   it was complete.
+    /// - Parameter nanoseconds: the time from the request to its answer. `nil` if the server refused the request
+    ///   before the whole request had arrived.
     func answered(_ request: LoggedRequest, _ route: Route?, status: Int, nanoseconds: Int? = nil) {
         lines?.write(route?.isProbe == true ? .debug : .info, "request") { line in
             add(request, to: &line) { line in
@@ -51,7 +51,7 @@ package struct RequestLog: Sendable {
     /// - Parameters:
     ///   - limit: the option that sets the limit.
     ///   - isShare: whether the request has reached the share of its session or token, as opposed to the limit itself.
-    ///   - request: the request that has reached the limit. `nil` for a connection.
+    ///   - request: the request that has reached the limit. `nil` if a connection has reached the limit.
     package func reached(_ limit: String, isShare: Bool = false) { reached(limit, isShare: isShare, by: nil) }
 
     func reached(_ limit: String, isShare: Bool, by request: LoggedRequest?) {

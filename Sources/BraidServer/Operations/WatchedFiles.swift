@@ -7,7 +7,8 @@ package final class WatchedFiles: Sendable {
     /// A watched description file.
     package struct File: Sendable {
         /// The name of the table that the file describes, and the version that was registered from the file. `nil` if
-        /// the file has had faults since the server started.
+        /// the server has registered no version from the file since its start, because the file has been faulty all the
+        /// time.
         package var table: (name: String, version: Int)?
         /// The faults in the file's current content, in the form `file:line:column: pointer: message`.
         package var faults: [String] = []

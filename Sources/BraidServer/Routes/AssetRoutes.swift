@@ -29,7 +29,7 @@ struct Asset: Sendable {
         return Asset("/openapi.json", "application/json", (try? JSONText(parsing: text))?.bytes ?? text)
     }()
 
-    /// The files in `Web/`.
+    /// The files of the folder `Web`, which are compiled into the binary.
     static let web = UnsafeBufferPointer(start: cassets_web, count: cassets_web_count).map { file in
         let name = String(cString: file.name)
         let type = name.split(separator: ".").last.flatMap { mediaTypes[$0] } ?? "application/octet-stream"

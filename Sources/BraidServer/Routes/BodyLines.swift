@@ -9,7 +9,7 @@ struct BodyLines {
     /// The length of the longest line that is accepted in the request's body, in bytes.
     private let limit: Int
     private var bytes: [UInt8] = []
-    /// The index in `bytes` at which the line after the last returned one starts.
+    /// The index in `bytes` at which the next line starts, which `next()` has not returned yet.
     private var start = 0
     /// The number of the body's line that `next()` returned last. The first line has the number 1, and blank lines
     /// count.
@@ -24,8 +24,8 @@ struct BodyLines {
     /// Returns the body's next line without its line feed, or `nil` at the end of the body. Bytes after the last line
     /// feed are a line as well.
     ///
-    /// The method buffers one line and the bytes that arrived with that line. The sender is slowed down until the next
-    /// call.
+    /// The method buffers one line and the bytes that arrived with that line. Until the next call, the sender of the
+    /// body has to wait (backpressure).
     mutating func next() async throws -> [UInt8]? {
         var searched = start
         while true {
@@ -67,7 +67,7 @@ struct BodyLines {
     }
 
     private mutating func taking(_ line: ArraySlice<UInt8>) throws -> [UInt8]? {
-        if line.isEmpty, start == 0 { return nil }  // no bytes after the last line feed
+        if line.isEmpty, start == 0 { return nil }  // The body ends with a line feed, so there is no further line.
         number += 1
         guard line.count <= limit else { throw tooLong(number) }
         return line.allSatisfy { $0 == .space || $0 == .tab || $0 == .carriageReturn } ? nil : Array(line)

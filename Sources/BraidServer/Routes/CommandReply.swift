@@ -9,7 +9,8 @@ extension Sessions {
     /// Executes the command of a request that changes a session, and returns the answer. The options of such a request
     /// are `dryRun`, `form`, `base`, `strict`, `Prefer`, `If-Match` and `Idempotency-Key`.
     ///
-    /// - Parameter notifies: whether the answer contains the notification of the data source's delegate.
+    /// - Parameter notifies: whether the answer contains the member `notification`, as the answers of the data source
+    ///   do.
     func respond(
         to context: RequestContext, _ content: CommandRequest.Content, notifies: Bool = false
     ) async throws -> HTTPResponse {

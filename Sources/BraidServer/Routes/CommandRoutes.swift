@@ -35,7 +35,7 @@ extension RequestContext {
 }
 
 extension Session.Answer {
-    /// The status of the answer: 201 if a call by ids has inserted a row, otherwise 200.
+    /// The status of the answer: 201 if a data source call that names rows by id has inserted a row, otherwise 200.
     var status: Int { inserted == nil ? 200 : 201 }
 
     /// The `Location` field with the path of the inserted row, if the command has inserted a row with an id.
@@ -91,8 +91,8 @@ struct CommandForm: Sendable {
 
     var asksForSnapshot: Bool { preference == "representation" }
 
-    /// Returns the status and the first header fields of an answer to `Prefer: return=representation`. The caller adds
-    /// the snapshot and its header fields.
+    /// Returns the answer to a command with `Prefer: return=representation`, without its body: the status, `Location`
+    /// and `Preference-Applied`. The caller adds the snapshot and its header fields.
     func snapshotHead(_ answer: Session.Answer, of session: Session) -> HTTPResponse {
         HTTPResponse(
             status: answer.status,

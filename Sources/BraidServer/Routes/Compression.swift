@@ -92,7 +92,8 @@ extension HTTPRequest {
         return lease
     }
 
-    /// The size of the plain body, from the end of a body in gzip. The client may send a wrong size.
+    /// The size of the body in bytes. For a body in gzip, the decompressed size that the body's last four bytes claim.
+    /// The client may claim a wrong size.
     var expectedSize: Int {
         guard body.count > 18, (try? head.hasGzipBody) == true else { return body.count }
         return max(body.count, body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) })
@@ -111,12 +112,13 @@ extension HTTPResponse {
     /// The size in bytes from which the server compresses a body. Smaller bodies fit into one packet.
     private static let leastBytes = 1_024
 
-    /// The coding in which the client gets the answer's body. `nil` means the plain body.
+    /// Returns the coding in which the client gets the answer's body. `nil` means the plain body.
     func coding(for head: HTTPRequestHead) -> ContentCoding? {
         guard body.count != 0, let field = head.headers["accept-encoding"] else { return nil }
-        // Compression would change the length that the answer announces.
+        // An answer that announces its length stays plain, because compression would change the length.
         if case .stream(let stream) = body, stream.length != nil { return nil }
-        // Only a weight can exclude the plain body.
+        // A small body is compressed only if `Accept-Encoding` excludes the plain body. Only a weight, as in
+        // `identity;q=0`, can exclude it.
         guard isWorthCompressing || field.utf8.contains(UInt8(ascii: ";")) else { return nil }
         let encodings = AcceptEncoding(field)
         return isWorthCompressing || !encodings.accepts(nil) ? encodings.preferred : nil
@@ -124,7 +126,8 @@ extension HTTPResponse {
 
     private var isWorthCompressing: Bool { body.count.map { $0 >= Self.leastBytes } ?? true }
 
-    /// Returns whether the body must be compressed now to be sent in a coding.
+    /// Returns whether the body must be compressed now to be sent in a coding. A stream is compressed later, and shared
+    /// bytes may already be compressed.
     func needsCompression(in coding: ContentCoding) -> Bool {
         switch body {
         case .shared(let bytes): !bytes.hasBody(in: coding)
@@ -136,7 +139,7 @@ extension HTTPResponse {
     /// Compresses the body in a coding and sets the header fields that depend on codings. Each coding of a resource has
     /// its own strong ETag.
     ///
-    /// - Complexity: see `BodyPiece`. A stream is compressed later, by its producer.
+    /// - Complexity: see `BodyPiece`. This method does not compress a stream: the stream's producer does so later.
     mutating func encode(in coding: ContentCoding?, for head: HTTPRequestHead) {
         let isRead = head.method == "GET" || head.isHead
         // Caches must store one answer for each coding (RFC 9110, 12.5.5).
@@ -155,7 +158,8 @@ extension HTTPResponse {
         case .stream(let stream): stream.encode(in: coding)
         }
         headers.append(("Content-Encoding", coding.rawValue))
-        // The ETag of another method's answer is the session's position, not the tag of the answer's body.
+        // Only the ETag of a GET or HEAD is the tag of the answer's body. The ETag of other answers is the session's
+        // position.
         if isRead, let field = headers.firstIndex(where: { $0.0 == "ETag" }) {
             headers[field].1 = entityTag(headers[field].1, in: coding)
         }

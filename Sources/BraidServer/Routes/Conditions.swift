@@ -60,15 +60,15 @@ extension HTTPRequestHead {
 }
 
 extension HTTPRequestHead {
-    /// Checks the request's `If-Match` and `If-None-Match` against the latest version of a table description, or `nil`
-    /// if the table is not registered. `If-None-Match: *` lets a request only create a table.
+    /// Checks the request's `If-Match` and `If-None-Match` against `table`, the latest version of a table description.
+    /// `table` is `nil` if the description is not registered. `If-None-Match: *` lets a request only create a table.
     ///
     /// - Throws: `etagMismatch`, with the latest version's `ETag`.
     func checkConditions(on table: StoredTable?, named name: String) throws {
         func failure(_ detail: String) -> ProblemError {
             ProblemError(.etagMismatch, detail, headers: table.map { [("ETag", $0.entityTag)] } ?? [])
         }
-        /// Returns whether a list names a tag, in any coding.
+        /// Returns whether a list of entity tags names a tag, or the same tag with the suffix of a coding.
         func names(_ list: String, _ tag: String, weakly: Bool) -> Bool {
             entityTags(tag).contains { etags(in: list, include: $0, weakly: weakly) }
         }
@@ -103,7 +103,7 @@ extension Position {
 /// Returns whether a list of entity tags, or `*`, names a tag (RFC 9110, 8.8.3 and 13.1). A tag can contain commas
 /// between its quotes. With `weakly`, tags that differ only in the prefix `W/` are equal.
 func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
-    if list == etag || list == "*" { return true }  // the common case
+    if list == etag || list == "*" { return true }  // Most lists are `*` or a single tag.
     let quote = UInt8(ascii: "\"")
     var rest = list.utf8[...]
     while true {

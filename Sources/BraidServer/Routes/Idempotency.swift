@@ -50,8 +50,8 @@ struct StableHash {
 }
 
 extension RequestContext {
-    /// Returns the answer for an error, encoded for the store, which keeps it for retries with the request's
-    /// `Idempotency-Key`. Returns `nil` if the server, not the client, caused the error.
+    /// Encodes the answer for an error, so that the store can keep the answer for retries with the request's
+    /// `Idempotency-Key`. Returns `nil` for a fault of the server itself, whose answer is not stored.
     func keptRefusal(_ error: any Error) -> JSONText? {
         ProblemError(error)?.response(path: head.plainPath, requestID: requestID).kept(snapshotOf: nil)
     }

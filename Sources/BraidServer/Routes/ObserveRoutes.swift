@@ -40,7 +40,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
                 ).at(line: lines.number)
             } catch let failure as HTTPFailure {
                 // The request's body broke off. The lines before the break are applied, so report the number of the
-                // line that is missing.
+                // first missing line.
                 throw ProblemError(failure).at(line: lines.number + 1)
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error

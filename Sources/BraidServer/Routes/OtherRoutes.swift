@@ -139,7 +139,7 @@ func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) ->
     ]
 }
 
-/// The result of the last readiness check, whose changes are logged.
+/// The result of the last readiness check. The log contains a line for each change of this result.
 private final class Readiness: Sendable {
     private let isReady = Atomic<Bool>(true)
     private let log: LogLines?

@@ -61,7 +61,7 @@ enum Problem: String, CaseIterable, Sendable {
     case unsupportedVersion = "http-version-not-supported"
     case verificationFailed = "verification-failed"
 
-    /// The status of the type's answers. An injected fault can have another one.
+    /// The HTTP status of answers with this problem type. The answer of an injected fault can have another status.
     var status: Int { facts.status }
     var title: String { facts.title }
 

@@ -12,7 +12,8 @@ package struct ProblemError: Error, Sendable {
     var headers: [(String, String)] = []
     /// The number of the faulty line of the request's body, from 1. `nil` if the body is not read line by line.
     package var line: Int?
-    /// Writes further members of the problem document.
+    /// A function that writes the members which only this kind of problem document has. `nil` if the document has no
+    /// such members.
     var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
     /// The option whose limit the request has reached. `nil` for other errors.
     var limit: String?
@@ -31,7 +32,8 @@ package struct ProblemError: Error, Sendable {
         self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
     }
 
-    /// The `Retry-After` of the error `commandTimeout`, in seconds. The command has just used much of the server's time.
+    /// The `Retry-After` of the error `commandTimeout`, in seconds. The time is long, because the command has just used
+    /// much of the server's time.
     private static let timeoutRetrySeconds = 10
 
     package init(_ refusal: Refusal) {
@@ -200,7 +202,7 @@ package struct ProblemError: Error, Sendable {
             body: .bytes(writer.bytes))
     }
 
-    /// Writes the problem document.
+    /// Writes this error as a problem document (RFC 9457).
     func write(path: String, requestID: String, to writer: inout JSONWriter) {
         writer.beginObject()
         problem.writeMembers(status: status, detail: detail, to: &writer)

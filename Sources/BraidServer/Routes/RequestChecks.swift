@@ -1,7 +1,7 @@
 import BraidHTTP
 
-// Checks of a request's query and header fields that all routes share. `Conditions.swift` and `Idempotency.swift` contain
-// the checks of conditions and of idempotency keys.
+// Checks of a request's query and header fields that all routes share. `Conditions.swift` and `Idempotency.swift`
+// contain the checks of conditions and of idempotency keys.
 
 extension Route {
     /// Throws `badRequest` if the request's query has a parameter that the route does not know, or the same parameter
@@ -43,7 +43,8 @@ extension Route {
         if type == nil, streamedBody == nil { return }
         let essence = type.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
         if let essence, bodyTypes.contains(essence) { return }
-        // RFC 5789, 2.2; RFC 9110, 15.5.16.
+        // The field `Accept-Patch` or `Accept` of the answer lists the accepted types (RFC 5789, 2.2; RFC 9110,
+        // 15.5.16).
         throw ProblemError(
             .unsupportedMediaType,
             "The body must be \(bodyTypes.joined(separator: " or ")), not \(type ?? "of no type"). (With curl: -H 'Content-Type: \(bodyTypes[0])'.)",

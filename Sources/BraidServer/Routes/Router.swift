@@ -17,7 +17,8 @@ struct RequestContext: Sendable {
     /// for `{id}`.
     func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
 
-    /// The account that the request's leases of memory and other quotas count against: its session and its token.
+    /// The account against which the request's leases of memory and of other quotas count: the session and the token of
+    /// the request.
     var account: Quota.Account { route.account(of: head, requester) }
 
     /// Throws `noSession` if the requester's token is for another session than `session`.
@@ -91,8 +92,8 @@ final class Route: Sendable {
     let obeysIfMatch: Bool
     /// Whether the route evaluates a request's `If-None-Match` although it is not a GET.
     let obeysIfNoneMatch: Bool
-    /// Whether a request of this route may wait for an event that never happens. The server cancels the task of such a
-    /// request when it stops.
+    /// Whether a request of this route may wait for an event that never happens. When the server stops, it cancels the
+    /// task of such a request.
     let endsAtStop: Bool
     /// Whether the route's requests may have an `Idempotency-Key`. Other routes refuse a request with a key.
     let takesKey: Bool
@@ -219,7 +220,8 @@ final class Route: Sendable {
 /// The table of all routes, which finds the route of a request.
 struct Router: Sendable {
     let routes: [Route]
-    /// The routes by the number of segments in their path patterns: `bySegments[2]` has the routes with two segments.
+    /// The routes by the number of segments in their path patterns: `bySegments[2]` contains the routes with two
+    /// segments.
     private let bySegments: [[Route]]
     private let streamed: [Route]
 

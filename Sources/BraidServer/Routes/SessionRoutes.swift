@@ -77,7 +77,8 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters.union(["at"]),
             atOnce: { context in
                 let request = try SnapshotRequest(context)
-                // The time to find an anchor depends on the size of the table.
+                // The event loop's thread answers only with whole snapshots of small sessions. A window needs a task,
+                // because the time to find its anchor depends on the size of the table.
                 guard request.window == nil, request.position == nil,
                     let session = sessions.currentInMemory(context.parameter("id")),
                     !session.isLarge
@@ -107,8 +108,8 @@ extension RequestContext {
     }
 }
 
-/// A client's request for a session's snapshot, or for a window of the snapshot. `position` is `nil` for the current
-/// snapshot.
+/// A client's request for a session's snapshot, or for a window of the snapshot. `position` is the value of `?at=`, or
+/// `nil` for the current snapshot.
 private struct SnapshotRequest {
     let context: RequestContext
     let window: WindowQuery?
@@ -130,8 +131,8 @@ extension Session {
         return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])
     }
 
-    /// Returns the status and the first header fields of the answer to a request that has opened the session. Unless the
-    /// client wants a minimal answer, the caller adds the session's snapshot.
+    /// Returns the status and the first header fields of the answer to a request that has opened the session. Unless
+    /// the client wants a minimal answer, the caller adds the session's snapshot to the answer.
     fileprivate func openedHead(isMinimal: Bool) -> HTTPResponse {
         let location = ("Location", "/v1/sessions/\(id)")
         return HTTPResponse(
@@ -183,7 +184,7 @@ extension Session {
         return snapshotResponse(.bytes(bytes), at: revision)
     }
 
-    /// Returns the answer with a snapshot, or with a window of it, at a revision.
+    /// Returns the answer whose body is the session's snapshot at a revision, or a window of this snapshot.
     private func snapshotResponse(_ body: HTTPBody, at revision: Int) -> HTTPResponse {
         HTTPResponse(
             status: 200,

@@ -103,7 +103,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         },
         Route("GET", "/v1/tables/{table}/versions/{version}") { context in
             let name = context.parameter("table"), text = context.parameter("version")
-            // A number that is too large for `Int` is a version that does not exist.
+            // A version number that is too large for `Int` becomes `Int.max`, a version that does not exist.
             let version = text.utf8.allSatisfy(\.isDigit) ? Int(text) ?? .max : 0
             guard version > 0 else {
                 throw ProblemError(.badRequest, "A table's version must be an integer from 1, not \"\(text)\".")
@@ -162,14 +162,16 @@ extension SessionStore {
                 let table = StoredTable(name: name, version: version, updated: at, description: description)
                 return (table, old == nil ? .newTable : .newVersion)
             } catch StoreError.tableChanged {
-                continue  // another request has registered a version since, which may not meet the conditions
+                // Another request has registered a version meanwhile: check the conditions against that version.
+                continue
             }
         }
     }
 }
 
 extension StoredTable {
-    /// Returns the answer to a GET of this version: the description, with the version in the header.
+    /// Returns the answer to a GET of this version: the description, with the version in the header field
+    /// `Table-Version`.
     fileprivate func response(to head: HTTPRequestHead) -> HTTPResponse {
         var response =
             head.notModified(entityTag)

@@ -1,7 +1,8 @@
 import BraidHTTP
 
 extension App {
-    /// Handles a request in test mode: with its fault, and not during a reset.
+    /// Handles a request in test mode. Injects the fault that the request meets, and delays the request while the
+    /// server is reset.
     func test(
         _ request: HTTPRequest, _ exchange: HandledRequest, _ testMode: TestMode,
         _ handle: (HTTPRequest, HandledRequest, Gate.Pass) async -> HTTPResponse

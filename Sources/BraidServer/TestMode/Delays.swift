@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The requests that a fault delays, before they are handled.
+/// The requests that wait because a fault delays them. The server has not begun to execute these requests.
 final class Delays: Sendable {
     private struct State {
         var waiting: [Int: Task<Void, any Error>] = [:]
@@ -9,7 +9,8 @@ final class Delays: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits for a time. Throws `CancellationError` if the task or all delays are cancelled meanwhile.
+    /// Waits for a time. Throws `CancellationError` if the caller's task is cancelled, or if `cancel()` is called
+    /// meanwhile.
     func wait(for time: Duration) async throws {
         let wait = Task { try await Task.sleep(for: time) }
         let number = state.withLock { state in
@@ -25,7 +26,7 @@ final class Delays: Sendable {
         }
     }
 
-    /// Ends all waits with an error, so that the delayed requests are not carried out.
+    /// Ends the waiting of all delayed requests with an error, so that these requests are not executed.
     func cancel() {
         for wait in state.withLock({ $0.waiting }).values { wait.cancel() }
     }

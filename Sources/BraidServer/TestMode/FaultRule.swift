@@ -1,37 +1,39 @@
 import BraidEngine
 import BraidRuntime
 
-/// A rule of `/v1/test/faults`: which requests meet a fault, and which fault.
+/// A rule of `/v1/test/faults`. The rule says which requests meet a fault, and what the fault does.
 struct FaultRule: Sendable {
     let id: String
-    /// The rule as the test has sent it, with its ID.
+    /// The rule's JSON as the test has sent it, with the rule's ID.
     let json: JSONObject
     private let match: RequestMatch
-    /// The number of matching requests that the rule leaves alone, before it applies to any.
+    /// The number of matching requests that the rule skips: the rule does not apply to the first `skip` of them.
     let skip: Int
-    /// The most requests to which the rule applies.
+    /// The most requests to which the rule applies. After that, the rule applies to no request.
     let times: Int
-    /// The share of the matching requests to which the rule applies, from 0 to 1.
+    /// The probability, from 0 to 1, with which the rule applies to a matching request that it does not skip.
     let probability: Double
     let delay: Delay?
     let action: FaultAction?
 
-    /// The time before a request is handled, which is drawn from `milliseconds - jitter` to `milliseconds + jitter`.
+    /// The time for which the server waits before it handles the request. The time is random, between `milliseconds -
+    /// jitter` and `milliseconds + jitter`, and never negative.
     struct Delay: Sendable {
         let milliseconds: Int
         let jitter: Int
     }
 
-    /// The longest time that a fault can last, in milliseconds.
+    /// The largest number of milliseconds that a rule accepts in a delay or an action: one hour.
     static let longestTime = 3_600_000
-    /// The most rules that the server accepts.
+    /// The most rules that the server accepts in one list.
     static let mostRules = 1_000
 
-    /// Reads a rule.
+    /// Reads a rule from JSON.
     ///
     /// - Parameters:
-    ///   - index: the rule's place in the list of rules.
-    ///   - pointer: the rule's place in the request's body.
+    ///   - index: the index of the rule in the list of rules, from 0. A rule without an ID gets an ID with this
+    ///     number.
+    ///   - pointer: the place of the rule in the request's body, for error messages.
     init(_ text: JSONText, index: Int, at pointer: JSONPointer) throws {
         let rule = try BodyReader(
             text, at: pointer, members: ["id", "match", "skip", "times", "probability", "delay", "action"])
@@ -66,40 +68,44 @@ struct FaultRule: Sendable {
         self.json = json
     }
 
-    /// Returns whether the rule's conditions hold for a request to which its action can apply.
+    /// Returns whether a request meets the rule's conditions, and whether the rule's action is possible for this
+    /// request.
     func matches(_ request: TestedRequest) -> Bool { (action?.fits(request) ?? true) && match.matches(request) }
 }
 
 /// What a fault does to a request, or to its answer.
 enum FaultAction: Sendable {
-    /// Answer with a problem document, and do nothing.
+    /// The server answers with a problem document, and does not execute the request.
     case respond(ProblemError)
-    /// Close the connection without an answer, and do nothing.
+    /// The server closes the connection without an answer, and does not execute the request.
     case close
-    /// Carry out the request, and then close the connection without an answer.
+    /// The server executes the request, and then closes the connection without an answer.
     case loseAnswer
-    /// Send the answer's head and the first bytes of its body, and close the connection.
+    /// The server executes the request, sends the answer's head and the first bytes of its body, and closes the
+    /// connection.
     case truncate(bytes: Int)
-    /// Send the answer slowly.
+    /// The server sends the body of the answer slowly.
     case throttle(bytesPerSecond: Int)
-    /// Close the connection of an event stream after some events, and some bytes of the next one.
+    /// The server closes the connection of an event stream after a number of events and some bytes of the next event.
     case cutStream(events: Int, bytes: Int)
-    /// Send nothing for some time after some events of an event stream.
+    /// The server sends a number of events of an event stream, sends nothing for some time, and then continues.
     case pauseStream(events: Int, milliseconds: Int)
-    /// Answer a request for updates as if the journal did not reach back to the client's position.
+    /// The server answers a request for updates with a snapshot, as if the journal did not reach back to the client's
+    /// position.
     case snapshot
-    /// Give the session a new epoch before the request is handled.
+    /// The server gives the session a new epoch before it executes the request.
     case newEpoch
-    /// Close all connections, do nothing, and refuse new connections for some time.
+    /// The server closes all connections, refuses new connections for some time, and does not execute the request.
     case refuseConnections(milliseconds: Int)
 
-    /// The names of the actions in JSON.
+    /// The names of the fault actions in JSON.
     private enum Name: String, CaseIterable {
         case respond, close, loseAnswer, truncate, throttle, cutStream, pauseStream, snapshot, newEpoch
         case refuseConnections
     }
 
-    /// Reads an action: an object with one member, whose name is the action and whose value has the parameters.
+    /// Reads a fault's action from JSON: an object with one member, whose name is the action and whose value contains
+    /// the action's parameters.
     init(_ text: JSONText, ofRule id: String, at pointer: JSONPointer) throws {
         let object = try BodyReader(text, at: pointer, members: Name.allCases.map(\.rawValue))
         let name: Name = try object.onlyMember("an action is an object with exactly one of")
@@ -140,7 +146,8 @@ enum FaultAction: Sendable {
         }
     }
 
-    /// Returns whether the action can apply to a request. A stream is cut only if the request opens one, for example.
+    /// Returns whether the action is possible for a request. For example, `cutStream` is possible only for a request
+    /// that opens an event stream.
     func fits(_ request: TestedRequest) -> Bool {
         switch self {
         case .respond, .close, .loseAnswer, .truncate, .throttle, .refuseConnections: true
@@ -150,7 +157,7 @@ enum FaultAction: Sendable {
         }
     }
 
-    /// Whether the action changes how an answer's body is sent.
+    /// Whether the fault's action changes how the body of an answer is sent.
     var changesBody: Bool {
         switch self {
         case .truncate, .throttle, .cutStream, .pauseStream: true
@@ -160,7 +167,7 @@ enum FaultAction: Sendable {
 }
 
 extension ProblemError {
-    /// Reads the answer that a rule's action `respond` gives.
+    /// Creates the answer of a fault from the parameters of its action `respond`.
     fileprivate init(injected object: BodyReader, ofRule id: String) throws {
         var status = try object.integer("status", in: 400...599)
         var problem: Problem?
@@ -190,7 +197,8 @@ extension ProblemError {
 }
 
 extension Problem {
-    /// The usual problem type of a status: its only type, or the most general one. Otherwise `injectedFault`.
+    /// Creates the usual problem type of a status: the only type with this status, or the most general type (400, 429,
+    /// 503). For any other status, creates `injectedFault`.
     fileprivate init(ofStatus status: Int) {
         let types = Problem.allCases.filter { $0.status == status && $0 != .injectedFault }
         let general = types.first { [.badRequest, .quotaExceeded, .unavailable].contains($0) }

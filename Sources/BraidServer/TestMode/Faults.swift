@@ -2,15 +2,16 @@ import BraidEngine
 import BraidRuntime
 import Synchronization
 
-/// A fault that a request meets.
+/// The fault that a request meets in test mode: what a rule of `/v1/test/faults` does to this request.
 struct Fault: Sendable {
-    /// The ID of the rule.
+    /// The ID of the rule that applies to the request.
     let rule: String
     let delay: Duration?
     let action: FaultAction?
 }
 
-/// The rules of the faults that a server in test mode injects, and how often each of them has applied.
+/// The rules of the faults that a server in test mode injects, with the number of requests to which each rule has
+/// applied.
 final class Faults: Sendable {
     private struct State {
         var seed = 0
@@ -19,10 +20,10 @@ final class Faults: Sendable {
 
     private let state = Mutex(State())
 
-    /// Removes all rules.
+    /// Removes all rules of faults.
     func reset() { state.withLock { $0 = State() } }
 
-    /// Replaces all rules by those of a request's body. The new rules have not matched or applied yet.
+    /// Replaces all rules by the rules in a request's body. The counters of the new rules start at 0.
     func replace(with body: JSONText) throws {
         let body = try BodyReader(body, at: .root, members: ["seed", "faults"])
         let seed = try body.integer("seed", in: Int.min...Int.max) ?? 0
@@ -44,7 +45,8 @@ final class Faults: Sendable {
         state.withLock { $0 = State(seed: seed, rules: rules.map { ($0, 0, 0) }) }
     }
 
-    /// Returns the fault that a request meets: that of the first rule that matches and is due. Counts the request.
+    /// Returns the fault that a request meets: the fault of the first rule that matches the request and whose `skip`,
+    /// `times` and `probability` allow it. Counts the request for each rule that matches, up to this rule.
     func fault(for request: TestedRequest) -> Fault? {
         state.withLock { state in
             for index in state.rules.indices {
@@ -64,7 +66,7 @@ final class Faults: Sendable {
         }
     }
 
-    /// Writes the rules with their counters.
+    /// Writes the rules with the numbers of requests that they have matched and applied to.
     func write(to writer: inout JSONWriter) {
         let state = state.withLock { $0 }
         writer.beginObject()
@@ -89,8 +91,8 @@ final class Faults: Sendable {
     }
 }
 
-/// The random numbers of one match of a rule. They depend only on the seed, the rule and the number of the match, so
-/// that the order of concurrent requests to other rules does not matter.
+/// The random numbers of one match of a rule. These numbers depend only on the seed, the rule's index and the number of
+/// the match. Concurrent requests that match other rules therefore do not change them.
 private struct Draws {
     private let state: UInt64
 
@@ -98,10 +100,10 @@ private struct Draws {
         state = [seed, rule, match].reduce(0) { Self.mixed($0 ^ UInt64(bitPattern: Int64($1))) }
     }
 
-    /// Returns a number from 0 up to 1. Each `number` gives an independent one.
+    /// Returns a random number from 0 to less than 1. Different values of `number` give independent random numbers.
     func fraction(_ number: UInt64) -> Double { Double(Self.mixed(state ^ number) >> 11) / Double(1 << 53) }
 
-    /// Source: SplitMix64 in Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+    /// Mixes 64 bits. Source: SplitMix64 in Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
     private static func mixed(_ state: UInt64) -> UInt64 {
         var z = state &+ 0x9E37_79B9_7F4A_7C15
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,23 +1,25 @@
 import BraidRuntime
 import Synchronization
 
-/// Lets requests run at the same time, but none of them during a reset of the server.
+/// A gate that the requests of a server in test mode pass. Any number of requests can be inside at the same time, but
+/// none is inside while the server is reset.
 final class Gate: Sendable {
     private struct State {
-        /// The requests that have entered and not left, by number, with the actions that end those that wait.
+        /// The requests inside the gate, by number. The value is the action that ends the request when the gate closes.
+        /// `nil` for a request that ends by itself.
         var passes: [Int: (@Sendable () -> Void)?] = [:]
         var lastPass = 0
         var isClosed = false
-        /// The requests that wait until the gate opens.
+        /// The requests that wait outside until the gate opens.
         var waiting: [CheckedContinuation<Void, Never>] = []
-        /// The reset that waits until all requests have left.
+        /// The reset that waits until no request is inside the gate.
         var closing: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
     private let closings = FIFOLock()
 
-    /// The stay of one request inside the gate.
+    /// One request inside the gate, from `enter()` until `leave()`.
     struct Pass: Sendable {
         fileprivate let gate: Gate
         fileprivate let number: Int
@@ -43,7 +45,7 @@ final class Gate: Sendable {
             }
         }
 
-        /// Must be called once, at the end of the request.
+        /// Removes the request from the gate. The caller must call this method once, at the end of the request.
         func leave() {
             let closing = gate.state.withLock { state in
                 state.passes[number] = nil
@@ -53,7 +55,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Waits until the gate is open, and enters it.
+    /// Waits until the gate is open, and then counts the request as inside the gate.
     func enter() async -> Pass {
         while true {
             let pass: Pass? = state.withLock { state in
@@ -73,7 +75,8 @@ final class Gate: Sendable {
         }
     }
 
-    /// Closes the gate, waits until all requests have left, runs `work`, and opens the gate.
+    /// Closes the gate, ends the requests that wait inside, and waits until no request is inside. Then runs `work`, and
+    /// opens the gate.
     func alone<Value>(_ work: () async throws -> Value) async throws -> Value {
         try await closings.withLock {
             for end in state.withLock({ state in

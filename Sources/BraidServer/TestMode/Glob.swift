@@ -1,4 +1,5 @@
-/// A pattern for a text: `*` stands for any characters, also for none, and every other character for itself.
+/// A pattern for a text. In the pattern, `*` matches any number of characters, including none. Every other character
+/// matches itself.
 struct Glob: Sendable {
     let pattern: String
 
@@ -10,7 +11,8 @@ struct Glob: Sendable {
     func matches(_ text: String) -> Bool {
         let parts = Array(pattern.utf8), text = Array(text.utf8), star = UInt8(ascii: "*")
         var part = 0, at = 0
-        // Where to go on if the bytes after the last star do not match: the star covers one more byte then.
+        // The place to which the search returns if the bytes after the last star do not match. The star then matches
+        // one more byte of the text.
         var retry: (part: Int, at: Int)?
         while at < text.count {
             if part < parts.count, parts[part] == star {

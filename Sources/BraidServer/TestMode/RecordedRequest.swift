@@ -10,31 +10,32 @@ struct RecordedRequest: Sendable {
     let id: String
     /// The time at which the server began to handle the request, in nanoseconds of the monotonic clock.
     let start: Int
-    /// The request. Its body is empty if it is too large for the record.
+    /// The request. Its body is empty if the body is too large for the record.
     private(set) var request: TestedRequest
     /// The size of the request's decompressed body in bytes.
     let bodyBytes: Int
     /// The time of the server's clock when the request was answered, in milliseconds since 1970.
     let time: Int
     let nanoseconds: Int
-    /// The answer. `nil` if the server closed the connection without carrying the request out.
+    /// The answer to the request. `nil` if the server closed the connection without executing the request.
     let answer: Answer?
-    /// The ID of the fault's rule that applied. `nil` without a fault.
+    /// The ID of the fault rule that applied to the request. `nil` if the request met no fault.
     let fault: String?
-    /// Whether a fault withheld the answer from the client.
+    /// Whether the request met the fault `loseAnswer`, which withholds the answer from the client.
     let isLost: Bool
 
     struct Answer: Sendable {
         let status: Int
         let headers: [(String, String)]
-        /// The body, if it is JSON and not too large.
+        /// The answer's body. `nil` unless the body is JSON of at most ``RecordedRequest/mostBodyBytes``.
         let body: JSONText?
         /// The exchange that counts the events of the answer. `nil` unless the answer is an event stream.
         let stream: TestedExchange?
-        /// The last segment of the problem's type. `nil` unless the answer is a problem document.
+        /// The name of the answer's problem type, such as `row-not-found`. `nil` unless the answer is a problem
+        /// document.
         let problem: String?
 
-        /// Whether the answer is the kept answer to an earlier request with the same idempotency key.
+        /// Whether the server replayed the stored answer to an earlier request with the same idempotency key.
         var isReplayed: Bool { headers.contains { $0.0 == "Idempotent-Replayed" } }
 
         init(_ response: HTTPResponse, in exchange: TestedExchange) {
@@ -51,11 +52,11 @@ struct RecordedRequest: Sendable {
         }
     }
 
-    /// The size in bytes up to which the record contains a body.
+    /// The most bytes of a body that the record keeps. The record contains only the size of a longer request body.
     static let mostBodyBytes = 64 * 1024
 
     /// - Parameters:
-    ///   - response: the answer. `nil` if the server carried nothing out and closes the connection.
+    ///   - response: the answer. `nil` if the server closes the connection without executing the request.
     ///   - time: the time of the server's clock, in milliseconds since 1970.
     init(_ exchange: TestedExchange, id: String, start: Int, answer response: HTTPResponse?, time: Int) {
         (self.id, self.start, self.time) = (id, start, time)
@@ -68,7 +69,7 @@ struct RecordedRequest: Sendable {
         isLost = if case .loseAnswer? = exchange.fault?.action { true } else { false }
     }
 
-    /// The approximate memory of this value, in bytes.
+    /// The approximate size of this record in memory, in bytes.
     var size: Int {
         let headers = answer?.headers.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 64 } ?? 0
         return 1_024 + request.head.headers.bytes.count + 2 * request.head.target.utf8.count + request.body.count
@@ -164,7 +165,8 @@ extension RecordedRequest.Answer {
 }
 
 extension JSONWriter {
-    /// Writes fields as an object. The values of equal names are joined with ", ".
+    /// Writes header fields or query parameters as one JSON object. If several fields have the same name, joins their
+    /// values with ", ".
     fileprivate mutating func fields(_ fields: some Sequence<(name: String, value: String)>) {
         var values: [(name: String, value: String)] = []
         for field in fields {

@@ -1,13 +1,14 @@
 import BraidHTTP
 import BraidRuntime
 
-/// Passes the bytes of an answer's body on to the client. It counts the events of an event stream, and can send the body
-/// with a fault: slowly, with a pause, or only its start.
+/// Passes the bytes of an answer's body on to the client, in test mode. Counts the events of an event stream. If the
+/// request meets a fault, sends the body slowly, with a pause, or only its start.
 struct RelayedBody: Sendable {
     private let exchange: TestedExchange
     private let action: FaultAction?
     private var events = EventCount()
-    /// The number of bytes that were passed on: of the body, or of the event in which a stream is cut.
+    /// The number of bytes that were passed on. With the action `cutStream`, only the bytes of the event in which the
+    /// stream is cut.
     private var bytes = 0
     private var hasPaused = false
 
@@ -16,7 +17,8 @@ struct RelayedBody: Sendable {
         action = exchange.fault?.action
     }
 
-    /// Returns the body of a response, as this value passes it on.
+    /// Returns the body to send for a response. The body is relayed if it is an event stream, or if the request's fault
+    /// changes how the body is sent. Otherwise, returns the response's own body.
     static func body(of response: HTTPResponse, in exchange: TestedExchange) -> HTTPBody {
         let isChanged = exchange.fault?.action?.changesBody ?? false
         switch response.body {
@@ -59,7 +61,7 @@ struct RelayedBody: Sendable {
         return .stream(out)
     }
 
-    /// Passes the bytes of a stream on, until it ends or the fault ends it.
+    /// Passes the bytes of the stream `source` on to `out`, until the stream ends or the fault cuts it.
     private mutating func pass(_ source: ByteStream, _ news: AsyncStream<Void>, to out: ByteStream) async {
         for await _ in news {
             let taken = source.take()
@@ -69,12 +71,13 @@ struct RelayedBody: Sendable {
         }
     }
 
-    /// Ends a body whose bytes have all been passed on.
+    /// Ends the answer's body after its last byte. With the action `truncate`, breaks the connection instead.
     private func end(_ out: ByteStream) {
         if case .truncate? = action { out.fail() } else { out.finish() }
     }
 
-    /// Passes a piece of the body on. Returns `false` if the body ends here.
+    /// Passes a piece of the body on. Returns `false` if the fault has cut the body here, or if the client has
+    /// disconnected.
     private mutating func pass(_ piece: [UInt8], to out: ByteStream) async -> Bool {
         var rest = piece[...]
         repeat {
@@ -99,7 +102,8 @@ struct RelayedBody: Sendable {
         return true
     }
 
-    /// Returns the number of bytes of a piece that are passed on before the fault acts, and counts these bytes.
+    /// Returns the number of bytes at the start of `piece` that can be passed on at once, before the fault acts. Counts
+    /// these bytes as passed on.
     private mutating func partLength(of piece: ArraySlice<UInt8>) -> Int {
         var most = piece.count
         if case .throttle(let rate)? = action { most = min(most, max(1, rate / Self.partsInASecond)) }
@@ -120,7 +124,7 @@ struct RelayedBody: Sendable {
         if isNext, isEnd || events.isInEvent { bytes += 1 }
     }
 
-    /// Whether the body is at the place where it is cut, or where it pauses.
+    /// Whether the bytes so far have reached the place at which the fault cuts the body or pauses.
     private var isDue: Bool {
         switch action {
         case .truncate(let limit)?: bytes >= limit
@@ -137,11 +141,11 @@ struct RelayedBody: Sendable {
 private struct EventCount {
     /// The number of complete events.
     private(set) var count = 0
-    /// Whether the last byte was part of an event that is not complete.
+    /// Whether the last byte belonged to an event that is not yet complete.
     private(set) var isInEvent = false
     private var isLineStart = true
 
-    /// Adds a byte. Returns whether it completes an event.
+    /// Adds a byte of the stream. Returns whether the byte completes an event.
     mutating func add(_ byte: UInt8) -> Bool {
         defer { isLineStart = byte == UInt8(ascii: "\n") }
         guard isLineStart else { return false }
@@ -150,7 +154,8 @@ private struct EventCount {
             if isInEvent { count += 1 }
             return isInEvent
         }
-        // The fields of an event are `id`, `event` and `data`.
+        // The fields of an event are `id`, `event` and `data`. A line that starts with `:` is a comment, and one with
+        // `r` is the field `retry`.
         if byte != UInt8(ascii: ":"), byte != UInt8(ascii: "r") { isInEvent = true }
         return false
     }

@@ -1,14 +1,14 @@
 import BraidEngine
 import BraidHTTP
 
-/// Conditions on a request. A request matches if it meets all of them; every request matches no conditions.
+/// Conditions on a request. A request matches if it meets all conditions. Without conditions, every request matches.
 struct RequestMatch: Sendable {
     /// A condition that a request does not meet.
     struct Mismatch: Sendable {
-        /// The condition's place in the match, such as `/headers/idempotency-key`.
+        /// The place of the condition in the JSON of the match, such as `/headers/idempotency-key`.
         var member: JSONPointer
         var expected: JSONText
-        /// The request's value. `nil` if the request has none.
+        /// The value in the request that the condition compares. `nil` if the request has no such value.
         var actual: JSONText?
     }
 
@@ -17,20 +17,21 @@ struct RequestMatch: Sendable {
     static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
     private var method: String?
-    /// The pattern of the path: a glob for each segment, of which a last `**` stands for any rest.
+    /// The pattern of the path: a glob for each segment. If the last segment of the pattern is `**`, the path may have
+    /// any number of further segments.
     private var path: String?
     private var session: String?
     private var role: Role?
     private var token: String?
     private var headers: [(name: String, value: Glob)] = []
     private var query: [(name: String, value: Glob)] = []
-    /// A part of the request's JSON body.
+    /// What the request's JSON body must contain. If this value is an object, the body may have further members.
     private var body: JSONValue?
 
     /// Creates the match that every request meets.
     init() {}
 
-    /// Reads the members of a match from a JSON object, which may have others as well.
+    /// Reads the members of a match from a JSON object, which may also have members that belong to no match.
     init(_ object: BodyReader) throws {
         if let method = try object.string("method") {
             guard Self.methods.contains(method) else {
@@ -98,7 +99,7 @@ struct RequestMatch: Sendable {
         return found
     }
 
-    /// Returns whether a pattern covers a path's segments.
+    /// Returns whether a path pattern matches the segments of a request's path.
     private static func covers(_ pattern: String, _ path: [String]) -> Bool {
         var parts = pattern.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         let hasRest = parts.last == "**"
@@ -107,8 +108,8 @@ struct RequestMatch: Sendable {
         return zip(parts, path).allSatisfy { Glob($0).matches($1) }
     }
 
-    /// Compares a part of a body with a body. An object is compared member by member, and other members of the body do
-    /// not matter.
+    /// Compares the condition `part` with the body `whole`, and adds each difference to `found`. Objects are compared
+    /// member by member, and further members of the body do not matter. Other values must be equal.
     private static func compare(
         _ part: JSONValue, _ whole: JSONValue?, at pointer: JSONPointer, _ found: inout [Mismatch]
     ) {
@@ -125,19 +126,22 @@ struct RequestMatch: Sendable {
 // MARK: - Reading members
 
 extension BodyReader {
-    /// Returns a member that must be a string, or `nil` without the member.
+    /// Returns the string in a member of the object, or `nil` if the object has no such member. Throws if the value is
+    /// not a string.
     func string(_ name: String) throws(Refusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let string = value.stringValue else { throw fault(name, .wrongType, "must be a string") }
         return string
     }
 
-    /// Returns a member that must be an integer of a range, or `nil` without the member.
+    /// Returns the integer in a member of the object, or `nil` if the object has no such member. Throws if the value is
+    /// not an integer in the range.
     func integer(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
         try self[name] == nil ? nil : requiredInteger(name, in: range)
     }
 
-    /// Returns a member that must be an integer of a range.
+    /// Returns the integer in a member of the object. Throws if the member is missing, or if its value is not an
+    /// integer in the range.
     func requiredInteger(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int {
         let value = try required(name)
         guard let integer = value.intValue, range.contains(integer) else {
@@ -148,8 +152,8 @@ extension BodyReader {
         return integer
     }
 
-    /// Returns the name of the object's only member among the names of a type. If the object has none of these members,
-    /// or several, the fault's detail is `rule` with all names.
+    /// Returns the case of `Name` whose name is a member of the object. Throws if the object has none or several of
+    /// these members. The fault's detail is then `rule`, followed by the names of all cases.
     func onlyMember<Name>(_ rule: String) throws(Refusal) -> Name
     where Name: CaseIterable & RawRepresentable<String> {
         let given = Name.allCases.filter { self[$0.rawValue] != nil }
@@ -160,7 +164,8 @@ extension BodyReader {
         return name
     }
 
-    /// Returns a member that must be an object of globs, or an empty list without the member.
+    /// Returns the globs in a member whose value is an object of strings. Returns an empty list if the object has no
+    /// such member.
     fileprivate func globs(_ name: String) throws(Refusal) -> [(name: String, value: Glob)] {
         guard let value = self[name] else { return [] }
         let place = place(of: name)

@@ -2,16 +2,17 @@ import BraidEngine
 import BraidHTTP
 import Synchronization
 
-/// The newest requests of a server in test mode, with their answers.
+/// The record of the newest requests that a server in test mode has answered.
 final class RequestRecord: Sendable {
     private struct State {
-        /// The requests in the order of their answers, from index `first` on.
+        /// The recorded requests, in the order in which they were answered. The elements before the index `first` are
+        /// removed.
         var entries: [RecordedRequest?] = []
         var first = 0
         var bytes = 0
         var dropped = 0
 
-        /// Removes the oldest request.
+        /// Removes the oldest request from the record.
         mutating func drop() {
             bytes -= entries[first]?.size ?? 0
             entries[first] = nil
@@ -29,8 +30,8 @@ final class RequestRecord: Sendable {
     private let mostBytes: Int
 
     /// - Parameters:
-    ///   - mostEntries: the number of requests that the record contains.
-    ///   - mostBytes: the approximate memory of these requests.
+    ///   - mostEntries: the most requests that the record contains.
+    ///   - mostBytes: the most bytes of memory that the recorded requests use, approximately.
     init(mostEntries: Int = 10_000, mostBytes: Int = 64 << 20) {
         (self.mostEntries, self.mostBytes) = (mostEntries, mostBytes)
     }
@@ -45,14 +46,15 @@ final class RequestRecord: Sendable {
 
     func removeAll() { state.withLock { $0 = State() } }
 
-    /// The requests in the order in which they arrived, and the number of requests that the record had no room for.
+    /// The recorded requests in the order in which they arrived, and the number of older requests that the record has
+    /// dropped for lack of room.
     var content: (requests: [RecordedRequest], dropped: Int) {
         let (entries, dropped) = state.withLock { ($0.entries[$0.first...].compactMap(\.self), $0.dropped) }
         return (entries.sorted { $0.start < $1.start }, dropped)
     }
 }
 
-/// Returns the routes that show, remove and verify the requests of a server in test mode.
+/// Returns the routes that show, remove and verify the recorded requests of a server in test mode.
 func requestRoutes(_ record: RequestRecord) -> [Route] {
     [
         Route("GET", "/v1/test/requests", lane: .long) { _ in

@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// A claim of a test about the number of recorded requests that meet some conditions.
+/// A test's claim about the recorded requests: exactly, at least or at most a number of them meet some conditions.
 struct RequestVerification: Sendable {
     private var match: RequestMatch
     private var answer: AnswerMatch
@@ -19,7 +19,7 @@ struct RequestVerification: Sendable {
         }
     }
 
-    /// Reads the claim in the body of a request.
+    /// Reads a test's claim from the JSON body of a request.
     init(json: JSONText) throws {
         let body = try BodyReader(json, at: .root, members: ["match"] + Bound.allCases.map(\.rawValue))
         bound = try body.onlyMember("must have exactly one of the members")
@@ -31,7 +31,8 @@ struct RequestVerification: Sendable {
         answer = try AnswerMatch(conditions)
     }
 
-    /// Returns whether the claim is true of recorded requests, and what a test needs to know otherwise.
+    /// Counts the recorded requests that meet the conditions. Returns whether the claim is true, and if not, what
+    /// differs.
     func result(for requests: [RecordedRequest]) -> Result {
         var result = Result(isMet: false, detail: "", matches: [], nearestMisses: [])
         var misses: [Result.Miss] = []
@@ -52,7 +53,7 @@ struct RequestVerification: Sendable {
             }
         result.detail =
             "\(found) of \(requests.count) recorded requests \(found == 1 ? "matches" : "match"), but \(bound.text) \(count) should."
-        // Too many matches are not explained by requests that do not match.
+        // Requests that do not match can explain too few matches, but not too many.
         if found < count {
             misses.sort { $0.mismatches.count < $1.mismatches.count }
             result.nearestMisses = Array(misses.prefix(Self.mostMisses))
@@ -66,11 +67,12 @@ struct RequestVerification: Sendable {
         typealias Miss = (request: RecordedRequest, mismatches: [RequestMatch.Mismatch])
 
         var isMet: Bool
-        /// What is wrong with the claim, for a person.
+        /// A sentence for people: how many requests match, and how many should.
         var detail: String
-        /// The IDs of the requests that match.
+        /// The IDs of the recorded requests that meet all conditions.
         var matches: [String]
-        /// The requests that differ least from those that should match. Empty unless too few requests match.
+        /// The requests that miss the fewest conditions, to explain why too few requests match. Empty unless too few
+        /// match.
         var nearestMisses: [Miss]
     }
 }
@@ -91,7 +93,7 @@ private struct AnswerMatch {
         fault = try object.string("fault")
     }
 
-    /// Returns the conditions that the answer to a request does not meet.
+    /// Returns the conditions that the answer to a recorded request does not meet.
     func mismatches(of request: RecordedRequest) -> [RequestMatch.Mismatch] {
         var found: [RequestMatch.Mismatch] = []
         func check(_ name: String, _ expected: JSONText?, _ actual: JSONText?) {
@@ -108,7 +110,8 @@ private struct AnswerMatch {
 }
 
 extension BodyReader {
-    /// Returns a member that must be `true` or `false`, or `nil` without the member.
+    /// Returns the boolean in a member of the object, or `nil` if the object has no such member. Throws if the value is
+    /// neither `true` nor `false`.
     fileprivate func flag(_ name: String) throws(Refusal) -> Bool? {
         guard let value = self[name] else { return nil }
         guard value == .true || value == .false else { throw fault(name, .wrongType, "must be true or false") }

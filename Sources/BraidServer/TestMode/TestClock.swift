@@ -4,22 +4,22 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The clock of a server in test mode, as tests see and set it: one time for templates and tokens, and the ages that
-/// follow it.
+/// The clock of a server in test mode, which tests can read and set. Templates and tokens use this clock. When a test
+/// sets the clock to a later time, stored answers and idle sessions age by the difference.
 struct TestClock: Sendable {
     let sessions: Sessions
     let idleSessions: IdleSessions
 
     var now: Instant { Instant(millisecondsSince1970: sessions.clock.now()) }
 
-    /// Sets the clock. If the new time is later, kept answers become older and sessions become idle by the difference,
-    /// and the streams of tokens that have expired end.
+    /// Sets the clock, and ends the streams of tokens that have expired by the new time. If the new time is later, the
+    /// stored answers become older by the difference, and sessions that become idle are dropped from memory.
     func set(_ setting: Setting) {
         let now = sessions.clock.now()
         let time =
             switch setting {
             case .time(let instant): instant.millisecondsSince1970
-            // The time stays within the years that have a text.
+            // `Instant` limits the time to the years 1 to 9999, because only these years have a text in RFC 3339.
             case .advance(let milliseconds):
                 Instant(millisecondsSince1970: now + milliseconds).millisecondsSince1970
             }
@@ -30,12 +30,12 @@ struct TestClock: Sendable {
         idleSessions.unload(from: sessions, afterAnother: .milliseconds(time - now))
     }
 
-    /// What `PUT /v1/test/clock` asks for.
+    /// How `PUT /v1/test/clock` sets the clock: to a time, or forward by a number of milliseconds.
     enum Setting {
         case time(Instant)
         case advance(milliseconds: Int)
 
-        /// The longest time that a test can advance the clock by at once, in seconds: a thousand years.
+        /// The most seconds by which a test can advance the clock at once: a thousand years.
         private static let most = 31_556_952_000.0
 
         init(json: JSONText) throws {

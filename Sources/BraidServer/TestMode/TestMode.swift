@@ -4,12 +4,12 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The state of a server that runs with `--test-mode`: what tests can set and ask in addition to the ordinary API.
+/// The state of a server that runs with `--test-mode`: what tests can set and read in addition to the ordinary API.
 package final class TestMode: Sendable {
-    /// The rules of the faults that the server injects.
+    /// The rules of the faults that the server injects into requests.
     let faults = Faults()
     private let delays = Delays()
-    /// Closes all connections and refuses new ones for a time.
+    /// The function that closes all connections of the HTTP server and refuses new ones for a time.
     private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
     let requests = RequestRecord()
     let gate = Gate()
@@ -21,54 +21,55 @@ package final class TestMode: Sendable {
     /// - Parameters:
     ///   - store: the store of the server's application.
     ///   - clock: the clock of the server's application.
-    ///   - idleSessions: the sweeps for idle sessions, which a test that advances the clock hastens.
+    ///   - idleSessions: drops idle sessions from memory. A test that advances the clock makes sessions idle earlier.
     package init(store: any TestableStore, clock: Clock, idleSessions: IdleSessions) {
         self.store = store
         self.clock = clock
         self.idleSessions = idleSessions
     }
 
-    /// The header field of every answer of a server in test mode.
+    /// The header field that every answer of a server in test mode has.
     static let header = ("Braid-Test-Mode", "true")
 
-    /// Returns whether the test mode concerns a request: whether a fault may apply to it. The routes of the test mode
-    /// itself, probes, assets and documents never meet a fault.
+    /// Returns whether a request can meet a fault. Such requests are also recorded. The routes of the test mode itself,
+    /// probes, assets and documents never meet a fault.
     static func concerns(_ head: HTTPRequestHead) -> Bool {
         head.path.first == "v1" && head.path.dropFirst().first != "test"
     }
 
-    /// Connects the test mode to the HTTP server whose connections a fault closes.
+    /// Connects the test mode to the HTTP server, so that a fault can close the server's connections.
     func follow(_ server: HTTPServer) {
         refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
 
-    /// Closes the connections of the requests that a fault delays, because the server stops. These requests are not
-    /// carried out.
+    /// Closes the connections of the requests that a fault delays, because the server stops. The server does not
+    /// execute these requests.
     package func cancelDelays() { delays.cancel() }
 
-    /// Returns the routes of the test mode.
+    /// Returns the routes under `/v1/test`, which only a server in test mode has.
     func routes(_ sessions: Sessions) -> [Route] {
         faultRoutes(faults) + requestRoutes(requests)
             + clockRoutes(TestClock(sessions: sessions, idleSessions: idleSessions)) + [resetRoute(sessions)]
     }
 
-    /// Called when a request has arrived. Returns the request with the fault that it meets.
+    /// Chooses the fault that a request meets, when the request has arrived. Returns the request with this fault.
     func meets(_ request: TestedRequest) -> TestedExchange {
         TestedExchange(request: request, fault: faults.fault(for: request))
     }
 
-    /// Waits for the delay of a request's fault. Returns the answer if the request must not be handled after it.
+    /// Waits for the time by which a fault delays a request. Returns `nil` after this time. If the waiting is
+    /// cancelled, by a reset for example, returns an answer that closes the connection.
     func delay(_ exchange: TestedExchange, in pass: Gate.Pass) async -> HTTPResponse? {
         guard let delay = exchange.fault?.delay else { return nil }
         let isOver = await pass.waiting { [delays] in (try? await delays.wait(for: delay)) != nil }
         return isOver ? nil : HTTPResponse.withheld
     }
 
-    /// Carries out the part of a request's fault that comes before the request is handled. Returns the answer if the
-    /// request must not be handled.
+    /// Performs the part of a fault that comes before the server executes the request. Returns the answer if the server
+    /// must not execute the request, otherwise `nil`.
     ///
     /// - Parameter head: the head of the request, which a fault can change.
-    /// - Throws: the problem with which the fault answers.
+    /// - Throws: the problem with which the fault's action `respond` answers.
     func begins(
         _ exchange: TestedExchange, _ head: inout HTTPRequestHead, in sessions: Sessions
     ) async throws -> HTTPResponse? {
@@ -87,8 +88,8 @@ package final class TestMode: Sendable {
         return nil
     }
 
-    /// Called after the answer to a request is made, before it is compressed. Records the answer, and returns it as the
-    /// request's fault sends it.
+    /// Records the answer to a request, before the answer is compressed. Returns the answer as the fault changes it:
+    /// withheld, slowed down or cut.
     ///
     /// - Parameters:
     ///   - id: the request's ID.
@@ -107,7 +108,7 @@ package final class TestMode: Sendable {
 // MARK: - Reset
 
 extension TestMode {
-    /// Keeps the state of the server, to which a reset leads back. Called at the end of the server's start.
+    /// Stores the present state of the server, to which a reset returns. Called at the end of the server's start.
     package func begin(_ sessions: Sessions) throws {
         let point = try sessions.startingPoint(in: store)
         start.withLock { $0 = point }
@@ -132,7 +133,8 @@ extension TestMode {
 }
 
 extension HTTPResponse {
-    /// The answer of a connection that is closed without one. The log and the metrics count it as a failure.
+    /// The placeholder for an answer that the server does not send: the server closes the connection instead. The log
+    /// and the metrics count this answer as a failure (500).
     fileprivate static var withheld: HTTPResponse {
         var response = HTTPResponse(status: 500)
         response.isWithheld = true
@@ -141,7 +143,8 @@ extension HTTPResponse {
 }
 
 extension HTTPRequestHead {
-    /// Replaces the client's position in a request for updates by one that no session's journal has.
+    /// Replaces the client's position in a request for updates by a position that no session has, so that the server
+    /// answers with a snapshot.
     fileprivate mutating func loseHistory() {
         for index in query.indices where query[index].name == "since" && (try? Position(query[index].value)) != nil {
             query[index].value = Position(epoch: "-", revision: 0).description

@@ -2,19 +2,20 @@ import BraidEngine
 import BraidHTTP
 import Synchronization
 
-/// A request that a server in test mode handles.
+/// A request that a server in test mode handles, as fault rules and claims of tests see it.
 struct TestedRequest: Sendable {
     /// The request's head as the client sent it.
     let head: HTTPRequestHead
     /// The request's body, decompressed. Empty if the route's handler reads the body while it arrives.
     var body: [UInt8]
-    /// The request's body, if it is JSON.
+    /// The request's JSON body. `nil` if the body is not JSON.
     var json: JSONValue?
-    /// The session that the request's path names. `nil` if it names none.
+    /// The ID of the session in the request's path. `nil` if the path names no session.
     let session: String?
     /// The sender of the request. `nil` if the request has no acceptable token, or no route.
     let requester: Requester?
-    /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream.
+    /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream. Also `true`
+    /// for `GET /v1/fixtures`, which can wait for a change as well.
     let wantsUpdates: Bool
 
     init(_ request: HTTPRequest, _ route: Route?, _ requester: Requester?) {
@@ -34,14 +35,15 @@ struct TestedRequest: Sendable {
 final class TestedExchange: Sendable {
     let request: TestedRequest
     let fault: Fault?
-    /// The number of events that were sent, if the answer is an event stream.
+    /// The number of events that the server has sent, if the answer is an event stream.
     let eventCount = Atomic(0)
 
     init(request: TestedRequest, fault: Fault?) {
         self.request = request
         self.fault = fault
     }
-    /// Creates the exchange of a request that the server refuses before it looks for a fault.
+    /// Creates the exchange of a request that the server refuses before it looks for a fault, so the request meets no
+    /// fault.
     convenience init(refused head: HTTPRequestHead) {
         self.init(request: TestedRequest(HTTPRequest(head: head), nil, nil), fault: nil)
     }

@@ -46,7 +46,7 @@ package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
         /// The number of revocations so far. If this number changes while a token is read from the store, that token
-        /// may have been revoked, so it is read again.
+        /// may have been revoked, so the token is read again.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
@@ -102,8 +102,8 @@ package final class SessionTokens: Sendable {
         return tokens
     }
 
-    /// Revokes a session's token, which ends its streams and long polls. Returns `false` if the session has no such
-    /// token.
+    /// Revokes a session's token, which ends the streams and long polls that were opened with the token. Returns
+    /// `false` if the session has no such token.
     package func revoke(_ id: String, of sessionID: String) async throws -> Bool {
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }
@@ -120,8 +120,8 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Ends the streams and long polls of revoked tokens. This method looks up every token with a stream or long poll
-    /// in the store. This server may have missed another server's notice of a revocation.
+    /// Ends the streams and long polls of revoked tokens. This server may have missed another server's notice of a
+    /// revocation. So this method looks up every token with a stream or long poll in the store.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)
@@ -129,7 +129,7 @@ package final class SessionTokens: Sendable {
     }
 
     /// Removes all tokens of a session that has ended from the cache. The session's streams and long polls stay open a
-    /// little longer, to deliver the end of the session.
+    /// little longer, so that their clients learn that the session has ended.
     func revokeAll(of session: Int) {
         state.withLock { state in
             state.revocations += 1
@@ -154,7 +154,7 @@ package final class SessionTokens: Sendable {
     // MARK: Checking tokens
 
     /// Returns the token that a client has sent, if it is in the cache. Returns `nil` if the store must be read. If
-    /// servers share the store, it must always be read, because another server may have revoked the token.
+    /// several servers share the store, always returns `nil`, because another server may have revoked the token.
     ///
     /// - Throws: `invalidToken` if the token is malformed, wrong or expired.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
@@ -188,8 +188,8 @@ package final class SessionTokens: Sendable {
             guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }
-                // If the token cache is full, empty it: tokens in use are soon read again. So the cache needs no order
-                // of last use.
+                // If the token cache is full, empty it: tokens in use are soon read again. So the cache need not record
+                // when each token was last used.
                 if state.known.count >= Self.mostKnown { state.known = [:] }
                 state.known[id] = token
                 return true
@@ -217,8 +217,8 @@ extension SessionTokens {
         }
     }
 
-    /// Runs the work of a long poll, and cancels the work when the token that opened the poll is revoked or expires. In
-    /// that case, this method throws `invalidToken`, whatever the work returned.
+    /// Runs the work of a long poll, and cancels the work when the token that opened the poll is revoked or expires. If
+    /// the token was revoked or has expired, this method throws `invalidToken`, even if the work has returned a value.
     package func whileValid<Value: Sendable>(
         _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
     )

@@ -43,13 +43,13 @@ extension Session {
 }
 
 extension Sessions {
-    /// Returns a session's whole journal as a file with lines of JSON (see `JournalFile`). The answer's stream is
-    /// written while the store is read.
+    /// Returns a session's whole journal as a stream of JSON lines (see `JournalFile`). A task reads the journal from
+    /// the store page by page and writes it to the stream.
     package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
-        // This lease covers the memory of the file's first lines, which the task below holds until it has read the
-        // whole journal.
+        // This lease covers the memory of the journal file's first lines. The task that writes the stream holds these
+        // lines until it has read the whole journal.
         let lease: Quota.Lease?
         do {
             lease = try start.lease(streams, for: account)
@@ -64,8 +64,8 @@ extension Sessions {
                     while await body.writeWhole(
                         lines.piece(in: body.coding), try lines.lease(streams, for: account))
                     {
-                        // A page of the journal fills the stream's queue, or contains one record that is larger than
-                        // the queue.
+                        // A page of the journal fills the queue of the stream, or contains a single record that is
+                        // larger than the queue.
                         let records = try await store.journal(
                             of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
                         guard let first = records.first, let last = records.last else {
@@ -88,7 +88,7 @@ extension Sessions {
     }
 
     /// Returns the first line of a session's journal file with the first page of records, and the revision of this
-    /// page's last record. The file must end with the revision in `facts`.
+    /// page's last record. The whole file must end with the record of the revision in `facts`.
     private func journalFileStart(of id: String, pageBytes: Int) async throws -> (
         facts: SessionSummary, lines: EventBytes, through: Int
     ) {
@@ -100,8 +100,8 @@ extension Sessions {
             facts.revision = max(facts.revision, start)
             let records = try await store.journal(
                 of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
-            // If this check fails, commits have trimmed the journal between the two reads, or the ID now belongs to
-            // another session. Then read both again.
+            // This check fails if commits have trimmed the journal between the two reads, of the opening and of the
+            // records. It also fails if the ID now belongs to another session. Then read everything again.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
                 checkpoint.map({ $0.facts.number == facts.number }) ?? true
             {

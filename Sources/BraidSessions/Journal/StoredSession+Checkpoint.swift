@@ -2,10 +2,12 @@ import BraidEngine
 import BraidStore
 
 // The checkpoint in a journal file: a stored table as JSON, `{"revision", "at", "nextKey", "nextSection", "state",
-// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. Each section of a checkpoint contains its rows as `[key,
-// rank, id, model]`. `published` contains the table that clients see, if that table differs from the stored table.
+// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. Each section of a checkpoint contains the
+// section's rows as `[key, rank, id, model]`. `published` contains the table that clients see, if that table differs
+// from the stored table.
 extension StoredSession {
-    /// Writes the checkpoint. `openedWith` is the description with which the session was opened.
+    /// Writes this stored session as a checkpoint. `openedWith` is the description with which the session was opened.
+    /// The checkpoint contains a description only if the session has another one now.
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")
@@ -60,7 +62,8 @@ extension StoredSession {
         writer.endArray()
     }
 
-    /// Reads a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is not a checkpoint.
+    /// Reads a stored session from a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is not a
+    /// checkpoint.
     package init(checkpoint: JSONText) throws {
         func integer(_ json: JSONText, _ name: String) throws -> Int {
             guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }

@@ -7,9 +7,10 @@ package struct BoundTable: Sendable {
     let description: TableDescription?
     /// The version of the table description. `nil` if the description is not a registered version.
     let version: Int?
-    /// What a session without a description shows while it has no rows. `nil` for nothing.
+    /// The JSON that a session without a description shows while it has no rows. `nil` if it shows nothing then.
     let empty: JSONText?
-    /// The rules of the table, with the limits of the session.
+    /// The engine's `Binder`, which applies commands to the table by the rules of the description and within the
+    /// session's limits.
     package var binder: Binder
 
     package init(_ description: TableDescription, version: Int?) {
@@ -48,8 +49,9 @@ package struct BoundTable: Sendable {
         return try description.openingTable(models: opening.models, state: opening.state)
     }
 
-    /// Returns the content to which a session is reset that was opened with `opening`. The session may have been bound to
-    /// another version of its description since, so models that do not fit this version are left out.
+    /// Returns the content to which a reset sets a session back. `opening` is the request that opened the session. The
+    /// session may have been bound to another version of its description since, so models that do not fit this version
+    /// are left out.
     package func resetContent(of opening: SessionOpening) throws -> TableModel {
         if let fork = opening.fork {
             guard let description, description.text != fork.description else { return try fork.table }
@@ -62,7 +64,8 @@ package struct BoundTable: Sendable {
 }
 
 extension Sessions {
-    /// Returns what the session executes for a request to bind it to another version of its description.
+    /// Converts a request to bind a session to another version of its description into the command that the session
+    /// executes.
     func work(of request: RebindingRequest, for session: Session) async throws -> Session.Work {
         let rebinding = try await rebinding(request, session)
         return .command(.rebind(rebinding), text: JSONText(object: [("table", rebinding.json)]))
@@ -109,7 +112,7 @@ extension Sessions {
     /// Binds all sessions of a registered table to a version. A session that would lose models or titles keeps its
     /// version. A session whose opening request contained its description also keeps its description.
     ///
-    /// Sessions with subscribers are bound first.
+    /// Sessions with event streams or long polls are bound first.
     ///
     /// - Returns: the number of sessions that were bound to the version by this call, and the sessions that keep their
     ///   version, with the errors.
@@ -125,7 +128,7 @@ extension Sessions {
         let isFollowed = { [self] (id: String) in inMemory(id)?.feed.isFollowed == true }
         ids = ids.filter(isFollowed) + ids.filter { !isFollowed($0) }
         var bound = 0, left: [(session: String, error: any Error)] = []
-        // Sessions that are bound at the same time share transactions of the store.
+        // Bind several sessions at the same time, so that the store can commit their changes in one transaction.
         for start in stride(from: 0, to: ids.count, by: Self.boundAtOnce) {
             await withTaskGroup(of: (id: String, error: (any Error)?).self) { group in
                 for id in ids[start..<min(start + Self.boundAtOnce, ids.count)] {
@@ -142,7 +145,8 @@ extension Sessions {
                 for await (id, error) in group {
                     switch error {
                     case nil: bound += 1
-                    case let error as SessionError where error.code == .noSession: break  // it was ended meanwhile
+                    // The session was ended meanwhile.
+                    case let error as SessionError where error.code == .noSession: break
                     case let error?: left.append((id, error))
                     }
                 }

@@ -17,7 +17,7 @@ struct CommandIDs {
         self.session = "\(session)\n\(epoch.prefix { $0 != "-" })\n\(created)"
     }
 
-    /// Returns the source of the ids of the command that leads to a revision. `at` is the command's time in RFC 3339.
+    /// Returns the source of ids for the command that leads to `revision`. `at` is the command's time in RFC 3339.
     func source(revision: Int, at: String) -> IDSource {
         IDSource { [session] number in
             var bytes = SHA256Digest(of: Array("\(session)\n\(revision)\n\(at)\n\(number)".utf8)).bytes

@@ -25,7 +25,7 @@ package struct CommandRequest: Sendable {
         /// The position whose index paths and ids the command uses. The session rebases the command from this position
         /// to the current one. If `nil`, the command refers to the current table.
         package var base: Position?
-        /// Whether a data source call that would be ignored is refused instead.
+        /// Whether to refuse a data source call that the session would otherwise ignore.
         package var strict = false
         /// The requester's role, on which the limits of the command depend.
         package var role = Role.controller
@@ -33,8 +33,8 @@ package struct CommandRequest: Sendable {
         package init() {}
     }
 
-    /// Functions that encode the answer to a request, so that the store can keep it for retries with the same
-    /// idempotency key.
+    /// Functions that encode the answer to a request for the store. The store keeps the encoded answer for retries with
+    /// the same idempotency key.
     package struct AnswerEncoding: Sendable {
         let answer: @Sendable (Session, Session.Answer) -> JSONText
         let refusal: @Sendable (any Error) -> JSONText?
@@ -127,7 +127,7 @@ extension Sessions {
             case .rebinding(let request): return try await work(of: request, for: session)
             }
         } catch {
-            // The refusal may be outdated: if another server has ended the session, `refresh` throws `StaleSession`
+            // This error may be outdated. If another server has ended the session, `refresh` throws `StaleSession`
             // instead.
             try await session.refresh()
             throw error

@@ -1,20 +1,22 @@
 import BraidRuntime
 
-/// Drops idle sessions from the server's memory; the store keeps them. The next request for a dropped session reads the
-/// session from the store.
+/// Drops idle sessions from the server's memory. The store still contains these sessions. The next request for a
+/// dropped session reads the session from the store.
 ///
 /// Idle sessions are found with the clock algorithm. A look-up sets the session's count of unused sweeps to 0, and each
 /// sweep increments the count. A sweep drops the sessions whose count has reached `sweeps`. So the algorithm costs a
 /// request only one relaxed store of an atomic number.
 package struct IdleSessions: Sendable {
-    /// The shortest time that a session stays in memory after its last use. The longest time is a quarter more.
+    /// The shortest time that a session stays in memory after its last use. At the latest, the session is dropped after
+    /// a quarter more than this time.
     let time: Duration
 
     private static let sweeps = 5
 
     package init(time: Duration) { self.time = time }
 
-    /// Drops the sessions from memory that are idle after `time` more without a request.
+    /// Drops sessions from memory as if `time` had passed without a request. A server in test mode does this when a
+    /// test advances the clock.
     package func unload(from sessions: Sessions, afterAnother time: Duration) {
         guard self.time > .zero else { return }
         let sweeps = time >= self.time ? Self.sweeps : Int(time / (self.time / (Self.sweeps - 1)))

@@ -24,8 +24,8 @@ extension Session {
         await endTurn()
     }
 
-    /// Updates this server's copy of the session in the background, for its streams and long polls. If this fails, the
-    /// next notice of another server starts another attempt.
+    /// Updates this server's copy of the session in the background, for its streams and long polls. If the update
+    /// fails, the next notice of another server starts another attempt.
     func refreshSoon() { Task { try? await refresh() } }
 
     /// Handles the notice that another server has committed `revision` of this session.
@@ -41,7 +41,7 @@ extension Session {
         return true
     }
 
-    /// Returns the revision that the store has of this session, or `nil` if servers cannot share the store.
+    /// Returns the session's latest revision in the store. Returns `nil` if servers cannot share the store.
     private func storedRevision() async throws -> Int? {
         guard let sharing = store.sharing else { return nil }
         let before = current
@@ -50,8 +50,9 @@ extension Session {
             markStale(.ended)
             throw StaleSession()
         }
-        // The store has an older or another revision than this server's copy, so the database has lost commits. A
-        // standby that had not received these commits took over. The stored state is authoritative.
+        // The store's latest revision is older than this server's copy, or is another revision with the same number. So
+        // the database has lost commits: a standby that had not received these commits took over. The stored state is
+        // authoritative.
         guard stored.number > before.snapshot.revision || stored == before.stored else {
             markStale()
             throw StaleSession()
@@ -126,8 +127,8 @@ extension Session {
     /// server also locks the session (takes its turn), so that no other server may commit to it.
     func makeWay(afterRaces races: Int) async throws {
         metrics.lostRaces.add()
-        // Give up after very many lost races. The machine of another server has probably failed in the middle of a
-        // commit, which the database will notice later.
+        // Give up after very many lost races. Probably the machine of another server has failed in the middle of a
+        // commit, and the database has not noticed this yet.
         guard races < Self.mostRaces else { throw StoreError.revisionConflict }
         guard let sharing = store.sharing, races >= 2 else { return _ = try await catchUp() }
         if sharedTurn.withLock({ $0 == nil }) {
@@ -141,8 +142,9 @@ extension Session {
         _ = try await catchUp()
     }
 
-    /// Unlocks the session after a command of this server. Also ends this server's turn, if no other command waits or
-    /// the turn has lasted longer than `longestTurn`, so that other servers can commit.
+    /// Unlocks the session after a command of this server. Also ends this server's turn, its lock against other
+    /// servers, if no other command waits or the turn has lasted longer than `longestTurn`. Then other servers can
+    /// commit.
     func endTurn() async {
         let isDue = sharedTurn.withLock { since in
             guard let begin = since, !commands.isAwaited || .now - begin > Self.longestTurn else { return false }
@@ -160,8 +162,8 @@ extension Session {
 extension Command {
     static func isReset(journalText text: JSONText) -> Bool { text["reset"] != nil }
 
-    /// Parses a command from the text with which the journal records it. The text of a reset contains no table, so
-    /// callers must check `isReset` first.
+    /// Parses a command from the text with which the journal records it. The text of a reset does not contain the rows
+    /// to which the session is reset, so callers must check `isReset` first.
     ///
     /// - Parameter compiled: returns the compiled table description for its text.
     package init(

@@ -28,7 +28,7 @@ extension Session {
         return state.encoded == nil && Self.isStreamed(state.snapshot)
     }
 
-    /// Whether compressing the session's snapshot is too much work for the short pool.
+    /// Whether compressing the session's snapshot is too much work for the short worker pool.
     var isLongToCompress: Bool { current.snapshot.isLarger(than: 64 * 1024) }
 
     /// Returns the session's snapshot as a stream that is encoded while it is sent. Each reader costs the server a few
@@ -38,7 +38,7 @@ extension Session {
         return (snapshot.revision, stream(of: snapshot))
     }
 
-    /// Returns one of the session's snapshots as a stream that is encoded while it is sent.
+    /// Returns a snapshot of this session, such as an earlier one, as a stream that is encoded while it is sent.
     package func stream(of snapshot: Snapshot) -> ByteStream {
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
         let stream = ByteStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
@@ -56,7 +56,7 @@ extension Session {
     /// Whether a snapshot is so large that it is encoded while it is sent.
     package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: cachedBytes) }
 
-    /// Returns one of the session's snapshots as JSON.
+    /// Returns a snapshot of this session, such as an earlier one, as JSON.
     package func encoded(_ snapshot: Snapshot) -> [UInt8] {
         snapshot.encoded(session: id, table: table, epoch: epoch)
     }
@@ -66,8 +66,8 @@ extension Session {
     /// thread and the sending thread would keep waiting for each other.
     private static let queuedPieces = 8
 
-    /// Returns the stored model of the row with an id in the section with an id, displayed or not, with changes that
-    /// are not published yet.
+    /// Returns the stored model of the row with the id `id` in a section, and the session's revision. The row need not
+    /// be displayed. The model includes changes that are not published yet.
     ///
     /// - Throws: `Refusal` with `sectionNotFound` or `rowNotFound`.
     package func storedModel(of id: RowID, in section: SectionID) throws -> (revision: Int, model: JSONText) {

@@ -22,17 +22,18 @@ package final class Session: Sendable {
     let store: any SessionStore
     private let clock: Clock
     let descriptions: CompiledDescriptions
-    /// The session's lock. A command holds the lock from its execution to its commit, so commands run one after the
-    /// other.
+    /// The session's lock. A command holds the lock from the start of its execution until its commit, so commands run
+    /// one after the other.
     let commands = FIFOLock()
     /// The lock of requests that read a large part of the session: a long history, or a large table that is written
-    /// indented. Such a read needs a multiple of its answer's size in memory, so each session runs one at a time.
+    /// indented. Such a read needs a multiple of its answer's size in memory, so each session executes one such request
+    /// at a time.
     package let largeReads = FIFOLock()
-    /// The lock of requests that restore an earlier table of the session, so that memory holds one at a time. A request
-    /// that takes it may hold `largeReads`.
+    /// The lock of requests that restore an earlier table of the session, so that memory contains only one such table
+    /// at a time. A request that locks `rewinds` may already hold `largeReads`.
     let rewinds = FIFOLock()
-    /// The time since which this server has locked the session against commits of other servers (its turn). `nil` if it
-    /// has not. Only the holder of `commands` may use this property.
+    /// The time since which this server has locked the session against commits of other servers (its turn). `nil` while
+    /// it has not locked the session. Only the holder of `commands` may use this property.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     private let committed: Mutex<Committed>
     let metrics: SessionMetrics
@@ -100,16 +101,16 @@ package final class Session: Sendable {
     }
 
     /// Returns the worker pool on which a command of this session should run. The choice depends on the command's
-    /// estimated cost, and on the engine's time for the last command of its kind. Refused commands and dry runs count
-    /// as well.
+    /// estimated cost, and on the engine's time for the last command of its kind. The time of refused commands and dry
+    /// runs counts as well.
     func lane(for work: Work) -> Workers.Lane {
         let time = engineTimes.withLock { $0[work.kind.name] ?? 0 }, current = current
         return time > Self.longTime || work.estimatedCost(for: current) > Self.longCost ? .long : .short
     }
 
-    /// The engine's time above which the next command of the kind runs on the long pool, in nanoseconds.
+    /// The engine's time, in nanoseconds, above which the next command of the same kind runs on the long worker pool.
     private static let longTime = 2_000_000
-    /// The estimated cost above which a command runs on the long pool, in rows.
+    /// The estimated cost, in rows, above which a command runs on the long worker pool.
     private static let longCost = 1_000
 
     /// Notes that a request uses the session, so that the session is not dropped from memory as idle.
@@ -119,7 +120,7 @@ package final class Session: Sendable {
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
 
     /// Marks the session stale if it has no event streams or long polls and no command is running. Returns whether the
-    /// caller may drop it from memory. Nothing is lost, as the store contains the session's whole state.
+    /// caller may drop the session from memory. Nothing is lost, as the store contains the session's whole state.
     func unload() -> Bool {
         // While this method holds the session's lock, no commit is running. A command that waits for the lock finds the
         // session stale and looks it up again.
@@ -144,7 +145,7 @@ package final class Session: Sendable {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
     }
 
-    /// The answer to a command.
+    /// The session's answer to an executed command.
     package struct Answer: Sendable {
         package var kind: Outcome.Kind
         /// The session's revision after the command. After a dry run, the revision that the command would have led to.
@@ -157,11 +158,12 @@ package final class Session: Sendable {
         package var updateText: JSONText
         /// The snapshot after the command.
         package var snapshot: Snapshot
-        /// The index path that the row named by the command has now, if the command was rebased. Otherwise `nil`.
+        /// The current index path of the row that the command names, if the command was rebased. Otherwise `nil`.
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
-        /// The row that a data source call by ids has inserted. `nil` for all other commands.
+        /// The row that the command has inserted, if the command is a data source call that names the row by ids.
+        /// Otherwise `nil`.
         package var inserted: (section: SectionID, id: RowID?)?
     }
 
@@ -204,7 +206,7 @@ package final class Session: Sendable {
 
     /// Executes a command on the session. Clients see the result only after it is on disk.
     ///
-    /// - Parameter keep: makes the answer that is stored with the command, for a retry.
+    /// - Parameter keep: makes the answer that is stored with the command, for a retry with the same idempotency key.
     /// - Throws: `CancellationError` if the task is cancelled before the command gets the session's lock. A cancelled
     ///   command has changed nothing.
     func perform(
@@ -220,8 +222,8 @@ package final class Session: Sendable {
                 do {
                     trial = try await attempt(work, options)
                 } catch {
-                    // The command may have failed only because this server's copy of the session was behind. If so, try
-                    // it again.
+                    // The command may have failed only because this server's copy of the session was behind the store.
+                    // In that case, try the command again.
                     guard try await catchUp() else { throw error }
                     continue
                 }
@@ -297,8 +299,8 @@ package final class Session: Sendable {
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
         let outcome = trial.outcome, controllerEvents = outcome.controllerEvents.map(\.json),
             kept = keep?(self, trial.answer)
-        // The idempotency key was looked up for another session: since then, that session was ended and this one opened
-        // with its ID.
+        // The idempotency key was looked up for another session with the same ID. Since then, that session was ended
+        // and this one was opened.
         if let kept, kept.session != number { throw StaleSession() }
         do {
             try await store.commit(
@@ -397,8 +399,9 @@ extension Session {
         }
     }
 
-    /// Rebases a command: its index paths and ids refer to the position `base`, and the result's refer to the current
-    /// revision. Also returns the command's text for the journal and the current place of its row.
+    /// Rebases a command. The index paths and ids of the given command refer to the position `base`. Those of the
+    /// returned command refer to the current revision. Also returns the command's text for the journal and the current
+    /// place of its row.
     ///
     /// - Throws: `rowGone` if the row no longer exists. `baseTooOld` if the journal does not reach back to the base.
     private func rebased(

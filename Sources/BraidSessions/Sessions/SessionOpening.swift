@@ -10,23 +10,26 @@ package struct SessionOpening: Sendable {
         case inline(JSONText)
     }
 
-    /// The session whose table is copied, and the revision of the copy.
+    /// The session whose table is copied into the new session, and the revision of the table that is copied.
     package struct Origin: Sendable {
         package var session: String
-        /// `nil` for the current revision.
+        /// The revision whose table is copied. `nil` for the session's current revision.
         package var revision: Int?
     }
 
-    /// The session of which the new session is a fork. `nil` for a session that is opened from a table or from data.
+    /// The session that is copied, if the new session is a fork. `nil` for a session that is opened from a table
+    /// description or from data.
     package private(set) var from: Origin?
-    /// The table with which a fork was opened, as the store keeps it. `nil` for other sessions, and in a request.
+    /// The table with which a fork was opened, as the store keeps it. `nil` for sessions that are not forks, and in the
+    /// request of a client.
     private(set) var fork: StoredSession?
-    /// The table description of the new session. `nil` for a session without one, whose rows are in `sections`.
+    /// The table description of the new session. `nil` for a fork, and for a session without a description, whose rows
+    /// are in `sections`.
     package var table: Table?
     package var id: String?
     /// The models of each section, which replace the models in the table description.
     package var models: [(section: SectionID, models: [JSONText])] = []
-    /// The session's first state, which replaces the state in the table description.
+    /// The state with which the session starts. It replaces the state in the table description.
     package var state: JSONText?
     /// The sections with their rows, for a session without a table description.
     package var sections: [SectionContent] = []
@@ -170,7 +173,7 @@ extension SessionOpening.Origin {
 // The opening of a fork as the store keeps it: `{"from", "empty"?, "checkpoint"}`. The checkpoint is the fork's table at
 // its opening, so that `reset` and `replay` do not depend on the other session.
 extension SessionOpening {
-    /// Reads an opening as the store keeps it.
+    /// Reads a session's opening from the JSON that the store keeps.
     ///
     /// - Parameter description: the table description with which the session was opened.
     package init(stored body: JSONText, description: JSONText?) throws {
@@ -186,9 +189,9 @@ extension SessionOpening {
         self.fork = fork
     }
 
-    /// Returns the opening of a fork as the store keeps it.
+    /// Returns the JSON that the store keeps as the opening of a fork.
     ///
-    /// - Parameter fork: the fork at its opening.
+    /// - Parameter fork: the table and state of the fork when it is opened.
     static func stored(from origin: Origin, revision: Int, empty: JSONText?, _ fork: StoredSession) -> JSONText {
         var writer = JSONWriter()
         writer.beginObject()

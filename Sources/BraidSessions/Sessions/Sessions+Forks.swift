@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A session's table at one revision: as it is stored, and as clients see it.
+/// A session's table at one revision: all rows of the table (`model`), and what clients see (`snapshot`).
 package struct SessionTable: Sendable {
     var bound: BoundTable
     var model: TableModel
@@ -10,13 +10,13 @@ package struct SessionTable: Sendable {
 }
 
 extension Session {
-    /// Returns the table that clients saw at a revision. Unpublished changes are not part of it.
+    /// Returns the table that clients saw at a revision. Unpublished changes are not part of the returned table.
     ///
-    /// The current table is in memory. An earlier one is restored from the session's journal, which takes time for the
-    /// whole table: `O(rows · log rows)`.
+    /// The current table is in memory. An earlier table is restored from the session's journal. The time depends on the
+    /// size of the whole table: `O(rows · log rows)`.
     ///
     /// - Throws: `badRequest` if the revision is ahead of the session. `revisionNotAvailable` if the journal does not
-    ///   reach back to it. `StaleSession` if the session was ended.
+    ///   reach back to the revision. `StaleSession` if the session was ended.
     package func table(atRevision revision: Int?) async throws -> SessionTable {
         let current = current
         if current.isStale { throw StaleSession() }
@@ -51,7 +51,8 @@ extension Session {
 
     /// Returns the table that clients saw at a position.
     ///
-    /// - Throws: as `table(atRevision:)`. A position of another epoch is not available.
+    /// - Throws: the same errors as `table(atRevision:)`. Also throws `revisionNotAvailable` for a position of
+    ///   another epoch.
     package func table(at position: Position) async throws -> SessionTable {
         guard position.epoch == nil || position.epoch == epoch else {
             throw SessionError(
@@ -64,8 +65,8 @@ extension Session {
 }
 
 extension Sessions {
-    /// Opens a session with the table of another session, at one of its revisions. The two sessions share memory: each
-    /// changes a copy of what it changes.
+    /// Opens a session with the table that another session has, or had at an earlier revision. The two sessions share
+    /// memory, until one of them changes its table: the changed parts are then copied.
     func fork(
         _ origin: SessionOpening.Origin, as given: String?, keep: (@Sendable (Session) -> KeptAnswer)?
     ) async throws -> Session {
@@ -75,8 +76,8 @@ extension Sessions {
             guard table.snapshot.totalRowCount > Session.largeRowCount else {
                 return try await add(table, of: origin, as: id, keep: keep)
             }
-            // A store on disk needs a multiple of a large table's size in memory to write it. So each session is copied
-            // once at a time.
+            // A store on disk needs a multiple of a large table's size in memory to write the table. So the server
+            // makes only one fork of a large session at a time.
             return try await withTaskExecutorPreference(Workers.shared.long) {
                 defer { Memory.trimSoon() }
                 return try await session.rewinds.withLock { try await add(table, of: origin, as: id, keep: keep) }
@@ -91,7 +92,8 @@ extension Sessions {
         var table = table
         let now = clock.instant(), revision = table.snapshot.revision
         if table.bound.binder.readsNow {
-            // As in every session, templates read the time of the last revision: here, of the fork's opening.
+            // In every session, templates read the time of the last revision. For a new fork, that is the time of its
+            // opening.
             table.bound.binder.limits.templateSteps = .max
             table.snapshot = try table.bound.binder.snapshot(
                 of: table.model, revision: 0, now: Instant(millisecondsSince1970: now).text)

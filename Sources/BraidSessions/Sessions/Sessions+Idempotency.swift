@@ -48,8 +48,8 @@ extension Sessions {
     /// The result of a request with an idempotency key: a new result, or the stored answer of an earlier attempt.
     package enum Once<Value> {
         case done(Value)
-        /// The answer that the store keeps under the key: the same request was answered before, and nothing was
-        /// executed now.
+        /// The answer that the store keeps under the key. An earlier attempt of the same request was answered, and
+        /// nothing was executed now.
         case replayed(JSONText)
     }
 
@@ -87,7 +87,7 @@ extension Sessions {
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
                         // Another server may have executed the same request after this server looked the idempotency
-                        // key up. Then return its answer.
+                        // key up. In that case, return the other server's answer.
                         if store.sharing != nil, try await stored(key, of: session) != nil { continue }
                         throw error
                     }

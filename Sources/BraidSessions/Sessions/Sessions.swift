@@ -3,8 +3,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The sessions of this server. The first request for a session loads it from the store. A session stays in memory
-/// until no request has used it for some time.
+/// The sessions of this server. The first request for a session loads the session from the store. A session stays in
+/// memory until no request has used it for some time.
 package final class Sessions: Sendable {
     package let store: any SessionStore
     package let clock: Clock
@@ -133,7 +133,7 @@ package final class Sessions: Sendable {
     }
 
     /// Adds a session that was read from the store to memory, and returns it. If memory already contains this session,
-    /// returns that one. Returns `nil` if the session was ended after it was read.
+    /// returns the session object in memory. Returns `nil` if the session was ended after it was read.
     ///
     /// `end` deletes a session from the store first and from memory second. So this method adds the session to memory
     /// first and then checks that the store still contains the session.
@@ -144,7 +144,8 @@ package final class Sessions: Sendable {
             live.add(session)
             return (session, other)
         }
-        // Memory contained another session with this ID: another server has ended it, or it is stale already.
+        // Memory contained another session object with this ID: another server has ended that session, or the object is
+        // stale already.
         replaced?.markStale(.ended)
         let facts = try await store.sessionSummary(session.id)
         guard facts?.number == adopted.number else {
@@ -161,7 +162,8 @@ package final class Sessions: Sendable {
 
     func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
 
-    /// Removes an ended session from memory, and tells its event streams and long polls that it has ended.
+    /// Removes an ended session from memory. Tells the session's event streams and long polls that the session has
+    /// ended.
     func forget(_ number: Int) {
         let session = live.withLock { live in
             let session = live.byNumber[number]
@@ -174,7 +176,7 @@ package final class Sessions: Sendable {
     }
 
     /// Removes all sessions from memory, because the content of the store is replaced. Their event streams receive the
-    /// end of the session. No request for a session may be under way.
+    /// event that the session has ended. No request for a session may be under way.
     func forgetAll() {
         for session in inMemory { forget(session.number) }
         count.forget()
@@ -185,13 +187,13 @@ package final class Sessions: Sendable {
     ///
     /// - Parameters:
     ///   - text: the request's body, which the store keeps for `reset` and `replay`.
-    ///   - keep: makes the answer that is stored with the session, for a retry.
+    ///   - keep: makes the answer that is stored with the session, for a retry with the same idempotency key.
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
         if let origin = opening.from { return try await fork(origin, as: opening.id, keep: keep) }
-        // Return freed memory to the system afterwards: at that time, the store has released its copies of a large
-        // body.
+        // After a large request, return freed memory to the system at the end of this method. At that time, the store
+        // has released its copies of the body.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
         let bound = limited(try await boundTable(opening))
         let id = try await newID(opening.id)
@@ -206,7 +208,7 @@ package final class Sessions: Sendable {
 
     /// Stores a new session at revision 0, and adds it to memory.
     ///
-    /// - Parameter fill: sets the opening and the rows.
+    /// - Parameter fill: sets the opening and the rows of the new session for the store.
     func add(
         _ table: SessionTable, as id: String, at now: Int, keep: (@Sendable (Session) -> KeptAnswer)?,
         _ fill: (inout NewSession) -> Void
@@ -229,8 +231,8 @@ package final class Sessions: Sendable {
                 displayedSections: model.storedDisplayedSections, cells: model.storedCells, nextKey: model.nextKey,
                 nextSection: model.nextSection, totalRowCount: facts.totalRowCount,
                 sections: model.sections.map(\.facts), rows: [],
-                // This session object has no number yet, because the store assigns it. The answer does not contain
-                // the number.
+                // This session object has no number yet, because the store assigns the number. The answer does not
+                // contain the number.
                 answer: keep?(session()))
             fill(&new)
             facts.number = try await store.createSession(new)
@@ -240,7 +242,7 @@ package final class Sessions: Sendable {
         }
         let session = session()
         do {
-            // If somebody ended the session at once, it was opened all the same. So return it.
+            // Another request may have ended the session at once. The session was opened nevertheless, so return it.
             return try await adopt(session) ?? session
         } catch is StaleSession {
             return session
@@ -289,7 +291,7 @@ package final class Sessions: Sendable {
     }
 
     /// Ends a session, which deletes it from the store. With a condition (`If-Match`), throws `positionMismatch` if the
-    /// session's position does not meet it.
+    /// session's position does not meet the condition.
     package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
@@ -317,8 +319,8 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// The most times that one request looks up its session. A look-up is repeated if the session leaves memory before
-    /// the request has its lock, which is rare.
+    /// The most times that one request looks up its session. A look-up is repeated if the session is dropped from
+    /// memory before the request has the session's lock, which is rare.
     private static let mostReloads = 100
 
     /// Passes a session to `body`. If `body` throws `StaleSession`, looks the session up again and calls `body` again.

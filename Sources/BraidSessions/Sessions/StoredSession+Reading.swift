@@ -15,7 +15,8 @@ extension StoredSession {
     /// Converts the stored session to the engine's types: its table, the snapshot that clients see, and the unpublished
     /// changes.
     ///
-    /// - Parameter binder: a binder without limits. The limits may have been lowered after the table was stored.
+    /// - Parameter binder: a binder without limits. The limits may have been lowered after the table was stored, and
+    ///   the table must still load.
     package func restored(by binder: Binder) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {
@@ -35,7 +36,7 @@ extension StoredSession {
         )
     }
 
-    /// The stored table.
+    /// The table that the store contains, with the changes that are not published yet.
     var table: TableModel { get throws { try table(sections, displayedSections) } }
 
     private func table(_ sections: [(facts: StoredSectionSummary, rows: [StoredRow])], _ displayed: JSONText?) throws

@@ -68,7 +68,7 @@ final class Change: Sendable {
     }
 
     /// Returns the window after this change, and the events of this revision for the window's readers. Returns `nil` if
-    /// the change was stored without its tables.
+    /// the change was stored without the tables before and after it.
     func events(of window: WindowedSnapshot, _ form: StreamForm) -> WindowStep? {
         guard let new = tables?.following(window), let update = try? WindowUpdate(from: window, to: new) else {
             return nil
@@ -118,8 +118,8 @@ struct WindowStep: Sendable {
     var events: EventBytes
 }
 
-/// The steps of windows that the feed's pump has computed in one round, so that all clients that follow the same window
-/// share a step.
+/// The steps of windows (new window and events) that the feed's pump has computed in one round. All clients that follow
+/// the same window share a step.
 struct WindowSteps {
     private struct Key: Hashable {
         var window: TableWindow
@@ -130,7 +130,7 @@ struct WindowSteps {
     private var steps: [Key: WindowStep] = [:]
 
     /// Returns the step that leads a window to the revision of a change. Returns `nil` if the change was stored without
-    /// its tables.
+    /// the tables before and after it.
     mutating func step(of window: WindowedSnapshot, by change: Change, _ form: StreamForm) -> WindowStep? {
         let key = Key(window: window.window, revision: change.revision, form: form)
         if let known = steps[key] { return known }
@@ -154,7 +154,7 @@ final class EventBytes: Sendable {
 
     var isEmpty: Bool { plain.bytes.isEmpty }
 
-    /// Returns the events in the coding of a stream.
+    /// Returns the events, compressed in the coding that a stream uses. Returns the plain events if `coding` is `nil`.
     func piece(in coding: ContentCoding?) -> BodyPiece {
         guard let coding else { return plain }
         return compressed.value(for: coding) { BodyPiece(plain.bytes, in: coding) }

@@ -36,7 +36,8 @@ final class ChangeFeed: Sendable {
 
         /// The number of subscribers that follow a window.
         var windowSubscribers = 0
-        /// The time until which new changes are stored with their tables, because a request has read a window.
+        /// The time until which the feed stores the tables before and after each new change, because a request has read
+        /// a window.
         var windowsUntil: ContinuousClock.Instant?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
@@ -49,8 +50,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// For how long new changes are stored with their tables after a request has read a window. During this time, the
-    /// client's next request can ask for an update of this window.
+    /// The time for which the feed stores the tables before and after each new change, once a request has read a
+    /// window. During this time, the client's next request can ask for an update of this window.
     private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
@@ -89,7 +90,7 @@ final class ChangeFeed: Sendable {
 
     /// Passes a committed revision on to the session's followers. The caller must publish revisions in order. The
     /// method calls `change` only if the session has followers or recent readers of windows. The argument of `change`
-    /// says whether the change must contain the tables before and after it.
+    /// says whether the `Change` must contain the tables before and after the change.
     func publish(revision: Int, _ change: (_ hasTables: Bool) -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
             let hasTables = state.hasWindowReaders
@@ -116,8 +117,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed if it has neither event streams nor waiting long polls. Returns whether the feed was closed for
-    /// this reason.
+    /// Closes the feed if it has neither event streams nor waiting long polls. Returns `false` if the feed has event
+    /// streams or waiting long polls.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }
@@ -208,8 +209,8 @@ final class ChangeFeed: Sendable {
         return event?.encoded(encode)
     }
 
-    /// An event with a snapshot, which the first subscriber that needs it encodes. Other subscribers that need it wait
-    /// for the encoding.
+    /// An event with a snapshot. The first subscriber that needs the event encodes it. Other subscribers that need the
+    /// event wait for the encoding.
     private final class SnapshotEvent: Sendable {
         /// The lowest revision that the snapshot in this event can have.
         let asked: Int
@@ -226,8 +227,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Records that the pump has changes to deliver to subscribers. Returns whether the caller must start the pump,
-    /// because the pump is idle and the feed has subscribers.
+    /// Records that the pump has news to deliver to subscribers: changes, or the end of the feed. Returns whether the
+    /// caller must start the pump, because the pump is idle and the feed has subscribers.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }

@@ -1,5 +1,5 @@
-/// The changes of a session's latest revisions in memory, without a gap. Subscribers that are not too slow receive
-/// these changes without a read of the journal.
+/// The changes of a session's latest revisions that are in memory, without a gap between the revisions. Subscribers
+/// that are not too slow receive these changes without a read of the journal.
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0
@@ -41,8 +41,8 @@ struct RecentChanges: Sendable {
     /// Returns the session's changes after a revision. Returns `nil` if some of these changes are not in memory, but
     /// only in the journal.
     ///
-    /// A reader can have a later revision than these changes for a moment, because it can read a snapshot before the
-    /// snapshot's revision is published.
+    /// A reader can have a later revision than these changes for a moment, because the reader can get a snapshot before
+    /// the snapshot's revision is published.
     /// - Complexity: O(1).
     func after(_ revision: Int) -> ArraySlice<Change>? {
         guard revision < last else { return [] }

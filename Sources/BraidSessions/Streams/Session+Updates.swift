@@ -36,7 +36,7 @@ extension Session {
     /// The stream of a window starts with a snapshot if the table at `position` is no longer in memory.
     /// - Parameters:
     ///   - window: the window that the stream follows. `nil` for the whole table.
-    ///   - old: the window that the client has at `position`, if it is another one.
+    ///   - old: the window that the client has at `position`, if it is another window than `window`.
     /// - Throws: `StaleSession` if the session was ended or dropped from memory. `Refusal` if the window's section or
     ///   anchor does not exist.
     package func eventStream(
@@ -71,8 +71,8 @@ extension Session {
         if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
         let kept = recent.after(from)
         if kept?.isEmpty == true, isStale { throw StaleSession() }
-        // A client can read a snapshot before its revision is published to the feed, so the client's revision may be
-        // ahead of the feed.
+        // A client can read a snapshot before the snapshot's revision is published to the feed, so the client's
+        // revision may be ahead of the feed.
         let last = self.position(at: max(from, recent.last))
         if isKnown(last) { return UpdateList(position: last) }
         if let changes = kept {

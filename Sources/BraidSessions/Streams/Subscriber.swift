@@ -25,8 +25,8 @@ final class Subscriber: Sendable {
         var position: Int?
         var isLive = false
         var owesCaughtUp = true
-        /// The stream's window at `position`, or the latest known one if `position` is `nil`. `nil` if the stream
-        /// follows the whole table.
+        /// The stream's window at `position`. If `position` is `nil`, the latest window that the subscriber knows.
+        /// `nil` if the stream follows the whole table.
         var window: FollowedWindow?
     }
 
@@ -34,8 +34,8 @@ final class Subscriber: Sendable {
     /// small.
     private final class FollowedWindow: Sendable {
         let snapshot: WindowedSnapshot
-        /// The event that leads the reader from its earlier window to this one. `nil` after the event was queued, or if
-        /// the stream needs no such event.
+        /// The event that leads the reader from its earlier window to the window `snapshot`. `nil` after the event was
+        /// queued, or if the stream needs no such event.
         let firstEvent: EventBytes?
 
         init(_ snapshot: WindowedSnapshot, firstEvent: EventBytes? = nil) {
@@ -104,7 +104,8 @@ final class Subscriber: Sendable {
     // MARK: Catching up
 
     private func startCatchingUp(readsHistory: Bool, isStart: Bool = false) {
-        // Encoding or compressing a large snapshot and reading history take long, so they run on the long pool.
+        // Encoding or compressing a large snapshot and reading the journal take long, so these tasks run on the long
+        // worker pool.
         let lane: Workers.Lane =
             !followsWindow
                 && (readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge
@@ -146,7 +147,7 @@ final class Subscriber: Sendable {
                 }
             } catch {
                 // The store failed, or there is no memory for the events. End the stream: its reader then reconnects
-                // with its position.
+                // with the reader's position.
                 return cutOff()
             }
         }
@@ -173,7 +174,8 @@ final class Subscriber: Sendable {
         return end.map { deliver($0) } ?? .accepted
     }
 
-    /// Queues a change. Returns `nil` if the stream follows a window and the change was stored without its tables.
+    /// Queues a change. Returns `nil` if the stream follows a window and the change was stored without the tables
+    /// before and after it.
     private func deliver(_ change: Change, _ steps: inout WindowSteps) -> ByteStream.WriteResult? {
         guard let window = progress.withLock({ $0.window?.snapshot }) else {
             return deliver(change.events(form), revision: change.revision)
@@ -218,7 +220,7 @@ final class Subscriber: Sendable {
         return deliver(event, revision: revision)
     }
 
-    /// Queues a snapshot of the window.
+    /// Queues an event with a snapshot of the window that the stream follows.
     private func deliverWindow(after known: WindowedSnapshot) -> ByteStream.WriteResult {
         let current = session.current
         let window = WindowSource(current.snapshot).cut(following: known) {

@@ -10,8 +10,8 @@ package struct WindowQuery: Sendable {
     package enum Run: Sendable {
         /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end.
         case rows(offset: Int, limit: Int)
-        /// The row with an id, at most `before` rows before it and at most `after` rows after it. `section` is the
-        /// anchor's section, if the request names it.
+        /// The row with an id (the anchor), with at most `before` rows before and at most `after` rows after this row.
+        /// `section` is the anchor's section, if the request names it.
         case around(RowID, section: SectionID?, before: Int, after: Int)
     }
 
@@ -24,8 +24,8 @@ package struct WindowQuery: Sendable {
 extension WindowQuery {
     /// Cuts the window that the request names out of a table.
     ///
-    /// - Parameter model: the session's stored table, which finds rows by their ids. Its revision may differ from the
-    ///   revision of `source`.
+    /// - Parameter model: the session's stored table, which finds rows by their ids. The revision of `model` may
+    ///   differ from the revision of `source`.
     /// - Throws: `Refusal` with `sectionNotFound`, `rowNotFound` or `ambiguousRow`.
     func cut(from source: WindowSource, _ model: TableModel) throws(Refusal) -> WindowedSnapshot {
         if let section, model[section] == nil { throw .noSection(section, among: model.sections.lazy.map(\.id)) }
@@ -76,7 +76,8 @@ final class ChangedTable: Sendable {
         self.update = update
     }
 
-    /// Returns a window after the change. The table and the update are prepared once for all windows.
+    /// Returns a window after the change. The first call prepares the table and the update for all windows of this
+    /// change.
     func following(_ window: WindowedSnapshot) -> WindowedSnapshot {
         let (source, follower) = prepared.withLock { prepared in
             let known = prepared ?? (WindowSource(after), RowFollower(update))
@@ -88,7 +89,7 @@ final class ChangedTable: Sendable {
 }
 
 extension Session {
-    /// Returns the displayed table at a revision, and the changes from this revision to the newest published one.
+    /// Returns the displayed table at a revision, and the changes from this revision to the newest published revision.
     /// Returns `nil` if the table or one of the changes is no longer in memory.
     private func table(at revision: Int) -> (source: WindowSource, changes: [Change])? {
         let snapshot = current.snapshot, recent = feed.recent.changes
@@ -101,16 +102,16 @@ extension Session {
         return snapshot.revision == revision && recent.last <= revision ? (WindowSource(snapshot), []) : nil
     }
 
-    /// Returns the window that `query` names as JSON, at the session's current revision. Throws `Refusal` if the
-    /// window's section or anchor does not exist.
+    /// Returns a window of the session's current table as JSON. Throws `Refusal` if the window's section or anchor does
+    /// not exist.
     package func encodedWindow(_ query: WindowQuery) throws -> (revision: Int, bytes: [UInt8]) {
         feed.noteWindowReader()
         let window = try currentWindow(query)
         return (window.snapshot.revision, encoded(window))
     }
 
-    /// Returns a window of one of the session's earlier tables as JSON. Throws `Refusal` if the section or the anchor does
-    /// not exist in it.
+    /// Returns a window of one of the session's earlier tables as JSON. Throws `Refusal` if the window's section or
+    /// anchor does not exist in that table.
     package func encodedWindow(_ query: WindowQuery, of table: SessionTable) throws -> [UInt8] {
         encoded(try query.cut(from: WindowSource(table.snapshot), table.model))
     }

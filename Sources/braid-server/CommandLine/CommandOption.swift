@@ -18,7 +18,7 @@ struct CommandOption<Settings>: Sendable {
     var variable: String { EnvironmentVariables.prefix + String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
 }
 
-/// The declaration of an argument without a name.
+/// The declaration of a command's argument that has no `--name`, such as a file name.
 struct CommandArgument<Settings>: Sendable {
     /// The argument's name in the help and in messages.
     let name: String
@@ -42,7 +42,7 @@ struct WrongValue: Error {
 /// Throws a `WrongValue` if a text is not allowed.
 typealias ValueCheck = @Sendable (String) throws(WrongValue) -> Void
 
-/// A property of the settings.
+/// The key path of a property of the settings, in which an option stores its value.
 typealias SettingPath<Settings, Value> = WritableKeyPath<Settings, Value> & Sendable
 
 // MARK: Options

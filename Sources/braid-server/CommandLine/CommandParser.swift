@@ -73,8 +73,8 @@ extension ServerCommand {
         if let extra = rest.first { throw UsageError("The command has no argument for '\(extra)'.") }
     }
 
-    /// Stores the value of an option in the command. The message of an error begins with where the value comes from:
-    /// `--port` or `BRAID_PORT`.
+    /// Stores the value of an option in the command. An error message begins with `place`, the name of the option or
+    /// variable: `--port` or `BRAID_PORT`.
     private mutating func store(
         _ value: String, with store: (String, inout Self) throws(WrongValue) -> Void, of place: String
     ) throws(UsageError) {

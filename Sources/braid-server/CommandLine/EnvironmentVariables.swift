@@ -3,11 +3,12 @@
 /// The environment variables `BRAID_…`.
 enum EnvironmentVariables {
     static let prefix = "BRAID_"
-    /// The controller's token.
+    /// The variable that contains the controller's token.
     static let token = "BRAID_TOKEN"
     /// The variable with which test suites find the server's binary.
     static let binary = "BRAID_SERVER_BINARY"
-    /// The beginning of further variables of test suites: `BRAID_TEST_POSTGRES` is set in `Scripts/with-postgres`.
+    /// The prefix of other variables that only test suites use. For example, `Scripts/with-postgres` sets
+    /// `BRAID_TEST_POSTGRES`.
     static let testPrefix = "BRAID_TEST_"
 
     /// The environment variables of the process.

@@ -4,7 +4,7 @@
 /// declarations. The default of an option is the value that its property has after `init()`.
 protocol ServerCommand: Sendable {
     static var name: String { get }
-    /// One sentence.
+    /// The command's purpose in one sentence, for the help.
     static var abstract: String { get }
     /// The paragraphs of the command's help, one in each line.
     static var discussion: String { get }

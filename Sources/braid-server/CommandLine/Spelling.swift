@@ -1,7 +1,7 @@
 /// Suggestions for words with typing mistakes.
 enum Spelling {
-    /// Returns the known word that is most similar to `word`, with at most two typing mistakes. If several known words
-    /// are equally similar, returns the first of them.
+    /// Returns the known word that is most similar to `word`, or the first of several equally similar words. Returns
+    /// `nil` if every known word differs from `word` by more than two typing mistakes.
     static func nearest(to word: String, among known: [String]) -> String? {
         let distances = known.map { (word: $0, distance: distance(word, $0)) }
         return distances.filter { $0.distance <= 2 }.min { $0.distance < $1.distance }?.word

@@ -1,6 +1,6 @@
 import BraidStore
 
-/// The command that copies a database, even while a server uses it.
+/// The command `backup`, which copies an SQLite database, even while a server uses the database.
 struct Backup: ServerCommand {
     static let name = "backup"
     static let abstract = "Copy an SQLite database, even while a server uses it."

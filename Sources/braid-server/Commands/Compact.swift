@@ -1,7 +1,7 @@
 import BraidStore
 import Glibc
 
-/// The command that returns the unused space of a database to the file system.
+/// The command `compact`, which returns the unused space of an SQLite database to the file system.
 struct Compact: ServerCommand {
     static let name = "compact"
     static let abstract = "Rewrite an SQLite database without its unused pages."
@@ -25,7 +25,8 @@ struct Compact: ServerCommand {
     func run() throws {
         // If a file becomes too large, the write must fail, but the signal SIGXFSZ must not end the process.
         signal(SIGXFSZ, SIG_IGN)
-        // SQLite writes its temporary copy next to the database, because `/tmp` may be too small for it.
+        // SQLite writes a temporary copy of the data. Let SQLite write this copy next to the database, because `/tmp`
+        // may be too small for it.
         let slash = database.lastIndex(of: "/")
         setenv("SQLITE_TMPDIR", slash.map { String(database[...$0]) } ?? ".", 0)
         do {

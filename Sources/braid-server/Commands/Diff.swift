@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// The command that computes an update from two files, like POST /v1/diff.
+/// The command `diff`, which computes the update from one snapshot file to another, like POST /v1/diff.
 struct Diff: ServerCommand {
     enum Form: String, CaseIterable { case stages, sequential }
 
@@ -26,7 +26,7 @@ struct Diff: ServerCommand {
         var snapshots: [Snapshot] = [], faults: [String] = []
         for path in [from, to] {
             do throws(FaultyFile) {
-                // A snapshot contains models, so its JSON may be nested deeper than the JSON of a model.
+                // A snapshot contains models, so the JSON of a snapshot may be nested deeper than the JSON of a model.
                 snapshots.append(try JSONFile(path).read(depthLimit: 140) { try Snapshot(json: $0, at: .root) })
             } catch {
                 faults += error.faults

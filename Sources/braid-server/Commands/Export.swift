@@ -2,7 +2,7 @@ import BraidRuntime
 import BraidStore
 import Glibc
 
-/// The command that writes all data of a database as JSON lines.
+/// The command `export`, which writes all data of a database as JSON lines.
 struct Export: ServerCommand {
     static let name = "export"
     static let abstract = "Write all data of a database as JSON lines, for `import`."

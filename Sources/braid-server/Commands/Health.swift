@@ -1,7 +1,8 @@
 import BraidHTTP
 import Glibc
 
-/// The command that checks a server's readiness. A container's HEALTHCHECK can use it without another HTTP client.
+/// The command `health`, which checks whether a server is ready. A container's HEALTHCHECK can use this command without
+/// another HTTP client.
 struct Health: ServerCommand {
     static let name = "health"
     static let abstract = "Check whether a running server can serve requests."

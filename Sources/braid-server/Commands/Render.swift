@@ -2,7 +2,7 @@ import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// The command that renders a template from files, like POST /v1/render.
+/// The command `render`, which renders a template from files, like POST /v1/render.
 struct Render: ServerCommand {
     static let name = "render"
     static let abstract = "Render a JSON-e template of a table description."

@@ -2,7 +2,7 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 
-/// The command that applies the commands of a journal again.
+/// The command `replay`, which applies the commands of a session's journal again.
 struct Replay: ServerCommand {
     static let name = "replay"
     static let abstract = "Replay a session's journal and print the resulting snapshot."

@@ -1,7 +1,7 @@
 import BraidSessions
 import BraidStore
 
-/// The command that checks all data of a database.
+/// The command `verify`, which checks all data of a database.
 struct Verify: ServerCommand {
     static let name = "verify"
     static let abstract = "Check a database, and read and render every session in it."
@@ -20,8 +20,8 @@ struct Verify: ServerCommand {
         let progress = Progress("checking \(database)")
         defer { progress.end() }
         let (sessions, faults) = try Database.read(database, isAtOneMoment: false) { data in
-            // The number is only for the progress. An error is ignored, because `verify` must check the other tables
-            // even if this one is damaged.
+            // The number of sessions is only for the progress display. An error is ignored, because `verify` must check
+            // the other tables even if the table `session` is damaged.
             let all = (try? data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int($0) }) ?? 0
             let verification = Verification(of: data) { try? StandardOutput.print($0) }
             try verification.run { progress.show(part: $0, of: all) }

@@ -113,14 +113,15 @@ enum Loopback {
     private static func isLoopback(_ address: UnsafeMutablePointer<sockaddr>, _ family: Int32) -> Bool {
         switch family {
         case AF_INET:
-            // 127.0.0.0/8 (RFC 1122, 3.2.1.3)
+            // The IPv4 loopback addresses are 127.0.0.0/8 (RFC 1122, 3.2.1.3).
             address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
                 UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 24 == 127
             }
         case AF_INET6:
             address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
                 withUnsafeBytes(of: address.pointee.sin6_addr) { bytes in
-                    // ::1, or an IPv4 loopback address inside ::ffff:0:0/96 (RFC 4291, 2.5.3 and 2.5.5.2)
+                    // The IPv6 loopback address is ::1. An IPv4 loopback address can also be mapped into ::ffff:0:0/96
+                    // (RFC 4291, 2.5.3 and 2.5.5.2).
                     bytes.prefix(15).allSatisfy { $0 == 0 } && bytes[15] == 1
                         || bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
                             && bytes[12] == 127

@@ -5,8 +5,8 @@ struct BoundedLimit: Sendable {
     /// Whether the user has chosen the value, with an option or an environment variable.
     var isChosen = false
 
-    /// If the user has not chosen the value, lowers the value to at most `usual`, or without `usual` to at most the
-    /// bound. Throws a `Failure` if the user has chosen a value above the bound.
+    /// If the user has not chosen the value, lowers the value to at most `usual`. If `usual` is `nil`, lowers the value
+    /// to at most `bound`. Throws a `Failure` if the user has chosen a value above `bound`.
     ///
     /// - Parameter conflict: returns the text of the failure.
     mutating func fit(to bound: Int, usual: Int? = nil, _ conflict: () -> String) throws(Failure) {

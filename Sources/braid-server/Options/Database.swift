@@ -26,8 +26,8 @@ enum Database {
 
     /// Calls `body` with the data of a database. Throws a `Failure` that says why the data cannot be read.
     ///
-    /// - Parameter isAtOneMoment: whether `body` must see the data at one moment, even while servers change it. Always
-    ///   true for SQLite.
+    /// - Parameter isAtOneMoment: whether `body` must see the data at one moment, even while servers change it. For
+    ///   SQLite, `body` always sees the data at one moment.
     static func read<Value>(_ name: String, isAtOneMoment: Bool, _ body: (any StoredData) throws -> Value) throws
         -> Value
     {
@@ -41,7 +41,8 @@ enum Database {
         }
     }
 
-    /// Calls `body` with a new database. If `body` throws, nothing of what `body` has inserted remains.
+    /// Creates an SQLite file, or opens an empty PostgreSQL database, and calls `body` to fill the database. If `body`
+    /// throws, nothing of what `body` has inserted remains.
     static func fill<Value>(_ name: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         try perform {
             guard isPostgres(name) else { return try SQLiteStore.creating(name, body) }

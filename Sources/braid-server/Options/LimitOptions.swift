@@ -113,7 +113,7 @@ struct LimitOptions {
         }
     }
 
-    /// Returns a quota for request bodies or for answers.
+    /// A new quota of `--max-buffered-bytes` bytes, for request bodies or for answers.
     var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {

@@ -101,7 +101,7 @@ struct ServeOptions {
         ),
     ]
 
-    /// The names and values of all options, for the log. They contain no secrets.
+    /// The names and values of all options, for the log. The values contain no secrets.
     var settings: [(name: String, value: String)] {
         Self.options.compactMap { option in
             option.current(self).map { (option.name, Secrets.redacted($0)) }
@@ -116,8 +116,8 @@ struct ServeOptions {
         return fitted
     }
 
-    /// SQLite would read a name that begins with `file:` as a URI, and would open another file than the one that the
-    /// store locks.
+    /// Throws a `WrongValue` if the name of the database begins with `file:`. SQLite would read such a name as a URI,
+    /// and would open another file than the file that the store locks.
     private static func checkDatabase(_ name: String) throws(WrongValue) {
         guard name.hasPrefix("file:") else { return }
         throw WrongValue("must be a path, not a URI; a file of that name is ./\(name)")
