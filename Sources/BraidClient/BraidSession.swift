@@ -47,15 +47,13 @@ public struct BraidSession: Sendable {
     ///
     /// - Parameters:
     ///   - position: the position of the snapshot that the caller already has.
-    ///   - wait: how long the server waits for a change if there is none yet. The server waits at most one minute, in
-    ///     whole
-    ///     seconds.
+    ///   - wait: how long the server waits for a change if there is none yet. The server waits at most one minute. The
+    ///     duration is rounded down to whole seconds.
     ///   - coalesced: whether the server combines the updates into a single one.
     ///   - window: the window whose changes the caller wants. `nil` for the whole table. After a change of its anchor,
     ///     use the anchor that the snapshot's ``Snapshot/window`` names.
-    ///   - old: the window of the caller's snapshot, if it is not `window`. One update then leads from the snapshot of
-    ///     the
-    ///     old window to the snapshot of the new one.
+    ///   - old: the window of the caller's snapshot, if it is not `window`. One update then changes the snapshot of the
+    ///     old window into the snapshot of the new one.
     public func updates(
         since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false, window: TableWindow? = nil,
         from old: TableWindow? = nil
@@ -129,8 +127,8 @@ public struct BraidSession: Sendable {
             .model
     }
 
-    /// Returns the stored model of the row with an id, in the section with an id. Changes that are not published yet are
-    /// included.
+    /// Returns the stored model of the row with an id, in the section with an id. The stored table includes changes
+    /// that are not published yet.
     ///
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
     public func row(_ id: String, inSection section: String) async throws -> JSON {

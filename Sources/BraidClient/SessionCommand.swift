@@ -171,8 +171,7 @@ extension SessionCommand {
     /// - Parameters:
     ///   - version: the version's number.
     ///   - discard: the ids of the sections that may lose models or titles that do not fit the version. The server
-    ///     refuses the command
-    ///     if another section would lose something.
+    ///     refuses the command if any other section would lose something.
     public static func setTable(version: Int, discarding discard: [String] = []) -> SessionCommand {
         SessionCommand(
             "PUT", "table", body: ["version": .integer(version), "discard": .array(discard.map { .string($0) })])
