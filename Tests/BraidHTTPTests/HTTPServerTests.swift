@@ -361,7 +361,7 @@ struct RefusedConnectionTests {
         return clients
     }
 
-    @Test("Refusing connections closes all, and the system then refuses new ones at once", arguments: Place.allCases)
+    @Test("Refusing connections closes open ones, and new ones are refused at once", arguments: Place.allCases)
     func refusal(place: Place) async throws {
         let server = try started(place), address = try #require(server.address)
         let open = await onThread { Result { try clients(of: server) } }
