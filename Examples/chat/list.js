@@ -58,8 +58,8 @@ export class WindowList {
 
   /** Shows the snapshot of a window. The visible rows stay where they are on the screen. */
   show({ sections, totalRowCount, window }) {
-    // Browsers round the scroll position to whole pixels. If the person has not scrolled since the last `show`, the old
-    // places are used again, so that the rounding errors of several updates do not add up.
+    // If the person has not scrolled since the last `show`, this method uses the rows' old places again. So the
+    // rounding errors of several updates do not add up: browsers round the scroll position to whole pixels.
     if (this.#scroller.scrollTop !== this.#scrolledTo) this.#anchors = this.#rowsInSight();
     const rows = sections.flatMap((section) => section.rows);
     const elements = new Map();

@@ -2,10 +2,10 @@
 
     .build/python/bin/python Tests/Browser/picture.py [FILE]
 
-The picture shows the table description of README.md and two real pages of one session: the inspector in a window as
-wide as a phone, and in a window as wide as a desktop. Real pointer events drag a row on one page, and the server
-sends the update to the other page. Between two frames, all animations of the pages are paused. Each frame advances
-all animations by the same time, so that a slow machine makes the same picture.
+The picture shows the table description of README.md and two real pages of one session. Both pages are the inspector:
+one in a window as wide as a phone, and one in a window as wide as a desktop. Real pointer events drag a row on one
+page, and the server sends the update to the other page. Between two frames, all animations of the pages are paused.
+Each frame advances all animations by the same time, so that a slow machine makes the same picture.
 
 The fonts are Inter and JetBrains Mono (Debian: fonts-inter, fonts-jetbrains-mono). Without them the picture has others.
 """

@@ -2,13 +2,13 @@
 
 A mark is an HTML comment right before a block. It says how the tests treat the block:
 
-    <!-- file: NAME -->           the reader saves it under this name
-    <!-- copy of PATH -->         it is a part of that file, which is tested otherwise
-    <!-- part of NAME -->        its members are members of one object in the JSON that the reader saved under this name
-    <!-- run by PATH -->          that test takes it from the document
-    <!-- schema: NAME -->         it is what docs/openapi.json calls NAME (NAME/member/... for a part of one)
-    <!-- in the other terminal --> a stream that was started before has printed this by now
-    <!-- not run: REASON -->      nothing is checked
+    <!-- file: NAME -->           the reader saves the block in a file with this name
+    <!-- copy of PATH -->         the block is a part of this file, which other tests check
+    <!-- part of NAME -->        one object in the JSON that the reader saved under this name has the block's members
+    <!-- run by PATH -->          this test takes the block from the document and checks it
+    <!-- schema: NAME -->         the block fits this schema of docs/openapi.json (NAME/member/... for a part of it)
+    <!-- in the other terminal --> the stream that was started last has printed the block's text so far
+    <!-- not run: REASON -->      the tests do not check the block
 """
 import pathlib
 import re

@@ -1,6 +1,6 @@
-// The look of a cell depends on the row's view model (or on the model, if the row has no view model) and on the events
-// that the description declares for the cell. The first of the following rules that fits decides. A table in
-// docs/inspector.md lists the rules.
+// The look of a cell depends on the row's view model, or on the row's model if there is no view model. It also depends
+// on the events that the description declares for the cell. The first of the following rules that fits decides. A table
+// in docs/inspector.md lists the rules.
 import { compactJSON, h, symbol } from "./dom.js";
 
 const isText = (value) => typeof value === "string";

@@ -33,7 +33,8 @@ const samples = {
 };
 
 /**
- * The form in which a person writes any command as JSON, to send it, to send it as a dry run, or to copy it as curl.
+ * The form in which a person writes any command as JSON. The buttons send the command, send it as a dry run, or copy it
+ * as curl.
  */
 export class Console {
   #screen;

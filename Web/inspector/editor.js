@@ -132,7 +132,7 @@ export class Editor {
   }
 
   /**
-   * Makes the browser ask before it leaves the page, but only while there are unsaved changes: browsers do not keep a
+   * Makes the browser ask before it leaves the page, but only while there are unsaved changes. Browsers do not keep a
    * page with a `beforeunload` handler in their back/forward cache.
    */
   #guard() {

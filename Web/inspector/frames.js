@@ -31,10 +31,10 @@ export function frame(snapshot, before) {
 }
 
 /**
- * The members of a moment for `update`, which changes the frame `before` into `snapshot`. `frame` and `after` are the
- * frame after the update. The moment keeps `before` and `after`, even if its `frame` is replaced later.
- * `stages` contains the keys before and after each stage. `reloaded` contains the keys of the rows that the update
- * reloads.
+ * Returns the members of a moment (one revision in the timeline) for `update`, which changes the frame `before` into
+ * `snapshot`. `frame` and `after` are the frame after the update. The moment keeps `before` and `after`, even if its
+ * `frame` is replaced later. `stages` contains the keys before and after each stage. `reloaded` contains the keys of
+ * the rows that the update reloads.
  */
 export function following(before, update, snapshot) {
   let { keys } = before;

@@ -84,8 +84,8 @@ export class List {
   }
 
   /**
-   * Shows `frame`, and flashes the rows whose keys `reloaded` contains. The items at the upper edge of the visible part
-   * stay where they are.
+   * Shows `frame`, a snapshot with a key for each row, and flashes the rows whose keys `reloaded` contains. The items
+   * at the upper edge of the visible part stay where they are.
    */
   show(frame, { animated = true, reloaded = new Set() } = {}) {
     const focused = this.content.contains(document.activeElement) ? document.activeElement : null;
@@ -252,7 +252,8 @@ export class List {
   }
 
   /**
-   * Shows the part of a gap that is near the visible part. Returns the height in the list at which this part begins.
+   * Shows the part of a gap (rows that are not loaded) that is near the visible part. Returns the height in the list at
+   * which this part begins.
    */
   #fitGap(i, element) {
     const { top } = this.#scroll;

@@ -33,7 +33,7 @@ export class Screen {
   #isMoving = false;
   #late;
   #drawing;
-  /** The timeline's moment that the table shows. */
+  /** The moment that the table shows: an element of the timeline, with one revision's snapshot. */
   #drawn;
   #shown = 0;
   /** Aborted when other rows have become visible, so that the page no longer repeats the report of the earlier rows. */
@@ -193,9 +193,9 @@ export class Screen {
   }
 
   /**
-   * Sends a command. Resolves to true if the server accepted the command, to the problem's kind if the server refused
-   * it, and to null if the server did not answer and the person gave up.
-   * A refusal of the kind `quiet` is not shown. `failed` and `signal` are the options of `untilAnswered`.
+   * Sends a command. Resolves to true if the server accepted the command, and to the problem's kind if the server
+   * refused it. Resolves to null if the server did not answer and the person gave up. A refusal of the kind `quiet` is
+   * not shown. `failed` and `signal` are the options of `untilAnswered`.
    */
   async perform(kind, body, { base, quiet, dryRun, failed, signal } = {}) {
     const request = this.#server.command(this.id, kind, body, { base, dryRun });
@@ -271,8 +271,8 @@ export class Screen {
     const { id: _, table, ...rest } = opening;
     const first = await client.sessions.open({ ...rest, ...(table !== undefined && { table: description }), id: this.#server.previewID() });
     await first.delete();
-    // The journal comes in pages, and reading continues until the timeline's first moment. This moment can change while
-    // the page reads, because the timeline drops old moments.
+    // The journal comes in pages. Reading continues until the revision of the timeline's first moment. This revision
+    // can change while the page reads, because the timeline drops old moments.
     while (next !== undefined && records.at(-1).revision < this.timeline.moments[0].revision) {
       const page = await journal(next);
       records.push(...page.records);
@@ -341,7 +341,7 @@ export class Screen {
 
   /**
    * Schedules a drawing of the table. However many updates arrive, the table is drawn once for each frame of the
-   * display, with the newest moment.
+   * display, and then shows the newest revision.
    */
   #show(moment, previous) {
     if (moment !== previous) moment.reloaded?.forEach((key) => this.#reloaded.add(key));

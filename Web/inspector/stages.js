@@ -6,7 +6,10 @@ import { rowName, sectionName } from "./frames.js";
 
 const width = 320, column = 128, line = 20;
 
-/** The pictures of all stages of an update. `moment` is a moment of a timeline that has an update. */
+/**
+ * The pictures of all stages of one update. `moment` is an element of the timeline: one revision and the update that
+ * led to it.
+ */
 export function stagePictures(moment) {
   const late = namesOf(moment.after);
   // The names of sections and rows by key. After each stage, what the stage changed receives its new name.

@@ -7,12 +7,11 @@ import { hiddenSections } from "./layout.js";
 import { List } from "./list.js";
 
 /**
- * A session's table: its list, its reactions to pointer and keys, and its edit mode.
- * `actions` contains four functions. `perform(kind, body, options)` sends a command. It resolves to true if the command
- * changed something, to false if nothing changed, to the problem's kind if the server refused it, and to null if there
- * was no answer.
- * `select(row | null)` reports the selected row, `announce(text)` speaks to screen readers, and `needModel(row)` asks
- * the person for the model of a row to insert.
+ * A session's table: its list, its reactions to pointer and keys, and its edit mode. `actions` contains four functions.
+ * `perform(kind, body, options)` sends a command. It resolves to true if the command changed something, and to false if
+ * nothing changed. It resolves to the problem's kind if the server refused the command, and to null if there was no
+ * answer. `select(row | null)` reports the selected row, `announce(text)` speaks to screen readers, and
+ * `needModel(row)` asks the person for the model of a row to insert.
  */
 export class Table {
   #actions;
@@ -58,12 +57,12 @@ export class Table {
   }
 
   /**
-   * Shows a frame. `options` are the options of the list's `show`. With `isMoved`, the table has not changed, but the
-   * window shows other rows.
+   * Shows a frame: a snapshot with a key for each row. `options` are the options of the list's `show`. With `isMoved`,
+   * the table has not changed, but the window shows other rows.
    */
   show(frame, { isMoved = false, ...options } = {}) {
     const isSame = frame === this.frame;
-    // If only other data has changed, such as the description, a dragged row stays in the person's hand.
+    // If only other data has changed, such as the description, the person can continue to drag a row.
     if (!isSame || this.readOnly) this.dragging.cancel();
     this.frame = frame;
     const { sections, state } = frame.snapshot;

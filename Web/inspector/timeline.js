@@ -3,17 +3,20 @@ import { applying } from "/braid.js";
 
 const kept = 500;
 /**
- * The maximum number of moments of a table that is followed through a window. It is smaller, because each moment keeps
- * the rows of its own window.
+ * The maximum number of revisions that the timeline keeps for a table that is followed through a window. The number is
+ * small, because each revision keeps the rows of its own window.
  */
 const keptOfWindows = 100;
 
-/** The history of a session as far as this page saw it or read it from the journal, with a frame for each revision. */
+/**
+ * The history of a session as far as this page saw it or read it from the journal. Each element is called a moment: one
+ * revision with its frame (the snapshot and its keys).
+ */
 export class Timeline {
   /**
-   * `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, in the order of revisions. The first moment
-   * has no update. The update leads from the frame `before` to the frame `after`. `frame` is the same as `after`, until
-   * the window moves.
+   * The moments, as `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, in the order of revisions.
+   * The first moment has no update. The update leads from the frame `before` to the frame `after`. `frame` is the same
+   * as `after`, until the window moves.
    */
   moments = [];
   /**
@@ -21,11 +24,11 @@ export class Timeline {
    * `after`, the last moment before it.
    */
   events = [];
-  /** The index of the displayed moment. null means that the timeline always shows the last moment. */
+  /** The index of the displayed moment (revision). null means that the timeline always shows the last one. */
   position = null;
   #changed;
 
-  /** `changed(moment, previous)` is called whenever the moments or the displayed moment have changed. */
+  /** `changed(moment, previous)` is called whenever the moments (revisions) or the displayed moment have changed. */
   constructor(changed) {
     this.#changed = changed;
   }
@@ -69,8 +72,8 @@ export class Timeline {
   }
 
   /**
-   * Inserts the moments before the first one. `snapshot` is the session's snapshot at its opening, and `records` are
-   * the journal's records from there on.
+   * Inserts the revisions before the first known one. `snapshot` is the session's snapshot at its opening, and
+   * `records` are the journal's records from there on.
    */
   precede(snapshot, records) {
     const first = this.moments[0];
@@ -81,8 +84,8 @@ export class Timeline {
       const next = applying(update, { ...frame.snapshot, revision: update.from });
       before.push({ revision: update.to, update, at: new Date(at), ...following(frame, update, next) });
     }
-    // The keys of the following frames must continue those of the inserted frames, so the following moments are
-    // computed again.
+    // The keys of the following revisions' frames must continue those of the inserted frames. So the following frames
+    // are computed again.
     const again = this.moments.filter((moment) => moment.revision > before.at(-1).revision);
     const shown = this.shown;
     this.moments = before;

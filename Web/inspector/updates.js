@@ -17,7 +17,7 @@ export class UpdatesPanel {
   show(screen) {
     const { timeline } = screen;
     if (!timeline.last) return;
-    // The panel lists at most `listed` moments, and the displayed moment is among them.
+    // The panel lists at most `listed` revisions, and the displayed revision is among them.
     const shown = timeline.position ?? timeline.moments.length - 1;
     const first = Math.max(0, Math.min(shown - listed / 4, timeline.moments.length - listed));
     const items = timeline.moments.slice(first, first + listed).flatMap((moment, i) => [
@@ -40,8 +40,8 @@ export class UpdatesPanel {
         class: "moment",
         "data-revision": moment.revision,
         "aria-expanded": String(isShown),
-        // The index is looked up at the click, because it changes when earlier moments are read from the journal or old
-        // moments are dropped.
+        // The index of the revision is looked up at the click. It changes when earlier revisions are read from the
+        // journal or old ones are dropped.
         on: { click: () => timeline.show(timeline.moments.findIndex(({ revision }) => revision === moment.revision)) },
       },
       h("span", { class: "revision" }, `r${moment.revision}`),
@@ -52,8 +52,8 @@ export class UpdatesPanel {
   }
 
   /**
-   * The details of a moment. They are created once for each moment, so that a scroll position or a selection in them is
-   * kept.
+   * The details of a revision. They are created once for each revision, so that a scroll position or a selection in
+   * them is kept.
    */
   #detail(moment, index) {
     if (!this.#details.has(moment)) this.#details.set(moment, h("div", { class: "detail-body" }, this.#told(moment, index)));
@@ -80,7 +80,10 @@ export class UpdatesPanel {
     return [h("div", { class: "command" }), picture, json];
   }
 
-  /** Reads from the journal the command that led to a moment, and inserts the command into the moment's details. */
+  /**
+   * Reads from the journal the command that led to a revision, and inserts the command into the details of this
+   * revision.
+   */
   #askForCommand(screen, moment) {
     clearTimeout(this.#asking);
     if (!moment.update || this.#asked.has(moment)) return;
@@ -107,7 +110,7 @@ function summary({ stages, update }) {
 
 /**
  * The list item of a tap, a cell event or an emitted event. The newest item is at the top, so this item is above the
- * moment before the event.
+ * revision before the event.
  */
 function eventItem({ name: emitted, payload, event, id, cell, time }) {
   const [[name, parameters]] = emitted === undefined ? Object.entries(event ?? { tap: undefined }) : [[emitted, payload]];

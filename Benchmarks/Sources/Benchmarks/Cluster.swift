@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Measures one, two and four servers on one PostgreSQL database: which work scales with the number of servers, and how much
-/// processor time the servers and the database use.
+/// Measures one, two and four servers that share one PostgreSQL database. The result says which work scales with the
+/// number of servers, and how much processor time the servers and the database use.
 func clusterBenchmark() throws {
     guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
         throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")

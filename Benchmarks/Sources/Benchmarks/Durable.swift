@@ -1,7 +1,7 @@
 import CSysSQLite
 import Foundation
 
-/// Writes through SQLite's C API what the server's store would write for one command: the same rows and bytes of a
+/// Writes through SQLite's C API what the server's store writes for one command. These are the same rows and bytes: a
 /// model, a journal record and the session's row.
 private final class RawStore {
     private var database: OpaquePointer?

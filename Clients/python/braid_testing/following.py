@@ -28,10 +28,10 @@ class Event:
     |---|---|
     | `snapshot` | the snapshot that replaces the copy |
     | `update` | the update that was applied to the copy |
-    | `cellEvent`, `tap`, `emitted` | as in the stream, for controllers |
-    | `live` | `None`: everything before the connection has arrived |
+    | `cellEvent`, `tap`, `emitted` | the event's data from the stream, which only controllers receive |
+    | `live` | `None`: all changes that happened before the connection have arrived |
     | `waiting` | the error after which the subscription connects again |
-    | `ended` | `None` if the session was ended, or the refusal that another try would meet as well |
+    | `ended` | `None` if the session was ended, or the refusal that another try would get again |
     """
 
     kind: str

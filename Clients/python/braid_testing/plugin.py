@@ -2,9 +2,9 @@
 
 | name | in `pytest.ini` or `pyproject.toml` |
 |---|---|
-| `braid_fixtures` | the folder of `*.table.json` and `*.session.json`, relative to the folder of this file |
-| `braid_session` | the session that `braid_session` forks |
-| `braid_options` | more options of `braid-server serve` |
+| `braid_fixtures` | the folder with `*.table.json` and `*.session.json`, relative to the folder of this file |
+| `braid_session` | the session that the fixture `braid_session` copies for each test |
+| `braid_options` | more command-line options of `braid-server serve` |
 """
 from __future__ import annotations
 
