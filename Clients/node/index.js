@@ -143,7 +143,7 @@ export class BraidServer {
   async fork(session, { revision, id, test } = {}) {
     const fork = await this.client.sessions.open({ id, from: { session, revision } });
     test?.after(async () => {
-      // Otherwise the test's rules could apply to the request that ends the fork.
+      // The rules are removed first, because they could otherwise apply to the request that ends the fork.
       await this.faults.clear();
       try {
         await fork.delete();

@@ -1504,7 +1504,7 @@ def test_nothing_is_clipped_or_collapses_at_any_width(make_page, server, screens
     page = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.goto(f"{server.url}/#/sessions/test")
     expect(rows(page)).to_have_count(3)
-    # The rows are drawn once more after the page has read the description. This button shows that.
+    # The rows are drawn once more after the page has read the description. Only then is the button "share" visible.
     expect(page.get_by_role("button", name="share")).to_be_visible()
     clipped = """() => [...document.querySelectorAll("body > *, .bar *, .row *, dialog *")].filter((element) => {
       const { left, right, width } = element.getBoundingClientRect();

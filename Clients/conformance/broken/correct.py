@@ -15,7 +15,8 @@ import threading
 import time
 import urllib.parse
 
-# The shortest and the longest delay before a retry, in seconds.
+# In seconds. The delay before the first retry is twice `FIRST_DELAY`. The delay doubles with each retry, up to
+# `LONGEST_DELAY`.
 FIRST_DELAY, LONGEST_DELAY = 0.01, 0.1
 
 

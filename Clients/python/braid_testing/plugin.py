@@ -77,7 +77,7 @@ def braid_session(request: pytest.FixtureRequest, braid_server: Server) -> Itera
         name = ids[0]
     session = braid_server.client.fork(name)
     yield session
-    # Otherwise the test's rules could apply to the request that ends the session.
+    # The rules are removed first, because they could otherwise apply to the request that ends the session.
     braid_server.faults.clear()
     try:
         session.end()

@@ -38,7 +38,7 @@ class Faults:
         return sum(rule["applied"] for rule in rules)
 
     def clear(self) -> None:
-        """Removes all rules."""
+        """Removes all rules, so that the server no longer fails."""
         self._client.send("DELETE", "/v1/test/faults")
 
 

@@ -43,7 +43,7 @@ public final class Faults {
         throw new IllegalArgumentException("There is no rule \"" + id + "\".");
     }
 
-    /** Removes all rules. */
+    /** Removes all rules, so that the server no longer fails. */
     public void clear() {
         server.send("DELETE", "/v1/test/faults", null);
     }
