@@ -306,7 +306,7 @@ class Clock {
   }
 
   async advance(milliseconds) {
-    // This request is not repeatable, because a repetition would advance the clock twice.
+    // The request that advances the clock is not repeatable, because a repetition would advance the clock twice.
     return new Date((await send(this.#client, "PUT", "clock", { advance: milliseconds / 1000 }, false)).time);
   }
 }

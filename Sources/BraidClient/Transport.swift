@@ -48,7 +48,8 @@ final class Transport: Sendable {
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            // Foundation on Linux also delivers interim responses, such as 103 (RFC 8297). These are not the answer.
+            // Foundation on Linux also delivers interim responses, such as 103 (RFC 8297). Only a response with a
+            // status from 200 on is the answer.
             if let head = response as? HTTPURLResponse, head.statusCode >= 200 { yield(.head(head), for: dataTask) }
             completionHandler(.allow)
         }

@@ -93,8 +93,8 @@ import Testing
             let hasAsked = Atomic(false), isDone = Atomic(false)
         }
         let flags = Flags()
-        // This loop runs in a thread of its own. A task that never suspends would occupy one of the few threads that
-        // run the tests.
+        // The requests for large leases run in a thread. A task that never suspends would occupy one of the few threads
+        // that run the tests.
         let granted = await withCheckedContinuation { continuation in
             startThread(named: "too-much") {
                 var granted = 0

@@ -21,8 +21,8 @@ from documents import ROOT
 from server import BINARY
 
 FILES = {
-    # These settings are for a machine without systemd, which has no cgroups for the containers and no timers for health
-    # checks.
+    # podman's settings for a machine without systemd. Such a machine has no cgroups for the containers and no timers
+    # for health checks.
     "containers.conf": """[containers]
 default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
 log_driver = "k8s-file"
@@ -108,7 +108,7 @@ class Engine:
         described = yaml.safe_load(file.read_text())
         for service in described["services"].values():
             service["ports"] = [address.replace(":8080:", f":{port}:") for address in service["ports"]]
-            # This version of podman does not know the setting start_interval.
+            # The podman of the tests does not know the setting start_interval.
             service.get("healthcheck", {}).pop("start_interval", None)
             # If a service has limits, podman raises all other limits of its processes. This needs a right that root may
             # lack, so the limit nproc is set, too.

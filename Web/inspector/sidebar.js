@@ -27,7 +27,7 @@ export class Sidebar {
       on: { input: () => this.#shownAnew() },
     });
     this.list = h("div", { class: "sidebar-lists" });
-    // These buttons are created once, so that a button keeps the focus when the lists are replaced.
+    // The sidebar creates its buttons once, so that a button keeps the focus when the lists are replaced.
     const plus = { icon: "icon-plus", iconOnly: true, kind: "plain" };
     this.opening = button("Open a session", () => this.#open(), plus);
     this.describing = button("New description", () => app.go("new-table"), plus);

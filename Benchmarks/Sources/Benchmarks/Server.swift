@@ -95,8 +95,8 @@ final class Connection {
             guard received > 0 else { throw Fault("the connection was closed") }
             count += received
             if total == nil { total = Self.length(buffer[..<count]) }
-            // These bytes mark the end of a chunked answer. They cannot occur earlier, because compact JSON contains no
-            // line ends.
+            // An empty chunk marks the end of a chunked answer. Its bytes cannot occur earlier, because compact JSON
+            // contains no line ends.
             if total == .max, buffer[..<count].suffix(7).elementsEqual("\r\n0\r\n\r\n".utf8) { total = count }
         }
         return (Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48), count)

@@ -132,7 +132,7 @@ class Clock:
         return _time(self._client.send("PUT", "/v1/test/clock", {"time": time.isoformat()}))
 
     def advance(self, duration: timedelta) -> datetime:
-        # This request is not repeatable, because a repetition would advance the clock twice.
+        # The request that advances the clock is not repeatable, because a repetition would advance the clock twice.
         return _time(self._client.send("PUT", "/v1/test/clock", {"advance": duration.total_seconds()}, is_repeatable=False))
 
 

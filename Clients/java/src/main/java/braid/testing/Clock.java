@@ -22,7 +22,7 @@ public final class Clock {
     }
 
     public Instant advance(Duration duration) {
-        // This request is not repeatable, because a repetition would advance the clock twice.
+        // The request that advances the clock is not repeatable, because a repetition would advance the clock twice.
         return time(server.send("PUT", "/v1/test/clock", Map.of("advance", duration.toMillis() / 1000.0), Map.of(), false));
     }
 
