@@ -1,13 +1,13 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// The environment variable DIFFERENCEKIT contains the path of a checkout of github.com/ra1028/DifferenceKit. Without it,
-// the diffs are measured without a comparison.
+// The environment variable DIFFERENCEKIT contains the path of a checkout of github.com/ra1028/DifferenceKit. Without
+// this variable, the benchmark `diff` measures the engine without the comparison to DifferenceKit.
 let differenceKit = Context.environment["DIFFERENCEKIT"]
 
 let package = Package(
     name: "Benchmarks",
-    // The dependency is a path, so the benchmarks always use the server of the same commit.
+    // The dependency is a path, so the benchmarks always measure the server of the same commit.
     dependencies: [.package(name: "braid-server", path: "..")]
         + (differenceKit.map { [.package(name: "DifferenceKit", path: $0)] } ?? []),
     targets: [

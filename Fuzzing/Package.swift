@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "Fuzzing",
-    // By its path: always the server of the same commit.
+    // The dependency is a path, so the fuzz targets always test the server of the same commit.
     dependencies: [.package(name: "braid-server", path: "..")],
     targets: [
         .executableTarget(

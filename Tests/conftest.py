@@ -1,1 +1,1 @@
-"""Makes `server` importable from the tests in the folders below."""
+"""Makes the module `server` importable from all tests in the folders below."""

@@ -1,4 +1,4 @@
-"""The server that the Python tests start."""
+"""Starts and stops servers for the Python tests."""
 import os
 import pathlib
 import signal
@@ -9,18 +9,18 @@ BINARY = pathlib.Path(os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug
 
 
 class Server:
-    """A server on a free port. `with` stops it."""
+    """A server on a free port. As a context manager, it stops the server at the end of `with`."""
 
     def __init__(self, *options, database=":memory:", port=0, token=None):
         self.options = ["--database", str(database), "--log-level", "warning", *map(str, options)]
-        # The server refuses variables BRAID_… that are not its own.
+        # The server refuses to start if an environment variable `BRAID_…` is not one of its settings.
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")} | ({"BRAID_TOKEN": token} if token else {})
         self.token = token
         self.port = port
         self.start()
 
     def start(self):
-        """Starts the server, again on the port that it had."""
+        """Starts the server. After a stop, the server starts on the same port again."""
         command = [BINARY, "serve", "--port", str(self.port), *self.options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.environment)
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
@@ -32,7 +32,7 @@ class Server:
         assert self.process.wait(timeout=15) == 0
 
     def kill(self):
-        """Ends the server as a power cut would."""
+        """Kills the server without a chance to clean up, as a power failure would do."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait(timeout=15)

@@ -12,7 +12,7 @@ export type RowReference =
   | { id: string | number; section?: string | number };
 /** The place of a new row among the stored rows of its section. A number is an index from 0. */
 export type RowPlacement = "start" | "end" | { before: string | number } | { after: string | number } | number;
-/** A height in the unit of the client. */
+/** A height. The client decides the unit. */
 export type Dimension = number | "automatic";
 
 export interface Row {
@@ -36,9 +36,11 @@ export interface Section {
   footer: SectionTitle | null;
   /** The number of all displayed rows of the section, including rows outside of a window. */
   rowCount: number;
-  /** Only in the snapshot of a window: the index, in the section, of the first element of `rows`. */
+  /**
+   * The index, among all rows of the section, of the first element of `rows`. Present only in the snapshot of a window.
+   */
   offset?: number;
-  /** Where rows of this section may move: to any section, or to the sections with these ids. */
+  /** The sections to which rows of this section may be moved: any section, or the sections with these ids. */
   movesTo?: "anySection" | string[];
   /** `false` if some rows of the section have no id. */
   diffable?: false;
@@ -77,29 +79,34 @@ export interface Snapshot {
   revision: number;
   /** The number of displayed rows of the whole table. */
   totalRowCount: number;
-  /** The window's place. Only in the snapshot of a window. */
+  /** The place of the window. Present only in the snapshot of a window. */
   window?: WindowPlace;
   sections: Section[];
   state: { [name: string]: JSONValue };
-  /** What to show in place of rows. Absent if the table has rows. */
+  /** A value that says what to show while the table has no rows. Absent if the table has rows. */
   empty?: JSONValue;
 }
 
 /**
- * A stage: operations that a list view applies together, as in one `performBatchUpdates` of UITableView. The indexes of
- * deletes, reloads, updates and the `from` of moves count in the table before the stage. The indexes of inserts and the
- * `to` of moves count in the table after the stage.
+ * A stage: operations that a list view applies together, as in one `performBatchUpdates` of UITableView. The indexes in
+ * deletes, reloads and updates, and the `from` of moves, refer to the table before the stage. The indexes in inserts,
+ * and the `to` of moves, refer to the table after the stage.
  */
 export interface Stage {
   deleteSections?: number[];
   insertSections?: { at: number; section: Section }[];
   moveSections?: { from: number; to: number }[];
   reloadSections?: { at: number; section: Section }[];
-  /** The changed members of sections. The value null means that the section no longer has the member. */
+  /**
+   * The new headers, footers or `movesTo` of sections. The value null means that the section no longer has this member.
+   */
   updateSections?: { at: number; header?: SectionTitle | null; footer?: SectionTitle | null; movesTo?: "anySection" | string[] | null }[];
   deleteRows?: IndexPath[];
   insertRows?: { at: IndexPath; row: Row }[];
-  /** `row` is the moved row's new content, if the content also changed and needs no visual reload. */
+  /**
+   * Moves of rows. `row` is the moved row's new content, if a move also changed the row and the row needs no visual
+   * reload.
+   */
   moveRows?: { from: IndexPath; to: IndexPath; row?: Row }[];
   reloadRows?: { at: IndexPath; row: Row }[];
   updateRows?: { at: IndexPath; row: Row }[];
@@ -112,16 +119,16 @@ export interface Update {
   stages: Stage[];
   /** The number of displayed rows of the whole table after the update. */
   totalRowCount: number;
-  /** The new state. Absent if the state did not change. */
+  /** The session's new state. Absent if the state did not change. */
   state?: { [name: string]: JSONValue };
   /** The snapshot's new `empty`. Absent if `empty` did not change; null if the snapshot no longer has `empty`. */
   empty?: JSONValue;
   /**
-   * Only in updates of a window: the new `offset` and `rowCount` of sections that stay in the window. `section` is the
-   * section's index in the window after the update.
+   * Present only in updates of a window. The new `offset` and `rowCount` of sections that stay in the window. `section`
+   * is the section's index in the window after the update.
    */
   extents?: { section: number; offset: number; rowCount: number }[];
-  /** Only in updates of a window: the window's new place, if the place changed. */
+  /** The window's new place. Present only in updates of a window that change the place. */
   window?: WindowPlace;
 }
 
@@ -140,7 +147,10 @@ export declare class UpdateFault extends Error {
   readonly stage?: number;
 }
 
-/** Returns the snapshot after the update, and does not change `snapshot`. Throws `UpdateFault`. */
+/**
+ * Returns the snapshot after the update. `snapshot` itself does not change. Throws `UpdateFault` if the update does not
+ * fit the snapshot or breaks a rule for updates.
+ */
 export declare function applying(update: Update, snapshot: Snapshot): Snapshot;
 
 /** One stage of an update, with the snapshots before and after the stage. */
@@ -154,12 +164,15 @@ export interface Step {
   snapshot: Snapshot;
 }
 
-/** Yields the stages of an update in order, so that a view can animate each stage. Throws `UpdateFault`. */
+/**
+ * Yields the stages of an update in order, so that a view can animate each stage. Throws `UpdateFault` if a stage does
+ * not fit the snapshot or breaks a rule for updates.
+ */
 export declare function stages(update: Update, snapshot: Snapshot): Generator<Step, void, undefined>;
 
 // Failures.
 
-/** The kind of a fault. A newer server may send codes that are not in this list. */
+/** The kind of a fault in a request's body. A newer server may send codes that are not in this list. */
 export type FaultCode =
   | "missing-member"
   | "unknown-member"
@@ -186,9 +199,12 @@ export interface Fault {
 export declare class Problem extends Error {
   constructor(status: number, document?: { [name: string]: unknown }, retryAfter?: number);
   readonly status: number;
-  /** All members, also those that only some problems have. */
+  /** All members of the problem document, including those that only some problems have. */
   readonly document: { [name: string]: any };
-  /** `/problems/row-gone`; "about:blank" where a proxy answered. */
+  /**
+   * The URI of the problem's type, such as `/problems/row-gone`. The type is "about:blank" if a proxy answered without
+   * a problem document.
+   */
   readonly type: string;
   /** The last part of `type`, such as `row-gone`. */
   readonly kind: string;
@@ -198,13 +214,16 @@ export declare class Problem extends Error {
   readonly requestId?: string;
   /** The number of the refused line of an `observe` body, from 1. */
   readonly line?: number;
-  /** The faults of the request's body. */
+  /** The faults of the request's body. Empty for problems of another kind. */
   readonly errors: Fault[];
   /** The pointer of the first element of `errors`. */
   readonly pointer?: string;
-  /** After how many milliseconds the server wants the request to be repeated, if the answer says so. */
+  /**
+   * The number of milliseconds after which the server wants the request to be repeated. Absent if the answer does not
+   * say.
+   */
   readonly retryAfter?: number;
-  /** How often the request was sent. */
+  /** The number of times that the client sent the request. */
   readonly tries: number;
 }
 
@@ -214,16 +233,16 @@ export declare class Problem extends Error {
  */
 export declare class ConnectionError extends Error {
   constructor(message: string, cause?: unknown);
-  /** How often the request was sent. */
+  /** The number of times that the client sent the request. */
   readonly tries: number;
 }
 
 // The client.
 
-/** A request that `send` can send. */
+/** An HTTP request for the method `send`. */
 export interface Request {
   method: string;
-  /** The path and the query. */
+  /** The path and the query of the request's URL. */
   path: string;
   headers: { [name: string]: string };
   /** The JSON value that the client sends as the body. */
@@ -237,7 +256,7 @@ export interface Request {
 
 export interface SendOptions {
   signal?: AbortSignal;
-  /** How often the client sends the request again at most. */
+  /** The maximum number of times that the client sends a failed request again. */
   retries?: number;
 }
 
@@ -253,9 +272,12 @@ export interface ClientOptions {
   url?: string | URL;
   /** The controller's token, or a token for one session. */
   token?: Token;
-  /** How many milliseconds the client waits for a complete answer: 60,000 by default. */
+  /** The number of milliseconds that the client waits for a complete answer: 60,000 by default. */
   timeout?: number;
-  /** How often the client sends a failed request again at most: 6 times by default, within about 15 seconds on average. */
+  /**
+   * The maximum number of times that the client sends a failed request again: 6 by default. Six repetitions take about
+   * 15 seconds on average.
+   */
   retries?: number;
   /** Replaces `fetch`, for tests. */
   fetch?: typeof fetch;
@@ -268,7 +290,7 @@ export interface ClientOptions {
 /** A session without its rows. */
 export interface SessionSummary {
   id: string;
-  /** The name of the session's table description. Absent if the session was opened without a table description. */
+  /** The name of the session's table description. Absent for a session without a table description. */
   table?: string;
   /** The version of the table description. Absent if the description is not a registered version. */
   tableVersion?: number;
@@ -281,17 +303,21 @@ export interface SessionSummary {
 
 /** The files of table descriptions that the server watches. */
 export interface WatchedFiles {
-  /** Increases with each change of the other members. */
+  /** The revision of this list. It increases with each change of `watching` or `files`. */
   revision: number;
-  /** Whether the server watches files. */
+  /** Whether the server watches any files of table descriptions. */
   watching: boolean;
-  /** A fault has the form `file:line:column: pointer: message`. `behind` lists the sessions that keep an earlier version. */
+  /**
+   * The state of each watched file. A fault has the form `file:line:column: pointer: message`. `behind` lists the
+   * sessions that keep an earlier version of the description, and why.
+   */
   files: { file: string; table?: string; version?: number; faults: string[]; behind: { session: string; detail: string }[] }[];
 }
 
 /**
- * `table`: a name or a description. Without it, `row`, `rows`, `section` or `sections`, or `from`: another session, whose
- * table at `revision` (the current one if it is absent) the new session starts with.
+ * The request to open a session. `table` is the name of a registered description, or a whole description.
+ * Without `table`, the rows come from `row`, `rows`, `section` or `sections`, or from another session. `from` names
+ * this session; the new session starts with its table at `revision`, or with its current table.
  */
 export interface Opening {
   id?: string;
@@ -304,7 +330,7 @@ export interface Opening {
   sections?: object[];
   from?: { session: string; revision?: number };
   cellsForModelTypes?: { [modelType: string]: string };
-  /** Only without `table`: the snapshot's `empty` while the table has no rows. Any value except null. */
+  /** The snapshot's `empty` while the table has no rows. Allowed only without `table`. Any value except null. */
   empty?: JSONValue;
 }
 
@@ -318,8 +344,9 @@ export declare class BraidClient {
     get(name: string, options?: SendOptions & { version?: number }): Promise<object>;
     versions(name: string, options?: SendOptions): Promise<{ version: number; updated: string }[]>;
     /**
-     * Registers a table description. `ifMatch` replaces only the version with this ETag. `ifNoneMatch: "*"` only creates a
-     * table. If the condition is not met, the method throws a `Problem` with the status 412.
+     * Registers a table description. With `ifMatch`, the server replaces the description only if its current version
+     * has this ETag. With `ifNoneMatch: "*"`, the server registers the description only if its name is new. If the
+     * condition is not met, the method throws a `Problem` with the status 412.
      */
     put(
       name: string,
@@ -328,8 +355,8 @@ export declare class BraidClient {
     ): Promise<{ table: string; version: number }>;
     delete(name: string, options?: SendOptions): Promise<void>;
     /**
-     * Checks a table description without registering it. If the description has faults, the method throws a `Problem` whose
-     * `errors` lists the faults. `warnings` lists what is allowed but probably a mistake.
+     * Checks a table description without registering it. If the description has faults, the method throws a `Problem`
+     * whose `errors` lists the faults. `warnings` lists allowed parts of the description that are probably mistakes.
      */
     validate(description: object, options?: SendOptions): Promise<{ table: string; valid: true; warnings?: Fault[] }>;
   };
@@ -337,16 +364,19 @@ export declare class BraidClient {
     /** Returns one page of the list of sessions. `next` is the value of `after` for the next page. */
     list(options?: { table?: string; limit?: number; after?: string; signal?: AbortSignal }): Promise<{ sessions: SessionSummary[]; next?: string }>;
     /**
-     * Opens a session. `key` is the idempotency key of the request; by default the client makes one. If `key` is null, the
-     * client does not repeat a request that the server may have carried out.
+     * Opens a session. `key` is the idempotency key of the request; by default the client makes a key. If `key` is
+     * null, the client does not repeat a request that the server may have carried out.
      */
     open(opening: Opening, options?: { key?: string | null; signal?: AbortSignal }): Promise<Session>;
     /** Ends a session. */
     delete(id: string, options?: SendOptions): Promise<void>;
   };
-  /** Returns an object for the session with this id, without a request. */
+  /** Returns an object for the session with this id. The method sends no request. */
   session(id: string): Session;
-  /** Returns what a JSON-e template renders with the names and values of `context`. */
+  /**
+   * Returns the JSON that the server renders from a JSON-e template. The template can use the names and values of
+   * `context`.
+   */
   render(template: JSONValue, context?: { [name: string]: JSONValue }, options?: SendOptions): Promise<JSONValue | undefined>;
   /** Returns the minimal update that leads from one snapshot to another. */
   diff(from: Snapshot, to: Snapshot, options?: SendOptions): Promise<Update>;
@@ -368,11 +398,14 @@ export declare class BraidClient {
 }
 
 export interface CommandOptions {
-  /** The position that the command's index paths refer to. Only for edits, moves, events, taps and the data source. */
+  /**
+   * The position of the snapshot to which the command's index paths refer. Allowed only for edits, moves, events, taps
+   * and the data source.
+   */
   base?: Position;
-  /** The server applies the command only if the session is still at this position. Otherwise the answer is 412. */
+  /** The server applies the command only if the session is still at this position. Otherwise the server answers 412. */
   ifMatch?: string | Snapshot;
-  /** The server checks and computes the command, but changes nothing. */
+  /** With `dryRun`, the server computes and answers the command, but does not apply it. */
   dryRun?: boolean;
   /**
    * The request's idempotency key. By default the client makes a key for each request. If `key` is null, the client does not
@@ -383,7 +416,7 @@ export interface CommandOptions {
 }
 
 export interface StrictOptions extends CommandOptions {
-  /** The server refuses a call of the data source with 404 instead of ignoring the call. */
+  /** With `strict`, the server refuses an ignored call of the data source with 404. */
   strict?: boolean;
 }
 
@@ -397,49 +430,58 @@ export interface Answer {
   /** The session's revision after the command. */
   revision: number;
   outcome: "applied" | "unchanged" | "ignored";
-  /** Why the command was ignored. */
+  /** Says why the server ignored the command. Present only if `outcome` is "ignored". */
   reason?: string;
-  /** The index path that the row has now. Only for a command with `base`. */
+  /** The current index path of the row that the command named. Present only in the answer to a command with `base`. */
   at?: IndexPath;
-  /** Only for calls of the data source: what the delegate of an iOS DataSourceController would have received. */
+  /**
+   * The notification that the delegate of an iOS DataSourceController would have received. Present only in the answer
+   * to a call of the data source.
+   */
   notification?: { dataSource: true } | { section: number } | { rows: IndexPath[] } | null;
   update: Update;
 }
 
 type Titles = { [section: string]: string | object | null };
 
-/** A method for each command of a session. `Session` sends the command; `session.request` only makes the request. */
+/**
+ * One method for each command of a session. The methods of `Session` send the command. The methods of `session.request`
+ * only make the request.
+ */
 interface Commands<Result> {
   edit(body: { delete: RowReference } | { insert: RowReference; model?: JSONValue }, options?: CommandOptions): Result;
   /**
-   * Moves a row. A row number in `to` counts after the row was taken out of its old place. If `to` contains an id, the row
-   * moves before the row with this id.
+   * Moves a row. A row number in `to` counts the rows without the moved row. If `to` contains an id, the row moves
+   * before the row with this id.
    */
   move(body: { from: RowReference; to: RowReference }, options?: CommandOptions): Result;
-  /** Reports an event of a cell. `event` has one member: the event's name with the event's parameters. */
+  /**
+   * Reports an event of a cell, such as typing. `event` has one member, whose name is the event's name and whose value
+   * contains the event's parameters.
+   */
   event(at: RowReference, event: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   tap(at: RowReference, options?: CommandOptions): Result;
   displayedRows(rows: RowReference[], options?: CommandOptions): Result;
   /** Replaces the models of all sections. Sections that `models` does not name become empty. */
   setModels(models: { [section: string]: JSONValue[] }, options?: CommandOptions): Result;
-  /** Replaces the models of the named sections only. */
+  /** Replaces the models of the sections that `models` names. */
   patchModels(models: { [section: string]: JSONValue[] | null }, options?: CommandOptions): Result;
   /** Sets the headers of all sections. Sections that `headers` does not name show the header from the description. */
   setHeaders(headers: Titles, options?: CommandOptions): Result;
-  /** Sets the headers of the named sections only. */
+  /** Sets the headers of the sections that `headers` names. */
   patchHeaders(headers: Titles, options?: CommandOptions): Result;
   /** Sets the footers of all sections. Sections that `footers` does not name show the footer from the description. */
   setFooters(footers: Titles, options?: CommandOptions): Result;
-  /** Sets the footers of the named sections only. */
+  /** Sets the footers of the sections that `footers` names. */
   patchFooters(footers: Titles, options?: CommandOptions): Result;
   setDisplayedSections(ids: string[], options?: CommandOptions): Result;
   /** Replaces the whole state. */
   setState(state: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   /** Merges a patch into the state (RFC 7396). */
   patchState(patch: { [name: string]: JSONValue }, options?: CommandOptions): Result;
-  /** Applies all of the commands as one revision, or none of them. */
+  /** Applies all of the commands as one revision. If a command fails, the server applies none of them. */
   transaction(commands: object[], options?: StrictOptions): Result;
-  /** Restores what the session was opened with. */
+  /** Resets the session to the models, titles and state that it was opened with. */
   reset(options?: CommandOptions): Result;
   /**
    * Binds the session to another version of its table description. `discard` lists the ids of sections that may lose models
@@ -495,14 +537,20 @@ export declare class Session {
   facts(options?: SendOptions): Promise<SessionSummary>;
   /** Returns the table description to which the session is bound. */
   table(options?: { signal?: AbortSignal }): Promise<object>;
-  /** The whole table, or a window of it. `at`: an earlier position, as far back as the journal reaches. */
+  /**
+   * Gets the snapshot of the whole table or of a window. `at` is an earlier position, which the journal must still
+   * contain.
+   */
   snapshot(options?: { window?: TableWindow; at?: Position; signal?: AbortSignal }): Promise<Snapshot>;
-  /** `wait`: seconds to wait for something to happen, 60 at most. `from`: the window at `since`, if it is another one. */
+  /**
+   * Gets the updates after the position `since`. If there are none, the server waits up to `wait` seconds for one, at
+   * most 60 seconds. If the caller's snapshot at `since` shows another window than `window`, `from` is that window.
+   */
   updates(
     since: Position,
     options?: { wait?: number; coalesce?: boolean; window?: TableWindow; from?: TableWindow; signal?: AbortSignal },
   ): Promise<{ reset?: undefined; from: number; to: number; updates: Update[] } | { reset: true; snapshot: Snapshot }>;
-  /** Returns one page of the session's commands and updates. `next` is the value of `after` for the next page. */
+  /** Returns one page of the session's journal. `next` is the value of `after` for the next page. */
   journal(options?: { after?: number; limit?: number; signal?: AbortSignal }): Promise<{
     records: { revision: number; at: string; command: JSONValue; update: Update }[];
     next?: number;
@@ -523,7 +571,7 @@ export declare class Session {
 
 export type SubscriptionStatus = "connecting" | "live" | "waiting" | "paused" | "ended" | "closed";
 
-/** A tap on a row. The members describe the row before the description's handler ran. */
+/** A tap on a row. The members describe the row as it was before the handler of the tap ran. */
 export interface Tap {
   at: IndexPath;
   id?: string;
@@ -531,7 +579,10 @@ export interface Tap {
   model?: JSONValue;
 }
 
-/** An event of a row's cell, such as typing. `event` has one member: the event's name with the event's parameters. */
+/**
+ * An event of a row's cell, such as typing. `event` has one member, whose name is the event's name and whose value
+ * contains the event's parameters.
+ */
 export interface CellEvent extends Tap {
   event: { [name: string]: JSONValue };
 }
@@ -547,11 +598,11 @@ export interface SubscribeOptions {
   from?: Snapshot;
   /** The window to follow, in place of the whole table. */
   window?: TableWindow;
-  /** How many rows before and after the visible rows `show` requests: 50 by default. */
+  /** The number of rows that `show` requests before and after the visible rows: 50 by default. */
   overscan?: number;
   /**
-   * Called with the first snapshot, and with each snapshot that replaces updates which the server cannot send. Show the
-   * snapshot without animation.
+   * Called with the first snapshot. Also called with each later snapshot that the server sends in place of updates.
+   * Show the snapshot without animation.
    */
   onSnapshot?: (snapshot: Snapshot, previous: Snapshot | undefined) => void;
   /** Called with each update. `snapshot` is `previous` with the update applied. */
@@ -561,18 +612,26 @@ export interface SubscribeOptions {
    * caused. If the connection was lost between the event and its update, the event comes again.
    */
   onCellEvent?: (event: CellEvent) => void;
-  /** Called with each tap, if the client has a controller's token. The order and repetitions are as for `onCellEvent`. */
+  /**
+   * Called with each tap, if the client has a controller's token. Taps come in the same order, and may come again, as
+   * described for `onCellEvent`.
+   */
   onTap?: (tap: Tap) => void;
-  /** Called with each emitted event, if the client has a controller's token. The order and repetitions are as for `onCellEvent`. */
+  /**
+   * Called with each emitted event, if the client has a controller's token. Emitted events come in the same order, and
+   * may come again, as described for `onCellEvent`.
+   */
   onEmitted?: (event: EmittedEvent) => void;
   /** Called with each change of the subscription's status. `failure` says why the subscription waits or has ended. */
   onStatus?: (status: SubscriptionStatus, failure?: Error) => void;
   /**
-   * Called when the subscription ends. Without a `problem`, the session has ended. A `problem` is a refusal that another
-   * request would get again, for example because the token is not valid.
+   * Called when the subscription ends. Without a `problem`, the session has ended. A `problem` is a refusal that the
+   * server would repeat, for example because the token is not valid.
    */
   onEnd?: (problem?: Problem) => void;
-  /** After how many milliseconds without data from the server the client connects again: 40,000 by default. */
+  /**
+   * The number of milliseconds without data from the server after which the client connects again: 40,000 by default.
+   */
   silence?: number;
 }
 
@@ -586,18 +645,22 @@ export declare class Subscription {
   readonly revision?: number;
   /** The window that the subscription follows, with its current anchor. `undefined` for the whole table. */
   readonly window?: TableWindow;
-  /** Follows another window from now on. The next update leads from the shown window to the new one. */
+  /**
+   * Follows another window from now on. The next update changes the snapshot of the old window into the snapshot of the
+   * new one.
+   */
   move(window: TableWindow): void;
   /**
-   * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
-   * Moves the window if the visible rows come within half of `overscan` of the window's edge. The new window stays with the
-   * row in the middle of the visible rows, and contains `overscan` rows before and after the visible rows.
+   * Tells the subscription which rows are visible: from the row with the index `first` to the row with the index
+   * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if the visible
+   * rows come within half of `overscan` of the window's edge. The new window stays with the row in the middle of the
+   * visible rows, and contains `overscan` rows before and after the visible rows.
    */
   show(first: number, last: number): void;
   /** Closes the connection until `resume`, for example while the page is hidden. */
   pause(): void;
-  /** Connects again after `pause`, and continues after the last received event. */
+  /** Connects again after `pause`. The subscription continues after the last event that it received. */
   resume(): void;
-  /** Ends the subscription. */
+  /** Ends the subscription and closes its connection. */
   close(): void;
 }

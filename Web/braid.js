@@ -11,13 +11,13 @@
 /** The error for a refused request, with the server's problem document (RFC 9457), or with a proxy's answer. */
 export class Problem extends Error {
   constructor(status, document = {}, retryAfter = undefined) {
-    // A proxy's JSON may contain values of other types under these names.
+    // The JSON of a proxy's answer may contain members of the same names with values of other types.
     const member = (name, type) => (typeof document?.[name] === type ? document[name] : undefined);
     const [title, detail] = [member("title", "string"), member("detail", "string")];
     super(detail ?? title ?? `The server answered ${status}.`);
     this.name = "Problem";
     this.status = status;
-    /** All members, also those that only some problems have. */
+    /** All members of the problem document, including those that only some problems have. */
     this.document = typeof document === "object" && document !== null && !Array.isArray(document) ? document : {};
     this.type = member("type", "string") ?? "about:blank";
     /** The last part of `type`, such as "row-gone". */
@@ -31,14 +31,20 @@ export class Problem extends Error {
     /** The faults of the request's body, each with `pointer`, `code` and `detail`. */
     this.errors = Array.isArray(errors) ? errors.filter((error) => ["pointer", "code", "detail"].every((name) => typeof error?.[name] === "string")) : [];
     this.pointer = this.errors[0]?.pointer;
-    /** After how many milliseconds the server wants the request to be repeated. `undefined` if the answer does not say. */
+    /**
+     * The number of milliseconds after which the server wants the request to be repeated. `undefined` if the answer
+     * does not say.
+     */
     this.retryAfter = retryAfter;
-    /** How often the request was sent. */
+    /** The number of times that the client sent the request. */
     this.tries = 1;
   }
 }
 
-/** The error for a request without a complete answer: the connection failed, or the answer took too long. `cause` is the reason. */
+/**
+ * The error for a request without a complete answer: the connection failed, or the answer took too long. `cause` is the
+ * error of the connection or the timeout.
+ */
 export class ConnectionError extends Error {
   constructor(message, cause) {
     super(message, { cause });
@@ -47,7 +53,10 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The error for an update that cannot be applied to a snapshot, or that breaks a rule without which a table view would crash. */
+/**
+ * The error for an update that cannot be applied to a snapshot, or that breaks a rule for updates. A table view that
+ * applied such an update could crash.
+ */
 export class UpdateFault extends Error {
   /** `stage` is the index of the faulty stage, from 0. `undefined` if the fault is not in a stage. */
   constructor(detail, stage) {
@@ -61,9 +70,9 @@ export class UpdateFault extends Error {
 // MARK: Updates
 
 /**
- * Returns the snapshot after the update. `snapshot` does not change, and shares its unchanged sections and rows with the
- * result. The time is proportional to the number of rows in changed sections. Throws `UpdateFault` if the update breaks a
- * rule of docs/http-api/following.md ("The update"), because a table view could crash on such an update.
+ * Returns the snapshot after the update. `snapshot` does not change, and shares its unchanged sections and rows with
+ * the result. The time is proportional to the number of rows in changed sections. Throws `UpdateFault` if the update
+ * breaks a rule of docs/http-api/following.md ("The update"): a table view could crash if it applied such an update.
  */
 export function applying(update, snapshot) {
   if (snapshot.revision !== update.from) {
@@ -73,7 +82,8 @@ export function applying(update, snapshot) {
   for (const step of stages(update, snapshot)) last = step.snapshot;
   const result = { ...last, revision: update.to };
   if (snapshot.window) {
-    // A window's `rowCount` and `totalRowCount` also count rows outside of the window, so the server sends them.
+    // `totalRowCount` and each section's `rowCount` also count rows outside of the window, so the client cannot compute
+    // them. The server sends both in the update.
     result.totalRowCount = update.totalRowCount;
     if (update.window) result.window = update.window;
     result.sections = withExtents(last.sections, update.extents ?? []);
@@ -86,7 +96,10 @@ export function applying(update, snapshot) {
   return result;
 }
 
-/** Returns a window's sections with the changed `offset` and `rowCount` of some of them. Throws if the window is not one run of rows. */
+/**
+ * Returns the sections of a window's snapshot with new values of `offset` and `rowCount`, as the update's `extents`
+ * say. Throws if the rows in the sections are not consecutive rows of the table.
+ */
 function withExtents(sections, extents) {
   const result = extents.length > 0 ? sections.slice() : sections;
   for (const { section, offset, rowCount } of extents) {
@@ -121,11 +134,14 @@ const OPERATIONS = new Set([
   "deleteSections", "insertSections", "moveSections", "reloadSections", "updateSections",
   "deleteRows", "insertRows", "moveRows", "reloadRows", "updateRows",
 ]);
-/** Marks the place of a row that a stage deletes or moves away. */
+/** Marks the old place of a row that a stage deletes or moves. */
 const TAKEN = Symbol("taken");
 const isIndex = (index, count) => Number.isInteger(index) && index >= 0 && index < count;
 
-/** Returns the sections after a stage. Checks the rules for stages. A section that the stage does not change remains the same object. */
+/**
+ * Returns the sections after a stage, and throws if the stage breaks a rule. A section that the stage does not change
+ * remains the same object.
+ */
 function afterStage(stage, before, number, isWindow) {
   const fault = (detail) => new UpdateFault(detail, number);
   const list = (name) => stage[name] ?? [];
@@ -138,7 +154,8 @@ function afterStage(stage, before, number, isWindow) {
     throw fault("reloads and moves share it");
   }
 
-  // `fates` says what the stage does with each section before it. `origins` says where each section after it comes from.
+  // `fates` says what the stage does with each section that exists before the stage. `origins` says where each section
+  // that exists after the stage comes from.
   const fates = new Map();
   const settle = (section, fate) => {
     if (!isIndex(section, before.length)) {
@@ -170,7 +187,8 @@ function afterStage(stage, before, number, isWindow) {
     origins[index] = { stayed: next++ };
   }
 
-  // The rows of changed sections at their old places: deleted and moved rows are marked, changed rows have the new content.
+  // The rows of changed sections, at their indexes before the stage. Deleted and moved rows are replaced by the mark
+  // `TAKEN`, and changed rows have their new content.
   const staying = new Map();
   const losing = new Set();
   const sources = new Set();
@@ -196,7 +214,7 @@ function afterStage(stage, before, number, isWindow) {
   for (const { at, row } of list("reloadRows")) take(at, "reloaded", row, row);
   for (const { at, row } of list("updateRows")) take(at, "updated", row, row);
 
-  // The inserted and moved rows, by their section and index after the stage.
+  // Inserted and moved rows, by the section and the index that they have after the stage.
   const arriving = new Map();
   const arrive = (row, [section, index]) => {
     const path = `[${section},${index}]`;
@@ -240,7 +258,10 @@ function afterStage(stage, before, number, isWindow) {
   });
 }
 
-/** Returns a section's rows after a stage: arrivals at their indexes, and the rows that stayed around them, in their old order. */
+/**
+ * Returns a section's rows after a stage. The inserted and moved rows (`arrivals`) are at their new indexes; the other
+ * rows fill the remaining places in their old order.
+ */
 function filled(section, stayed, arrivals, fault) {
   if (!arrivals) return stayed;
   const count = stayed.length + arrivals.size;
@@ -257,13 +278,16 @@ function filled(section, stayed, arrivals, fault) {
 
 // MARK: Requests
 
-/** Returns the text of a position, as `base`, `ifMatch` and `since` accept it: "<epoch>.<revision>" for a snapshot. */
+/**
+ * Returns a position as text, for the options `base`, `ifMatch` and `since`. For a snapshot, the text is
+ * "<epoch>.<revision>".
+ */
 export function position(at) {
   if (typeof at !== "object") return String(at);
   return at.epoch === undefined ? String(at.revision) : `${at.epoch}.${at.revision}`;
 }
 
-/** A template tag that makes a path and percent-encodes the inserted values. */
+/** A template tag that makes a URL path. It percent-encodes the inserted values. */
 const path = (texts, ...values) => String.raw({ raw: texts }, ...values.map((value) => encodeURIComponent(value)));
 
 function withQuery(path, parameters) {
@@ -315,9 +339,12 @@ const COMMANDS = {
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
-  /** `table` is `{version}` for a registered version, or `{table}` for a whole description. `discard` lists ids of sections. */
+  /**
+   * Binds the session to a description: `table` is `{version}` for a registered version, or `{table}` for a whole
+   * description. `discard` lists the ids of sections that may lose models or titles.
+   */
   setTable: (table) => ["PUT", "table", table],
-  // The calls of the data source, by index.
+  // Calls of the data source that name rows and sections by their indexes.
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
   updateRowsOfSection: (section, models) => ["PUT", path`sections/${section}/rows`, { rows: models }],
@@ -329,7 +356,7 @@ const COMMANDS = {
   updateAllSections: (sections) => ["PUT", "sections", { sections }],
   removeSection: (section) => ["DELETE", path`sections/${section}`],
   removeAllSections: () => ["DELETE", "sections"],
-  // The calls of the data source by the ids of sections and rows.
+  // Calls of the data source that name rows and sections by their ids.
   insertRow: (section, at, model) => ["POST", path`sections/${section}/rows`, { at, model }],
   putRow: (section, id, model) => ["PUT", path`sections/${section}/rows/${id}`, model],
   patchRow: (section, id, patch) => ["PATCH", path`sections/${section}/rows/${id}`, patch],
@@ -337,7 +364,7 @@ const COMMANDS = {
   registerCell: (modelType, cell) => ["PUT", path`cells-for-model-types/${modelType}`, { cell }],
 };
 
-/** Makes the requests of a session's commands, without sending them. */
+/** Makes the requests for the commands of a session, without sending them. */
 class SessionRequests {
   constructor(id) {
     this.path = path`/v1/sessions/${id}`;
@@ -364,9 +391,15 @@ function commandRequest(session, [method, resource, body], options = {}) {
 
 // MARK: The client
 
-/** The statuses after which the client sends a request again. 408 means that the server did not receive the whole request. */
+/**
+ * The HTTP statuses after which the client sends a request again. Status 408 means that the server did not receive the
+ * whole request.
+ */
 const RETRIED = new Set([408, 429, 502, 503, 504]);
-/** The longest random delay before the first retry, and before any retry, in milliseconds. */
+/**
+ * `FIRST_DELAY` is the longest random delay before the first retry, and `LONGEST_DELAY` the longest before any retry,
+ * in milliseconds.
+ */
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
 
@@ -376,16 +409,19 @@ export class BraidClient {
   #wait;
   #timeout;
   #retries;
-  /** For each session with unanswered commands: a promise that resolves when all of them were answered or have failed. */
+  /**
+   * One promise for each session with unanswered commands. The promise resolves when all of these commands were
+   * answered or have failed.
+   */
   #queues = new Map();
-  /** A promise of the latest token from the token provider. */
+  /** A promise of the token that the token provider returned last. */
   #provided;
 
   /**
-   * `token` is a text or a token provider: a function that returns a token. The client calls the provider without an argument
-   * before the first request. If the server refuses a token (401), the client calls the provider with this token.
-   * `timeout` is the time for a complete answer in milliseconds. `retries` is how often a request is sent again at most.
-   * `fetch`, `random` and `wait(milliseconds, signal)` are for tests.
+   * `token` is a text or a token provider: a function that returns a token. The client calls the provider without an
+   * argument before the first request. If the server refuses a token (401), the client calls the provider with this
+   * token. `timeout` is the number of milliseconds to wait for a complete answer. `retries` is the maximum number of
+   * times that a request is sent again. Tests can replace `fetch`, `random` and `wait(milliseconds, signal)`.
    */
   constructor({ url = globalThis.location?.origin, token, timeout = 60_000, retries = 6, fetch, random = Math.random, wait = sleep } = {}) {
     if (!url) throw new TypeError("Outside of a page the client needs the server's `url`.");
@@ -435,7 +471,10 @@ export class BraidClient {
     return this.send(request("POST", "/v1/diff", { from, to }), options);
   }
 
-  /** Returns the files that the server watches. With `since`, an earlier `revision`, the server waits up to `wait` seconds for a change. */
+  /**
+   * Returns the files of table descriptions that the server watches. With `since`, the `revision` of an earlier answer,
+   * the server waits up to `wait` seconds for a newer revision.
+   */
   fixtures({ since, wait, ...options } = {}) {
     return this.send({ ...request("GET", withQuery("/v1/fixtures", { since, wait })), patience: (wait ?? 0) * 1000 }, options);
   }
@@ -445,7 +484,10 @@ export class BraidClient {
     return this.send(request("GET", "/readyz"), { ...options, retries: 0 });
   }
 
-  /** Returns a shell command that sends the request with curl. The command contains the variable BRAID_TOKEN, not the token. */
+  /**
+   * Returns a shell command that sends the request with curl. The command contains the variable BRAID_TOKEN instead of
+   * the token.
+   */
   curl({ method, path, headers, body }) {
     const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
     const parts = ["curl", quoted(this.url + path)];
@@ -457,16 +499,17 @@ export class BraidClient {
   }
 
   /**
-   * Sends a request and returns the answer's JSON, the answer's text if the request's `Accept` asks for text, or `undefined`
-   * if the answer has no body. The client sends the request again, with the same idempotency key, if the connection failed or
-   * the server was overloaded. The key prevents that the server applies a command twice. The client does not repeat a command
-   * without a key if the server may have applied the command.
+   * Sends a request and returns the answer's JSON, the answer's text if the request's `Accept` asks for text, or
+   * `undefined` if the answer has no body. The client sends the request again, with the same idempotency key, if the
+   * connection failed or the server was overloaded. Because of the key, the server does not apply the command twice.
+   * The client does not repeat a command without a key if the server may have applied the command.
    *
    * The client sends the commands of one session in the order of the calls. It sends a command only after the earlier
    * commands of the session were answered or have failed. A command that is aborted while it waits is never sent.
    */
   async send(request, options = {}) {
-    // The caller may change the body's objects while the command waits, so the body becomes text now.
+    // While the command waits, the caller may change the objects in the body. So the client converts the body to text
+    // at once.
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const session = sessionOfCommand(request);
     if (session === undefined) return this.#deliver(request, body, options);
@@ -475,7 +518,8 @@ export class BraidClient {
       if (before) await unlessAborted(before, options.signal);
       return this.#deliver(request, body, options);
     })();
-    // The queue also waits for `before`: a command behind an aborted one must not overtake the commands before it.
+    // The queue also waits for `before`, the earlier commands: otherwise the command after an aborted one could
+    // overtake them.
     const last = Promise.allSettled([before, work]).then(() => {
       if (this.#queues.get(session) === last) this.#queues.delete(session);
     });
@@ -497,12 +541,15 @@ export class BraidClient {
     }
   }
 
-  /** Returns the delay before the next try in milliseconds: `retryAfter` and a random delay (full jitter). `tries` counts from 1. */
+  /**
+   * Returns the number of milliseconds to wait before the next try: `retryAfter` plus a random delay, whose maximum
+   * doubles with each try. `tries` counts the tries so far.
+   */
   delay(tries, retryAfter = 0, first = FIRST_DELAY) {
     return retryAfter + this.#random() * Math.min(LONGEST_DELAY, first * 2 ** (tries - 1));
   }
 
-  /** Waits for a time. Throws the signal's reason if the signal is aborted before. */
+  /** Waits for a number of milliseconds. Throws the signal's reason if the signal is aborted first. */
   wait(milliseconds, signal) {
     return this.#wait(milliseconds, signal);
   }
@@ -521,8 +568,9 @@ export class BraidClient {
   }
 
   /**
-   * Returns a promise of the token. If `refused` is the promise of the latest token, the method calls the token provider.
-   * Several requests that were refused with the same token call the provider only once.
+   * Returns a promise of the token for the next request. If the server has refused the token of the promise `refused`,
+   * and no newer token exists, the method calls the token provider. Several requests that were refused with the same
+   * token call the provider only once.
    */
   #provide(refused, token) {
     if (typeof this.token !== "function") return this.token;
@@ -548,7 +596,7 @@ export class BraidClient {
 
   async #exchange(request, body, signal) {
     const link = linked(signal);
-    // The server may hold a long poll for the time `patience`.
+    // The server may wait up to `patience` milliseconds before it answers a long poll.
     const timeout = this.#timeout + (request.patience ?? 0);
     const timer = after(timeout, () => link.abort(new Error("too long")));
     try {
@@ -571,7 +619,10 @@ export class BraidClient {
   }
 }
 
-/** Returns the path of the session that a request changes or ends. `undefined` for all other requests. */
+/**
+ * Returns the path of the session that a request changes or ends. Requests for one such path are sent one after
+ * another. The result is `undefined` for all other requests.
+ */
 function sessionOfCommand({ method, path }) {
   return method === "GET" ? undefined : /^\/v1\/sessions\/[^/?]+(?=$|\?|\/(?!tokens))/.exec(path)?.[0];
 }
@@ -586,10 +637,10 @@ async function remove(client, path, options) {
 }
 
 function isRetried(error, request) {
-  // The server would apply a request without an idempotency key twice if the client repeated it.
+  // Without an idempotency key, the server would apply a repeated command a second time.
   const isRepeatable = request.isRepeatable ?? true;
   if (error instanceof ConnectionError) return isRepeatable;
-  // The wait would be long, so the caller decides whether to wait.
+  // If the server asks for a long wait, the client throws the error, and the caller decides whether to wait.
   if (error.retryAfter > LONGEST_DELAY) return false;
   if (error.kind === "idempotency-key-in-use") return true;
   return RETRIED.has(error.status) && (isRepeatable || (error.status !== 502 && error.status !== 504));
@@ -600,7 +651,7 @@ function answer({ headers }, response, text) {
   if (response.status === 204) return undefined;
   const type = response.headers.get("content-type")?.split(";")[0].trim() ?? "";
   if (!/[/+]json$/i.test(type)) {
-    // Text that the request did not ask for can be a network's log-in page.
+    // Text that the request did not ask for can be the log-in page of a network.
     const asked = headers?.Accept ?? "JSON";
     if (asked.includes("*") || (type !== "" && asked.includes(type))) return text;
     throw new ConnectionError(`The answer is no ${asked}.`);
@@ -625,7 +676,7 @@ function problem(response, text) {
   return new Problem(response.status, document, Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds));
 }
 
-/** Starts a timer. The time is limited, because a JavaScript timer of more than 24 days fires at once. */
+/** Starts a timer. The time is limited to about 24 days, because JavaScript fires a longer timer at once. */
 const after = (milliseconds, action) => setTimeout(action, Math.min(milliseconds, 2 ** 31 - 1));
 
 function sleep(milliseconds, signal) {
@@ -643,7 +694,10 @@ function sleep(milliseconds, signal) {
   });
 }
 
-/** Returns the promise's value. Throws the signal's reason if the signal is aborted before the promise settles. */
+/**
+ * Returns a promise of the value of `promise`. If the signal is aborted first, the promise rejects with the signal's
+ * reason.
+ */
 function unlessAborted(promise, signal) {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
@@ -654,7 +708,10 @@ function unlessAborted(promise, signal) {
   });
 }
 
-/** Returns a new abort signal that is also aborted when `signal` is aborted. `release` disconnects it from `signal`. */
+/**
+ * Returns an abort signal that is aborted together with `signal`, or alone by `abort`. `release` disconnects the new
+ * signal from `signal`.
+ */
 function linked(signal) {
   const controller = new AbortController();
   const abort = () => controller.abort(signal.reason);
@@ -703,16 +760,16 @@ export class Session {
 
   /**
    * Gets the snapshot of the whole table, or of a `window`: see docs/http-api/sessions-and-snapshots.md ("Windows").
-   * `at`: an earlier position, as far back as the journal reaches.
+   * `at` is an earlier position, which the journal must still contain.
    */
   snapshot({ window, at, ...options } = {}) {
     return this.#get("/snapshot", { at: at === undefined ? undefined : position(at), ...windowParameters(window) }, options);
   }
 
   /**
-   * Returns the updates after the position `since`: `{from, to, updates}`, or `{reset: true, snapshot}`. If there are none,
-   * the server waits up to `wait` seconds. With `window`, the updates are those of a window. `from` is the window that the
-   * caller has at `since`, if `window` is another one.
+   * Returns the updates after the position `since`: `{from, to, updates}`, or `{reset: true, snapshot}`. If there are
+   * no updates, the server waits up to `wait` seconds for one. With `window`, the server sends the updates of a window.
+   * If the caller's snapshot at `since` shows another window, `from` is that window.
    */
   updates(since, { wait, coalesce, window, from, ...options } = {}) {
     const path = withQuery(`${this.#path}/updates`, {
@@ -735,7 +792,7 @@ export class Session {
     return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;
   }
 
-  /** Returns the stored model of the row with an id. `section` is the section's id. */
+  /** Returns the stored model of the row with this id in the section with the id `section`. */
   row(section, id, options) {
     return this.#get(path`/sections/${section}/rows/${id}`, {}, options);
   }
@@ -770,32 +827,41 @@ export class Subscription {
   #path;
   #listeners;
   #silence;
-  /** Its signal is aborted when the subscription closes its connection. */
+  /** Aborts the current connection. */
   #controller;
   /** The position after the last event that the subscription processed. The next connection continues after it. */
   #position;
-  /** The server's `retry:`: the longest random delay before the first try to connect again, in milliseconds. */
+  /**
+   * The longest random delay before the first try to connect again, in milliseconds. The server can set this time with
+   * `retry:`.
+   */
   #retryTime = 1000;
   #hasEnded = false;
   /** The window to follow. `undefined` for the whole table. */
   #window;
   /** The window that `snapshot` shows. `undefined` for the whole table. */
   #shown;
-  /** The window of the open connection. */
+  /** The window for which the current connection was opened. */
   #followed;
   #overscan;
-  /** The indexes of the first row of a requested window and of the row after its last one. `undefined` after the window has arrived. */
+  /**
+   * The range of rows that the subscription requested for a new window: the index of the first row, and the index after
+   * the last row. `undefined` when no requested window is outstanding.
+   */
   #requested;
 
-  /** "connecting", "live" (all earlier changes have arrived), "waiting" (to connect again), "paused", "ended" or "closed". */
+  /**
+   * The status of the subscription: "connecting", "live" (all changes so far have arrived), "waiting" (before it
+   * connects again), "paused", "ended" or "closed".
+   */
   status = "connecting";
   /** The session's snapshot after the last received event. `undefined` until the first snapshot has arrived. */
   snapshot;
 
   /**
-   * `window` is the window to follow, in place of the whole table. `from` is a snapshot of the same window that the caller
-   * already has. `overscan` is how many rows before and after the visible rows `show` requests. `silence` is how many
-   * milliseconds without data from the server mean a dead connection.
+   * `window` is the window to follow, in place of the whole table. `from` is a snapshot of the same window that the
+   * caller already has. `overscan` is the number of rows that `show` requests before and after the visible rows.
+   * `silence` is the number of milliseconds without data after which the connection counts as dead.
    */
   constructor(client, path, { from, window, overscan = 50, silence = 40_000, ...listeners } = {}) {
     this.#client = client;
@@ -841,9 +907,13 @@ export class Subscription {
     return this.#window;
   }
 
-  /** Follows another window from now on. The next update leads from the shown window to the new one. */
+  /**
+   * Follows another window from now on. The next update changes the snapshot of the old window into the snapshot of the
+   * new one.
+   */
   move(window) {
-    // Until the new window has arrived, `show` must not move it, because its indexes are those of rows in the old window.
+    // `show` must not move the window again until the new window has arrived, because the rows known so far belong to
+    // the old window.
     this.#move(window, [-Infinity, Infinity]);
   }
 
@@ -857,10 +927,10 @@ export class Subscription {
   }
 
   /**
-   * Says which rows are visible, by the indexes of the first and the last one in the window's section or in the whole table.
-   * Moves the window if the visible rows come within half of `overscan` of the window's edge. The anchor of the new window is
-   * the row in the middle of the visible rows. The new window contains the visible rows, and `overscan` rows before and after
-   * them.
+   * Tells the subscription which rows are visible: from the row with the index `first` to the row with the index
+   * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if the visible
+   * rows come within half of `overscan` of the window's edge. The anchor of the new window is the row in the middle of
+   * the visible rows. The new window contains the visible rows, and `overscan` rows before and after them.
    */
   show(first, last) {
     const shown = this.snapshot?.window;
@@ -887,12 +957,15 @@ export class Subscription {
     queueMicrotask(() => this.#run(controller.signal));
   }
 
-  /** Follows the session until it ends or `signal` is aborted. */
+  /**
+   * Follows the session until the session ends or `signal` is aborted. After each lost connection, this method connects
+   * again.
+   */
   async #run(signal) {
     let failures = 0;
     while (!signal.aborted) {
       this.#turn("connecting");
-      // A listener may have closed the subscription.
+      // The listener that was just called may have closed the subscription.
       if (signal.aborted) return;
       let failure;
       try {
@@ -907,7 +980,7 @@ export class Subscription {
         this.#turn("ended", failure);
         return this.#tell("onEnd", failure);
       }
-      // After an update that does not fit, the next connection starts with a new snapshot.
+      // If an update did not fit the snapshot, the next connection starts with a new snapshot.
       if (failure instanceof UpdateFault) this.#position = undefined;
       failures += 1;
       const delay = this.#client.delay(failures, failure?.retryAfter, this.#retryTime);
@@ -921,8 +994,8 @@ export class Subscription {
   }
 
   /**
-   * Replaces a window whose anchor does not exist any more by a window at the same offset. The server does not know which row
-   * would be the nearest to the deleted anchor.
+   * Replaces the window after its anchor row was deleted: the new window has the same offset and no anchor. The server
+   * cannot tell which row would be the nearest to the deleted anchor.
    */
   #leaveAnchor() {
     const { section, before = 50, after = 50 } = this.#window;
@@ -931,8 +1004,8 @@ export class Subscription {
   }
 
   /**
-   * Returns the window that the snapshot shows, with its current anchor. If the snapshot names no anchor, because no row has an
-   * id, the returned window begins with the first row that the snapshot shows.
+   * Returns the window that the snapshot shows, with its current anchor. If the snapshot names no anchor, which happens
+   * if none of its rows has an id, the returned window begins with the first row that the snapshot shows.
    */
   #withAnchor(window) {
     const { offset, anchor } = this.snapshot.window;
@@ -941,7 +1014,7 @@ export class Subscription {
     return windowParameters({ section: window.section, offset, limit: 1 + (window.after ?? 50) });
   }
 
-  /** Records that `snapshot` shows the window that the current connection follows. */
+  /** Records that `snapshot` now shows `window`, the window for which the current connection was opened. */
   #noteShown(window) {
     if (!window) return;
     const isCurrent = this.#window === window || this.#window === this.#shown;
@@ -956,7 +1029,8 @@ export class Subscription {
     const link = linked(signal);
     let heard = Date.now();
     let watchdog;
-    // The server sends a comment every 15 seconds, so a connection without any data is dead.
+    // The server sends a comment every 15 seconds. A connection on which no data arrives for the time `silence` is
+    // therefore dead.
     const watch = () => {
       const left = this.#silence - (Date.now() - heard);
       if (left <= 0) link.abort(new Error("silence"));
@@ -968,7 +1042,8 @@ export class Subscription {
       const parameters = windowParameters(this.#window);
       this.#followed = this.#window;
       if (this.#window && this.#position !== undefined) {
-        // Uses `since` instead of `Last-Event-ID`, which only fits a stream of the same window.
+        // For a window, the request uses `since` instead of `Last-Event-ID`, which the server only accepts for a stream
+        // of the same window.
         parameters.since = this.#position;
         if (this.#shown && this.#shown !== this.#window) parameters.from = encodedWindow(this.#shown);
       } else if (this.#position !== undefined) {
@@ -977,7 +1052,7 @@ export class Subscription {
       const path = withQuery(`${this.#path}/updates`, parameters);
       const response = await this.#client.fetch(request("GET", path, undefined, headers), undefined, link.signal);
       if (!response.ok) throw problem(response, await response.text());
-      // Another media type can be a network's log-in page.
+      // An answer with another media type can be the log-in page of a network.
       if (!/^text\/event-stream\s*(;|$)/i.test(response.headers.get("content-type") ?? "")) {
         throw new ConnectionError("The answer is no stream of events.");
       }
@@ -1002,7 +1077,7 @@ export class Subscription {
     } finally {
       clearTimeout(watchdog);
       link.release();
-      // Cancels the rest of the answer.
+      // Cancels the rest of the answer, if the loop ended before the answer did.
       link.abort();
     }
   }
@@ -1027,7 +1102,8 @@ export class Subscription {
         const update = JSON.parse(data);
         // Skips an update that has already arrived on an earlier connection.
         if (update.to <= previous.revision && !(previous.window && update.from === previous.revision)) return;
-        // Revisions that changed nothing visible have no update, so `from` can be later than the snapshot's revision.
+        // Revisions that changed nothing visible have no update. So the update's `from` can be later than the
+        // snapshot's revision.
         const before = { ...previous, revision: Math.max(previous.revision, update.from) };
         this.snapshot = applying(update, before);
         this.#position = id;
@@ -1077,9 +1153,12 @@ function isFinal(failure) {
   return failure instanceof Problem && failure.status < 500 && failure.status !== 408 && failure.status !== 429;
 }
 
-/** Parses a stream of server-sent events from pieces of its text (WHATWG HTML, 9.2.6). Reads each character of a line only once. */
+/**
+ * Parses a stream of server-sent events from pieces of its text (WHATWG HTML, 9.2.6). The parser reads each character
+ * only once, even if a line arrives in many pieces.
+ */
 class EventParser {
-  /** The server's `retry:` in milliseconds. `undefined` if the server has not sent it. */
+  /** The time of the server's `retry:` field in milliseconds. `undefined` if the server has not sent this field. */
   retryTime;
   #pieces = [];
   #endedWithCR = false;
@@ -1102,7 +1181,10 @@ class EventParser {
     if (start < text.length) this.#pieces.push(text.slice(start));
   }
 
-  /** Processes one line. An empty line completes an event: then the method returns the event, if it has data. */
+  /**
+   * Processes one line. An empty line ends an event; the method then returns the event, or `undefined` if the event has
+   * no data.
+   */
   #endLine(line) {
     if (line === "") {
       const event = this.#data.length > 0 ? { type: this.#type || "message", data: this.#data.join("\n"), id: this.#id } : undefined;

@@ -1,4 +1,5 @@
-// The inspector: what there is on the left, a session's table in the middle, what is known of it on the right.
+// The inspector's page: the lists of sessions and descriptions on the left, one session's table in the middle, and
+// details of this session on the right.
 import { button, h } from "./inspector/dom.js";
 import { Editor } from "./inspector/editor.js";
 import { Server } from "./inspector/server.js";
@@ -13,7 +14,7 @@ class App {
   main = document.querySelector("#main");
   panel = document.querySelector("#panel");
   view = null;
-  /** Ids of sessions that are no one's but the editor's. */
+  /** Ids of the editor's preview sessions. The sidebar does not list them. */
   previews = new Set();
   path = null;
 
@@ -35,7 +36,10 @@ class App {
     this.sidebar.load();
   }
 
-  /** `quietly`: what is shown is that already; `anew`: what is shown there may be another by now. */
+  /**
+   * Opens the view of `path`. With `quietly`, the page already shows this view. With `anew`, the view is created again
+   * even if `path` is already open.
+   */
   go(path, { quietly = false, anew = false } = {}) {
     if (quietly) this.path = path;
     if (location.hash === `#/${path}`) {
@@ -45,19 +49,22 @@ class App {
     location.hash = `#/${path}`;
   }
 
-  /** On a phone one of the three columns is seen. */
+  /** Shows one of the three columns. A phone shows one column at a time. */
   pane(name) {
     document.body.dataset.pane = name;
     for (const tab of document.querySelectorAll("#panes button")) tab.setAttribute("aria-pressed", String(tab.dataset.pane === name));
   }
 
-  /** The server answered 401: it needs a token, or another one. */
+  /** Asks for a token after the server has answered 401. */
   refused() {
     const fault = this.server.client.token && "The server refused this token: it is wrong, has expired or was revoked.";
     return this.signIn(fault);
   }
 
-  /** Asks for a token, and begins anew with it. It is kept until the tab is closed, for this origin alone. */
+  /**
+   * Asks for a token and reloads the lists and the view with it. The token is stored for this origin, until the tab is
+   * closed.
+   */
   async signIn(fault) {
     if (this.asking) return;
     this.asking = true;
@@ -76,7 +83,10 @@ class App {
     this.#routeAnew();
   }
 
-  /** With another token, or after the page was put away. A description that is being written is not read anew. */
+  /**
+   * Opens the current view again, after a change of the token or when the browser restores the page from its cache. An
+   * editor with unsaved text stays open and checks its text again.
+   */
   #routeAnew() {
     if (this.view?.isWritten) return this.view.checkAgain();
     this.path = null;
@@ -108,7 +118,7 @@ class App {
     this.sidebar.show();
   }
 
-  /** Goes on to there, if what is written may be lost. */
+  /** Asks whether to discard the editor's unsaved text, and then goes to `path`. */
   async #leave(path) {
     history.replaceState(null, "", `#/${this.path}`);
     if (this.leaving) return;
@@ -135,7 +145,7 @@ class App {
   }
 }
 
-/** A part of the address; as it stands, where that is not encoded. */
+/** Decodes a part of the address. A part with an invalid percent encoding is returned unchanged. */
 function decoded(text) {
   try {
     return decodeURIComponent(text);

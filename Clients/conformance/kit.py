@@ -1,4 +1,6 @@
-"""The conformance kit: plays scenarios with a client under test and the real server, and judges. README.md says how."""
+"""The conformance kit. It plays scenarios with a client under test and the real server, and reports which rules of the
+protocol the client breaks. README.md explains the kit.
+"""
 import contextlib
 import dataclasses
 import datetime
@@ -21,7 +23,7 @@ LEVELS = ("updates", "commands", "stream", "poll", "windows")
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """A rule of the protocol that a client broke, and what shows it."""
+    """A rule of the protocol that a client broke, and the detail that shows this."""
 
     rule: str
     detail: str
@@ -31,7 +33,7 @@ class Fault:
 
 
 class Broken(Exception):
-    """The client broke a rule in a way that ends the scenario."""
+    """Raised if the client broke a rule in such a way that the scenario cannot continue."""
 
 
 # Scenarios
@@ -60,12 +62,12 @@ class Scenario:
 
     @property
     def golden(self):
-        """The cases of recorded updates, for a scenario that needs no server."""
+        """The recorded updates that the client applies, for a scenario without a server."""
         return json.loads((HERE / self.data["golden"]).read_text())["cases"]
 
 
 def scenarios():
-    """All scenarios, by name."""
+    """All scenarios, by their names."""
     return {path.stem: Scenario(path) for path in sorted((HERE / "scenarios").glob("*.json"))}
 
 
@@ -81,7 +83,7 @@ class Server:
         self.url = url.rstrip("/") if url else self._start(binary)
 
     def _start(self, binary):
-        # The server refuses variables BRAID_… that are not its own.
+        # The server refuses to start if an environment variable `BRAID_…` is not one of its settings.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         command = [str(binary), "serve", "--test-mode", "--database", ":memory:", "--port", "0", "--exit-with-stdin"]
         self.process = subprocess.Popen(
@@ -105,7 +107,9 @@ class Server:
         self.close()
 
     def request(self, method, path, body=None):
-        """Sends a request as the controller. Returns the answer's status and JSON. A command is repeated until it has an answer."""
+        """Sends a request as the controller. Returns the answer's status and JSON. If the connection fails, the request
+        is sent again for up to 30 seconds.
+        """
         headers = {"Authorization": f"Bearer {self.token}"}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -124,7 +128,7 @@ class Server:
                     text = error.read()
                 return error.code, json.loads(text) if text else None
             except OSError:
-                # A fault refuses every connection for a while.
+                # A fault of the scenario can make the server refuse all connections for a while.
                 if time.monotonic() > limit:
                     raise
                 time.sleep(0.02)
@@ -150,7 +154,7 @@ class Driver:
         threading.Thread(target=self._read, daemon=True).start()
         self.number = 0
         self.answers = {}
-        # What the client reported.
+        # The state that the client has reported so far.
         self.copy = None
         self.snapshots = 0
         self.lives = 0
@@ -162,7 +166,7 @@ class Driver:
         self.lines.put(None)
 
     def close(self):
-        """Ends the program, whose standard input ends."""
+        """Ends the driver program by closing its standard input."""
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         try:
@@ -174,12 +178,12 @@ class Driver:
         self.errors.close()
 
     def said(self):
-        """The end of what the program wrote to standard error."""
+        """The last 2000 characters of what the program wrote to standard error."""
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")[-2000:].strip()
 
     def tell(self, what, **members):
-        """Gives the client a command, and returns the command's number."""
+        """Sends a command to the driver program. Returns the command's number."""
         self.number += 1
         try:
             self.process.stdin.write(json.dumps({"id": self.number, "do": what, **members}).encode() + b"\n")
@@ -192,12 +196,12 @@ class Driver:
         return self.answer(self.tell(what, **members))
 
     def answer(self, number):
-        """Waits for the answer to a command."""
+        """Waits until the driver program has answered the command with this number. Returns the answer."""
         self.until(lambda: number in self.answers, "the client has not answered", ends_with_stream=False)
         return self.answers.pop(number)
 
     def until(self, condition, otherwise, ends_with_stream=True):
-        """Reads what the client reports until something is true."""
+        """Reads the driver's lines until the condition is true. Raises `Broken` if this takes too long."""
         limit = time.monotonic() + self.patience
         while not condition():
             if ends_with_stream and self.end is not None:
@@ -211,7 +215,7 @@ class Driver:
             self._take(line)
 
     def drain(self):
-        """Reads the reports that are there already."""
+        """Reads the lines that the driver has already printed."""
         while not self.lines.empty():
             line = self.lines.get()
             if line is not None:
@@ -244,7 +248,7 @@ class Driver:
 
 
 def holds(part, whole):
-    """Whether every member of `part` is equal in `whole`, recursively."""
+    """Whether each member of `part` has the same value in `whole`. Objects in `part` are compared in the same way."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(name in whole and holds(value, whole[name]) for name, value in part.items())
     return part == whole
@@ -256,13 +260,15 @@ def rows(snapshot):
 
 
 def shown(snapshot):
-    """What a snapshot shows. A missing header or footer is the same as null, and revisions without visible changes do not count."""
+    """The visible part of a snapshot, for comparisons. A missing header or footer counts as null. The revision is left
+    out, because not every revision changes something visible.
+    """
     sections = [{"header": None, "footer": None} | section for section in snapshot["sections"]]
     return {name: snapshot.get(name) for name in ("epoch", "totalRowCount", "state", "empty", "window")} | {"sections": sections}
 
 
 def difference(expected, actual, pointer=""):
-    """Says where two JSON values differ first. None if they are equal."""
+    """Describes the first difference between two JSON values. `None` if they are equal."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for name in [*expected, *(actual.keys() - expected.keys())]:
             if name not in expected or name not in actual:
@@ -299,7 +305,7 @@ class Play:
         return self.faults
 
     def attempt(self, action):
-        """Whether an action ended without a broken rule."""
+        """Runs an action. Returns whether the client broke no rule in it."""
         try:
             action()
             return True
@@ -338,7 +344,7 @@ class Play:
         self.server.must("PUT", "/v1/test/faults", {"faults": [rule | {"match": self.match(rule.get("match", {}))} for rule in rules]})
 
     def match(self, match):
-        """A match of the client's requests alone."""
+        """Restricts a match of requests to those of the client, by the id of the client's token."""
         return {"token": self.token["tokenId"]} | match
 
     def do_client(self, act):
@@ -384,7 +390,8 @@ class Play:
             raise ValueError(f"there is no condition {kind}")
 
     def until_requests(self, match, condition):
-        """Waits for a number of requests: `atLeast` in all, or `more` than there are now."""
+        """Waits until the client has sent `atLeast` matching requests in all, or `more` matching requests than before.
+        """
         count = condition.get("atLeast") or condition["more"] + self.server.must("POST", "/v1/test/requests/verify", {"match": match, "atLeast": 0})["count"]
         limit = time.monotonic() + self.driver.patience
         while self.server.request("POST", "/v1/test/requests/verify", {"match": match, "atLeast": count})[0] == 422:
@@ -426,14 +433,17 @@ class Play:
             self.note(f"the client took {self.driver.snapshots} snapshots in, not {expect['snapshots']}")
 
     def current_windows(self, copy):
-        """The windows that the client may follow now: with the anchor that its copy names, or by position without an anchor."""
+        """The windows that the client may be following now. If the copy names an anchor, the only possible window is
+        the one around this anchor. Otherwise the window is given by its offset.
+        """
         window, anchor = self.window, copy["window"].get("anchor")
         if "around" not in window:
             return [window]
         if anchor:
             return [window | {"around": anchor["id"], "aroundSection": anchor["section"]}]
         place = {"offset": copy["window"]["offset"]} | {name: window[name] for name in ("section",) if name in window}
-        # The anchor is unknown to the server (rule W4), or the window was empty when the client connected (rule W2).
+        # The window has a different size in two cases: the server does not know the anchor (rule W4), or the window was
+        # empty when the client connected (rule W2).
         return [place | {"limit": limit} for limit in (window["before"] + 1 + window["after"], 1 + window["after"])]
 
     def check_requests(self):
@@ -463,7 +473,7 @@ class Play:
             self.note(f"{expected['because']}: the requests were {gaps} seconds apart", expected["rule"])
 
     def check_commands(self):
-        """What is true of the commands of every scenario: keys, retries, order."""
+        """Checks the rules for commands that hold in every scenario: idempotency keys, retries and order."""
         groups = []
         for entry in self.requests():
             if entry["method"] == "GET":
@@ -484,12 +494,12 @@ class Play:
             self.note(f"{len(self.sent)} commands were sent under {len(groups)} keys: a retry repeats its key", "C2")
         bodies = [body for command in self.sent for body in command.values()]
         order = [group[0].get("body") for group in groups]
-        # A client may write a row's reference in another form.
+        # The bodies are not compared exactly, because a client may write a row reference in another form.
         if order != bodies and sorted(map(str, order)) == sorted(map(str, bodies)):
             self.note(f"the commands were sent in the order {json.dumps(order)}", "C6")
 
     def apply_updates(self):
-        """Lets the client apply recorded updates. Some of them are faulty."""
+        """Makes the client apply recorded updates. The client must refuse the faulty ones."""
         for case in self.scenario.golden:
             self.check_application(case["name"], case["before"], case["update"], case["after"])
             for fault in case.get("faults", []):
@@ -506,12 +516,14 @@ class Play:
 
 
 def seconds(text):
-    """The seconds of a time of RFC 3339 in UTC."""
+    """Converts a time in UTC (RFC 3339) to seconds since 1970."""
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def play(scenario, server, command, patience=30):
-    """Plays a scenario with a new client. Returns the faults of the client, and what its driver wrote to standard error."""
+    """Plays a scenario with a new client. Returns the faults of the client, and the last text that its driver wrote to
+    standard error.
+    """
     driver = Driver(command, patience)
     try:
         return Play(scenario, server, driver).judge(), driver.said()
@@ -520,7 +532,7 @@ def play(scenario, server, command, patience=30):
 
 
 def levels(command, patience=30):
-    """The client's name and the levels of the protocol that it has."""
+    """Asks the driver for the client's name and for the levels of the protocol that the client implements."""
     driver = Driver(command, patience)
     try:
         answer = driver.ask("connect", url="http://127.0.0.1:1", token="none", session=SESSION)

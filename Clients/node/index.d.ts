@@ -1,136 +1,157 @@
 import type { BraidClient, ClientOptions, Session } from "braid-server-client";
 
-/** The part of a test context of `node:test` that this module uses. */
+/** The part of a `TestContext` of `node:test` that this module needs. */
 export interface Test {
   after(hook: () => Promise<void> | void): void;
 }
 
 export interface StartOptions {
-  /** The folder of `*.table.json` and `*.session.json`. */
+  /** The folder with the files `*.table.json` and `*.session.json`. */
   fixtures: string;
-  /** More options of `braid-server serve`. */
+  /** More command-line options of `braid-server serve`. */
   options?: string[];
-  /** Options of the server's `BraidClient`. */
+  /** Options for the `BraidClient` that the server object creates. */
   client?: Omit<ClientOptions, "url" | "token">;
 }
 
-/** A server in test mode. A server that `start`, `run` or `find` started ends with this process. */
+/** A server in test mode. If `start`, `run` or `find` started the server, the server ends when this process ends. */
 export declare class BraidServer {
-  /** A server that runs already. */
+  /** Uses a server that is already running. */
   constructor(url: string, options?: { token?: string; client?: StartOptions["client"] });
   /**
-   * The server that the environment names, or a new one:
+   * Returns the server that the environment names, or starts one:
    *
-   * - `BRAID_SERVER_URL`, with `BRAID_SERVER_TOKEN`: a server that runs already. It ignores `fixtures` and `options`.
+   * - `BRAID_SERVER_URL`, with `BRAID_SERVER_TOKEN`: a server that is already running. Then `fixtures` and `options`
+   *   have no effect.
    * - `BRAID_SERVER_IMAGE`: a container of this image.
    * - `BRAID_SERVER_BINARY`, or `braid-server` on the `PATH`: a process of this binary.
    */
   static find(options: StartOptions & { environment?: { [name: string]: string | undefined } }): Promise<BraidServer>;
-  /** Starts the binary on a free port. Resolves once the server accepts connections. */
+  /** Starts a server from the binary, on a free port. Resolves once the server accepts connections. */
   static start(binary: string, options: StartOptions): Promise<BraidServer>;
-  /** Starts a container of the image with docker or podman, or with the program `engine`. */
+  /** Starts a container of the image with docker or podman, or with the program that `engine` names. */
   static run(image: string, options: StartOptions & { engine?: string }): Promise<BraidServer>;
   readonly url: string;
-  /** The controller's token. A server that `start`, `run` or `find` started has a new one. */
+  /** The controller's token. If `start`, `run` or `find` started the server, the token is new. */
   readonly token?: string;
   readonly client: BraidClient;
   readonly faults: Faults;
   readonly requests: Requests;
   readonly clock: Clock;
-  /** The warnings and errors that a server of `start`, `run` or `find` has logged. */
+  /**
+   * The warnings and errors that the server has logged. Empty for a server that `start`, `run` or `find` did not start.
+   */
   readonly log: string;
   session(id: string): Session;
   /**
-   * Opens a copy of a session, as the session is now or was at an earlier `revision`. `id`: the copy's id. The copy ends with
-   * the `test`.
+   * Opens a fork: a copy of a session as it is now, or as it was at an earlier `revision`. `id` is the fork's id. The
+   * fork ends when the `test` ends.
    */
   fork(session: string, options?: { revision?: number; id?: string; test?: Test }): Promise<Session>;
-  /** Brings the server back to its fixtures: tables, sessions, tokens, faults, requests and the clock. */
+  /** Resets the server to its fixtures: tables, sessions, tokens, faults, recorded requests and the clock. */
   reset(): Promise<void>;
-  /** Ends a server that `start`, `run` or `find` started. */
+  /** Ends the server, if `start`, `run` or `find` started it. */
   stop(): Promise<void>;
 }
 
-/** Which requests match. All members that are present must hold. */
+/**
+ * The conditions by which a rule or a verification selects requests. A request matches if it meets all conditions that
+ * are present.
+ */
 export interface Match {
   method?: string;
-  /** `*` is one segment, `**` is any rest. */
+  /** The path of the request. `*` stands for one segment, and `**` for any number of segments. */
   path?: string;
   session?: string;
   role?: "controller" | "participant" | "viewer";
-  /** A token's id. */
+  /** The id of the token with which the request was sent. */
   token?: string;
-  /** Values may contain `*`. */
+  /** The values of header fields. `*` in a value stands for any text. */
   headers?: { [name: string]: string };
   query?: { [name: string]: string };
-  /** A part of the body. */
+  /** A part of the request's body: the body must contain these members with these values. */
   body?: unknown;
 }
 
-/** A rule of `faults.set`. `fault` makes it. */
+/** A rule of `faults.set`, as the functions of `fault` make it. */
 export interface Rule {
   id?: string;
-  /** The number of matching requests to leave alone. */
+  /** The number of matching requests that the rule leaves alone before it applies to any. */
   skip?: number;
-  /** The number of matching requests after `skip` to which the rule applies. */
+  /** The maximum number of requests to which the rule applies. */
   times?: number;
   probability?: number;
-  /** Before the server handles the request. */
+  /** The time that the server waits before it handles the request. */
   delay?: { milliseconds: number; jitter?: number };
   match?: Match;
   action?: object;
 }
-/** Which requests match, and to which of them the rule applies. */
+/** The requests that match a rule, and those of them to which the rule applies. */
 export interface RuleOptions extends Match, Omit<Rule, "match" | "action"> {}
 
 export declare const fault: {
-  /** The server handles the request later. */
+  /** Makes the server wait before it handles the request. */
   delay(milliseconds: number, options?: Omit<RuleOptions, "delay"> & { jitter?: number }): Rule;
-  /** The server refuses the request with a problem document. `retryAfter`: seconds. `type`: the name of a problem. */
+  /**
+   * The server refuses the request with a problem document. `retryAfter` is a number of seconds. `type` is the name of
+   * a problem, such as "row-gone".
+   */
   respond(status: number, options?: RuleOptions & { retryAfter?: number; type?: string }): Rule;
-  /** The server closes the connection, and does nothing. */
+  /** The server closes the connection without handling the request. */
   close(options?: RuleOptions): Rule;
-  /** The server carries out the request, and closes the connection without an answer. */
+  /** The server handles the request, and then closes the connection without an answer. */
   loseAnswer(options?: RuleOptions): Rule;
-  /** The server closes the connection after this part of the answer's body. */
+  /** The server closes the connection after the first `bytes` bytes of the answer's body. */
   truncate(bytes: number, options?: RuleOptions): Rule;
-  /** The server sends the answer slowly. */
+  /** The server sends the answer slowly, with `bytesPerSecond` bytes per second. */
   throttle(bytesPerSecond: number, options?: RuleOptions): Rule;
-  /** The server closes a stream after a number of events and of bytes of the next event. */
+  /** The server closes a stream after `events` events, and after `bytes` bytes of the next event. */
   cutStream(events: number, options?: RuleOptions & { bytes?: number }): Rule;
-  /** The server delivers nothing for a while after a number of events. */
+  /** After `events` events of a stream, the server sends nothing for `milliseconds` milliseconds. */
   pauseStream(events: number, milliseconds: number, options?: RuleOptions): Rule;
-  /** The server sends a snapshot instead of updates, as if its history did not reach back. */
+  /** The server sends a snapshot instead of updates, as if its journal did not reach back far enough. */
   snapshot(options?: RuleOptions): Rule;
-  /** The session gets a new epoch before the server handles the request. */
+  /** The session's epoch changes before the server handles the request. */
   newEpoch(options?: RuleOptions): Rule;
-  /** The server closes all connections and refuses new ones for a while, as during a restart. */
+  /** The server closes all connections and refuses new ones for `milliseconds` milliseconds, as during a restart. */
   refuseConnections(milliseconds: number, options?: RuleOptions): Rule;
 };
 
-/** The rules by which the server fails. The first matching rule that is due applies to a request. */
+/**
+ * The rules that make the server fail in tests. To a request, the server applies the first rule that matches and is due
+ * (see `skip`, `times` and `probability`).
+ */
 export declare class Faults {
   private constructor();
-  /** Replaces all rules. `seed` decides all probabilities and jitter. The rules are removed after the `test`. */
+  /**
+   * Replaces all rules. `seed` makes the random choices and delays reproducible. The rules are removed when the `test`
+   * ends.
+   */
   set(rules: Rule[], options?: { seed?: number; test?: Test }): Promise<void>;
-  /** The rules with numbers of requests. */
+  /**
+   * Returns all rules. `matched` is the number of requests that matched the rule, and `applied` the number of requests
+   * to which the rule was applied.
+   */
   all(): Promise<(Rule & { id: string; matched: number; applied: number })[]>;
-  /** The number of requests to which the rule with this id applied, or any rule. */
+  /**
+   * Returns the number of requests to which the rule with this id was applied. Without an id, the number counts all
+   * rules.
+   */
   applied(id?: string): Promise<number>;
   clear(): Promise<void>;
 }
 
-/** Which requests and answers match. */
+/** The conditions by which `verify` selects requests and their answers. */
 export interface RequestMatch extends Match {
   status?: number;
   problem?: string;
-  /** Whether the answer is the kept answer of an idempotency key. */
+  /** Whether the answer is the stored answer of an idempotency key. */
   replayed?: boolean;
-  /** The id of the rule that applied. */
+  /** The id of the rule that the server applied to the request. */
   fault?: string;
 }
 
-/** A request that the server received, with its answer. */
+/** A request that the server received, and its answer. */
 export interface Entry {
   id: string;
   time: string;
@@ -149,28 +170,31 @@ export interface Entry {
   lost?: boolean;
 }
 
-/** Another number of requests matched. An `AssertionError` of Node. */
+/** The error if the number of matching requests is not the expected one. An `AssertionError` of Node. */
 export declare class VerificationFailed extends Error {
   private constructor();
   readonly count: number;
   readonly nearestMisses: { request: Entry; differences: { member: string; expected?: any; actual?: any }[] }[];
 }
 
-/** The requests that the server received since its start, its reset or `clear`. */
+/** The record of the requests that the server received since its start, its last reset or the last `clear`. */
 export declare class Requests {
   private constructor();
-  /** All requests with their answers, oldest first. */
+  /** Returns all recorded requests with their answers, the oldest first. */
   all(): Promise<Entry[]>;
   clear(): Promise<void>;
-  /** Resolves to the ids of the requests that match. Throws `VerificationFailed` if their number is another one. */
+  /**
+   * Resolves to the ids of the requests that match. Throws `VerificationFailed` if the number of these requests is not
+   * as `count` says.
+   */
   verify(match: RequestMatch, count: { exactly: number } | { atLeast: number } | { atMost: number }): Promise<string[]>;
 }
 
-/** The server's clock. */
+/** The clock of the server. Tests can set and advance it. */
 export declare class Clock {
   private constructor();
   now(): Promise<Date>;
-  /** The clock goes on from the `time`. */
+  /** Sets the clock. The time continues to run from `time`. */
   set(time: Date): Promise<Date>;
   advance(milliseconds: number): Promise<Date>;
 }

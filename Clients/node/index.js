@@ -1,5 +1,5 @@
 // @ts-self-types="./index.d.ts"
-/** Braid Server in Node's tests: a server, faults, and the requests that the server received. */
+/** Braid Server in tests with `node:test`: a server, faults, and a record of the requests that the server received. */
 import { AssertionError } from "node:assert";
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -13,13 +13,16 @@ import { BraidClient, Problem } from "braid-server-client";
 const ARGUMENTS = ["serve", "--test-mode", "--deterministic", "--database", ":memory:", "--exit-with-stdin"];
 const execute = promisify(execFile);
 
-/** Sends a request of the test mode. `isRepeatable`: whether it may be carried out twice. */
+/**
+ * Sends a request of the server's test mode. `isRepeatable` says whether the client may repeat the request after a
+ * failure.
+ */
 function send(client, method, path, body, isRepeatable = true) {
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   return client.send({ method, path: `/v1/test/${path}`, headers, body, isRepeatable });
 }
 
-/** The first program with one of these names on the `PATH`. */
+/** The path of the first program on the `PATH` that has one of these names. */
 function onPath(...names) {
   for (const name of names) {
     for (const folder of (process.env.PATH ?? "").split(delimiter)) {
@@ -27,20 +30,20 @@ function onPath(...names) {
         accessSync(join(folder, name), constants.X_OK);
         return join(folder, name);
       } catch {
-        // The next folder.
+        // The program is not in this folder, so the loop continues with the next one.
       }
     }
   }
   return undefined;
 }
 
-/** A server in test mode. A server that `start`, `run` or `find` started ends with this process. */
+/** A server in test mode. If `start`, `run` or `find` started the server, the server ends when this process ends. */
 export class BraidServer {
   #process;
   #container;
   #log = () => "";
 
-  /** A server that runs already. `client`: options of its `BraidClient`. */
+  /** Uses a server that is already running. `client` contains options for the `BraidClient`. */
   constructor(url, { token, client = {} } = {}) {
     this.url = url;
     this.token = token;
@@ -50,7 +53,10 @@ export class BraidServer {
     this.clock = new Clock(this.client);
   }
 
-  /** The server that the environment names, or a new one: `BRAID_SERVER_URL`, `BRAID_SERVER_IMAGE`, `BRAID_SERVER_BINARY`, the `PATH`. */
+  /**
+   * Returns the server that `BRAID_SERVER_URL` names, or starts the image in `BRAID_SERVER_IMAGE`, the binary in
+   * `BRAID_SERVER_BINARY`, or `braid-server` on the `PATH`.
+   */
   static async find({ environment = process.env, ...options }) {
     if (environment.BRAID_SERVER_URL) {
       return new BraidServer(environment.BRAID_SERVER_URL, { token: environment.BRAID_SERVER_TOKEN, client: options.client });
@@ -64,13 +70,16 @@ export class BraidServer {
     );
   }
 
-  /** Starts the binary on a free port. Resolves once the server accepts connections. */
+  /** Starts a server from the binary, on a free port. Resolves once the server accepts connections. */
   static start(binary, { fixtures, options = [], client }) {
     const command = [binary, ...ARGUMENTS, "--port", "0", "--fixtures", fixtures, ...options];
     return BraidServer.#started(command, (url, token) => new BraidServer(url, { token, client }));
   }
 
-  /** Starts a container of the image with docker or podman. Its port is published on this machine's loopback address only. */
+  /**
+   * Starts a container of the image with docker or podman. The container's port is published only on the loopback
+   * address of this machine.
+   */
   static async run(image, { fixtures, options = [], engine = onPath("docker", "podman"), client }) {
     if (!engine) throw new Error("To run the image, install docker or podman.");
     const name = `braid-${randomBytes(6).toString("hex")}`;
@@ -110,12 +119,15 @@ export class BraidServer {
     }
     server.#process = child;
     server.#log = () => log;
-    // The server ends when this process ends, because its standard input ends. It does not keep this process alive.
+    // When this process ends, the server's standard input ends, and so the server ends. The server does not keep this
+    // process alive.
     for (const handle of [child, child.stdin, child.stdout, child.stderr]) handle.unref();
     return server;
   }
 
-  /** The warnings and errors that a server of `start`, `run` or `find` has logged. */
+  /**
+   * The warnings and errors that the server has logged. Empty for a server that `start`, `run` or `find` did not start.
+   */
   get log() {
     return this.#log();
   }
@@ -125,30 +137,30 @@ export class BraidServer {
   }
 
   /**
-   * Opens a copy of a session, as the session is now or was at an earlier `revision`. `id`: the copy's id. The copy ends with
-   * the `test`, a test context of `node:test`.
+   * Opens a fork: a copy of a session as it is now, or as it was at an earlier `revision`. `id` is the fork's id. The
+   * fork ends when the `test`, a test context of `node:test`, ends.
    */
   async fork(session, { revision, id, test } = {}) {
     const fork = await this.client.sessions.open({ id, from: { session, revision } });
     test?.after(async () => {
-      // Rules of the test must not apply to the request that ends the copy.
+      // The rules are removed first, because they could otherwise apply to the request that ends the fork.
       await this.faults.clear();
       try {
         await fork.delete();
       } catch (error) {
-        // The test has ended the session, or reset the server.
+        // The server answers 404 if the test has already ended the session or reset the server.
         if (!(error instanceof Problem && error.status === 404)) throw error;
       }
     });
     return fork;
   }
 
-  /** Brings the server back to its fixtures: tables, sessions, tokens, faults, requests and the clock. */
+  /** Resets the server to its fixtures: tables, sessions, tokens, faults, recorded requests and the clock. */
   reset() {
     return send(this.client, "POST", "reset");
   }
 
-  /** Ends a server that `start`, `run` or `find` started. */
+  /** Ends the server, if `start`, `run` or `find` started it. */
   async stop() {
     const child = this.#process;
     if (!child) return;
@@ -167,14 +179,16 @@ export class BraidServer {
 
 const RULE = ["id", "skip", "times", "probability", "delay"];
 
-/** A rule: the members of `RULE` are its own, all others say which requests match. */
+/**
+ * Makes a rule. The options that `RULE` lists are members of the rule. All other options are conditions for requests.
+ */
 function rule(action, options = {}) {
   const entries = Object.entries(options);
   const match = Object.fromEntries(entries.filter(([name]) => !RULE.includes(name)));
   return { ...Object.fromEntries(entries.filter(([name]) => RULE.includes(name))), match, action };
 }
 
-/** Makes the rules of `faults.set`. */
+/** Functions that make rules for `faults.set`. */
 export const fault = {
   delay: (milliseconds, { jitter, ...options } = {}) => rule(undefined, { ...options, delay: { milliseconds, jitter } }),
   respond: (status, { retryAfter, type, ...options } = {}) => rule({ respond: { status, retryAfter, type } }, options),
@@ -189,7 +203,7 @@ export const fault = {
   refuseConnections: (milliseconds, options) => rule({ refuseConnections: { milliseconds } }, options),
 };
 
-/** The rules by which the server fails. */
+/** The rules that make the server fail in tests. */
 class Faults {
   #client;
 
@@ -197,18 +211,24 @@ class Faults {
     this.#client = client;
   }
 
-  /** Replaces all rules. The rules are removed after the `test`, a test context of `node:test`. */
+  /** Replaces all rules. The rules are removed when the `test`, a test context of `node:test`, ends. */
   async set(rules, { seed, test } = {}) {
     test?.after(() => this.clear());
     await send(this.#client, "PUT", "faults", { seed, faults: rules });
   }
 
-  /** The rules, with the members `matched` and `applied`: numbers of requests. */
+  /**
+   * Returns all rules. `matched` is the number of requests that matched the rule, and `applied` the number of requests
+   * to which the rule was applied.
+   */
   async all() {
     return (await send(this.#client, "GET", "faults")).faults;
   }
 
-  /** The number of requests to which the rule with this id applied, or any rule. */
+  /**
+   * Returns the number of requests to which the rule with this id was applied. Without an id, the number counts all
+   * rules.
+   */
   async applied(id) {
     const rules = (await this.all()).filter((rule) => id === undefined || rule.id === id);
     if (rules.length === 0) throw new RangeError(id === undefined ? "There are no rules." : `There is no rule "${id}".`);
@@ -220,7 +240,7 @@ class Faults {
   }
 }
 
-/** Another number of requests matched. */
+/** The error if the number of matching requests is not the expected one. */
 export class VerificationFailed extends AssertionError {
   constructor({ detail, expected, count, nearestMisses }) {
     const lines = [detail ?? "Another number of requests matched."];
@@ -237,7 +257,7 @@ export class VerificationFailed extends AssertionError {
   }
 }
 
-/** The requests that the server received since its start, its reset or `clear`. */
+/** The record of the requests that the server received since its start, its last reset or the last `clear`. */
 class Requests {
   #client;
 
@@ -245,7 +265,7 @@ class Requests {
     this.#client = client;
   }
 
-  /** All requests with their answers, oldest first. */
+  /** Returns all recorded requests with their answers, the oldest first. */
   async all() {
     return (await send(this.#client, "GET", "requests")).requests;
   }
@@ -254,7 +274,10 @@ class Requests {
     return send(this.#client, "DELETE", "requests");
   }
 
-  /** Resolves to the ids of the requests that match. `count`: one of `exactly`, `atLeast` and `atMost`. Throws `VerificationFailed`. */
+  /**
+   * Resolves to the ids of the requests that match. Throws `VerificationFailed` if the number of these requests is not
+   * as `count` says: `exactly`, `atLeast` or `atMost`.
+   */
   async verify(match, count) {
     try {
       return (await send(this.#client, "POST", "requests/verify", { match, ...count })).requests;
@@ -265,7 +288,7 @@ class Requests {
   }
 }
 
-/** The server's clock. */
+/** The clock of the server. Tests can set and advance it. */
 class Clock {
   #client;
 
@@ -277,13 +300,13 @@ class Clock {
     return new Date((await send(this.#client, "GET", "clock")).time);
   }
 
-  /** The clock goes on from the `time`, a `Date`. */
+  /** Sets the clock. The time continues to run from `time`, a `Date`. */
   async set(time) {
     return new Date((await send(this.#client, "PUT", "clock", { time: time.toISOString() })).time);
   }
 
   async advance(milliseconds) {
-    // Repeated, the request would advance the clock twice.
+    // The request that advances the clock is not repeatable, because a repetition would advance the clock twice.
     return new Date((await send(this.#client, "PUT", "clock", { advance: milliseconds / 1000 }, false)).time);
   }
 }

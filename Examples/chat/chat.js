@@ -1,4 +1,4 @@
-// A chat of any length: the newest messages are at the end, and older messages come as somebody scrolls up.
+// A chat of any length. The newest messages are at the end. The page loads older messages when a person scrolls up.
 import { element, openSession, WindowList } from "./list.js";
 
 const session = await openSession("chat");
@@ -7,10 +7,10 @@ const hint = document.querySelector("#hint");
 const rows = new WindowList(list, ({ model: { author, text } }) =>
   element("div", { className: author === "Me" ? "message mine" : "message" }, element("p", {}, element("small", {}, author), text)));
 
-/** A window that counts from the end always shows the newest messages. */
+/** A window with a negative offset counts from the end, so it always shows the newest messages. */
 const newest = { offset: -100, limit: 100 };
 let followsEnd = true;
-/** The number of messages when the newest message was last in sight. */
+/** The number of messages in the chat when the newest message was last visible. */
 let seen = 0;
 
 function show(snapshot) {
@@ -19,7 +19,7 @@ function show(snapshot) {
   look();
 }
 
-/** Follows the newest messages while the end is in sight, and the messages in sight otherwise. */
+/** Follows the newest messages while the end of the chat is visible. Otherwise follows the visible messages. */
 function look() {
   const { snapshot } = subscription;
   if (!snapshot) return;

@@ -1,6 +1,6 @@
-// What the pages of the chat and of the feed share.
+// The functions and the list that the pages of the chat and of the feed share.
 
-/** Returns the session with an id, of the server that the page's address names: `?server=http://…`. */
+/** Returns the session with an id. The page's address can name the session's server: `?server=http://…`. */
 export async function openSession(id) {
   const server = new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:8080";
   const { BraidClient } = await import(`${server}/braid.js`);
@@ -14,48 +14,52 @@ export function element(tag, properties, ...children) {
 }
 
 /**
- * A scrolling list of a table's rows. Only the rows of the window are elements. Two spaces stand for the rows before and after
- * the window, so that the scroll bar shows where the window is in the table.
+ * A scrolling list of a table's rows. Only the rows of the window have elements. Two empty elements take the place of
+ * the rows before and after the window, so that the scroll bar shows where the window is in the table.
  */
 export class WindowList {
   #scroller;
   #render;
   #above = document.createElement("div");
   #below = document.createElement("div");
-  /** The element of each row, with the row that it shows. */
+  /** The element of each row in the window, and the row that the element shows, by the row's id. */
   #elements = new Map();
   #rowHeight = 60;
   #offset = 0;
-  /** The rows that were in sight, each with its place on the screen, and where `show` had scrolled to. */
+  /**
+   * The rows that were visible, each with its place on the screen. `#scrolledTo` is the scroll position that `show` has
+   * set.
+   */
   #anchors = [];
   #scrolledTo;
 
-  /** `render(row)` returns an element. Its height does not change. */
+  /** `render(row)` returns the element of a row. The height of this element must not change later. */
   constructor(scroller, render) {
     this.#scroller = scroller;
     this.#render = render;
   }
 
-  /** Whether the end of the table is in sight. */
+  /** Whether the end of the table is visible. */
   get isAtEnd() {
     const { scrollTop, clientHeight, scrollHeight } = this.#scroller;
     return scrollTop + clientHeight > scrollHeight - 20;
   }
 
-  /** Whether the beginning of the table is in sight. */
+  /** Whether the beginning of the table is visible. */
   get isAtStart() {
     return this.#scroller.scrollTop < 20;
   }
 
-  /** The indexes of the first and the last row in sight, counted in the whole table. */
+  /** The indexes of the first and the last visible row, among all rows of the table. */
   get visible() {
     const { scrollTop, clientHeight } = this.#scroller;
     return [this.#indexAt(scrollTop), this.#indexAt(scrollTop + clientHeight)];
   }
 
-  /** Shows a window. The rows in sight stay where they are. */
+  /** Shows the snapshot of a window. The visible rows stay where they are on the screen. */
   show({ sections, totalRowCount, window }) {
-    // Browsers scroll by whole pixels. The places before the first of several updates keep the rows from drifting.
+    // If the person has not scrolled since the last `show`, this method uses the rows' old places again. So the
+    // rounding errors of several updates do not add up: browsers round the scroll position to whole pixels.
     if (this.#scroller.scrollTop !== this.#scrolledTo) this.#anchors = this.#rowsInSight();
     const rows = sections.flatMap((section) => section.rows);
     const elements = new Map();
@@ -83,7 +87,7 @@ export class WindowList {
     this.#scroller.scrollTop = 0;
   }
 
-  /** The height of all rows of the window. */
+  /** The height of all rows of the window together. */
   get #height() {
     return this.#below.offsetTop - this.#above.offsetTop - this.#above.offsetHeight;
   }

@@ -1,4 +1,5 @@
-// A feed of any length: the newest stories are at the start. New stories do not move the story that somebody reads.
+// A feed of any length. The newest stories are at the beginning. New stories do not move the story that a person is
+// reading.
 import { element, openSession, WindowList } from "../chat/list.js";
 
 const session = await openSession("stories");
@@ -7,7 +8,7 @@ const hint = document.querySelector("#hint");
 const rows = new WindowList(list, ({ model: { title, summary } }) =>
   element("article", { className: "story" }, element("h2", { textContent: title }), element("p", { textContent: summary })));
 
-/** The number of stories when the newest story was last in sight. */
+/** The number of stories in the feed when the newest story was last visible. */
 let seen = 0;
 
 function show(snapshot) {
@@ -15,7 +16,7 @@ function show(snapshot) {
   look();
 }
 
-/** Follows the stories in sight, and says how many stories came since the newest one was in sight. */
+/** Follows the visible stories. Shows how many stories have come since the newest story was last visible. */
 function look() {
   const { snapshot } = subscription;
   if (!snapshot) return;

@@ -1,4 +1,6 @@
-"""The program that is tested: it keeps its own copy of the guests, and follows what the server says became of them."""
+"""The program that the tests check. The program keeps its own copy of the guests, and updates the copy with the
+server's updates.
+"""
 
 
 class GuestList:
@@ -13,10 +15,11 @@ class GuestList:
         return [row["id"] for row in self.sections[self.names.index("attending")]]
 
     def turn_down(self, row):
-        """Takes a guest off the list, as of the revision that is shown here."""
+        """Deletes a guest from the list `attending`. `row` is the guest's row number in this program's copy."""
         status, answer = self.server.request(
             "POST", f"/v1/sessions/party/edits?base={self.revision}&form=sequential", {"delete": {"section": "attending", "row": row}})
-        # The answer's update leads on from what others did meanwhile: that comes first, in the list of updates.
+        # Other programs may have changed the table before this command, so the copy first needs their updates. The list
+        # of updates contains all updates in order.
         self.catch_up()
         return status == 200 and answer["outcome"] == "applied"
 

@@ -1,4 +1,4 @@
-// Braid's sample "Editable attendees" as a program that prints what a table view would do.
+// The sample "Editable attendees" of the iOS library Braid, as a program that prints what a table view would do.
 import BraidEngine
 
 enum Section: String, TableSection, CaseIterable { case description, attending, invited }
@@ -14,7 +14,7 @@ struct PersonCell: ViewModelBindable, ViewEventEmitting {
     var viewModel: ViewModel?
 }
 
-/// What a view controller would be: it has the models, and a binder that shows and changes them.
+/// Takes the place of a view controller: this class owns the models, and a binder that displays and changes them.
 final class Party {
     private var people: [Section: [Person]] = [
         .attending: ["Jonathan", "Omar", "Sara"].map { Person(name: $0) },
@@ -35,7 +35,7 @@ final class Party {
             .allowMoving(.toSectionsIn([.attending, .invited]))
             .onDelete { [unowned self] section, row, reason, person in
                 people[section]?.remove(at: row)
-                // Someone who is deleted, not dragged elsewhere, is asked again.
+                // A guest whose row was deleted (and not dragged to another section) is invited again.
                 if case .editing = reason { people[.invited]?.insert(person, at: 0) }
             }
             .onInsert { [unowned self] section, row, reason, person in
@@ -61,7 +61,7 @@ final class Party {
         }
     }
 
-    /// Has a command carried out, and makes sure that its update leads to the table that is displayed then.
+    /// Applies a command, and checks that its update leads to the table that is displayed after the command.
     func perform(_ name: String, _ command: (SectionedTableBinder<Section>) throws -> BatchUpdate) throws {
         let before = binder.snapshot, update = try command(binder)
         print("\n\(name)")

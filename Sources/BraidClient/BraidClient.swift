@@ -10,7 +10,7 @@ import FoundationNetworking
 /// idempotency key, so the server never applies a command twice. If the server refuses a request, the client throws a
 /// ``Problem``, and the request has changed nothing.
 public struct BraidClient: Sendable {
-    /// The server's base URL, with or without a path.
+    /// The server's base URL. It may contain a path, such as `https://example.com/braid`.
     public let url: URL
     /// The time without any received byte after which the client drops an HTTP connection. It must be longer than 15
     /// seconds, the interval at which the server sends keep-alives on a stream.
@@ -30,12 +30,13 @@ public struct BraidClient: Sendable {
         public var count: Int
         /// The upper bound of the first random delay.
         public var first: Duration
-        /// The largest upper bound that a random delay can reach.
+        /// The bound beyond which the doubling bounds do not grow.
         ///
-        /// If the server asks for a pause longer than this bound and longer than 30 seconds, the request fails at once.
+        /// If the server asks for a pause that is longer than this bound and longer than 30 seconds, the client does
+        /// not send the request again.
         public var longest: Duration
 
-        /// Creates a rule for sending requests again.
+        /// Creates a rule for how often, and after which delays, the client sends a request again.
         public init(count: Int = 6, first: Duration = .milliseconds(500), longest: Duration = .seconds(30)) {
             self.count = count
             self.first = first
@@ -47,15 +48,15 @@ public struct BraidClient: Sendable {
         /// - Parameters:
         ///   - tries: the number of attempts so far, from 1.
         ///   - least: the pause that the server asked for.
-        ///   - first: the upper bound of the first random delay, if it differs from ``first``.
+        ///   - first: the upper bound of the first random delay. `nil` for the value of the property ``first``.
         func delay(tries: Int, after least: Duration? = nil, first: Duration? = nil) -> Duration {
             let grown = (first ?? self.first) * Double(1 << min(tries - 1, 20))
             return (least ?? .zero) + min(longest, grown) * Double.random(in: 0...1)
         }
     }
 
-    /// Creates a client with a fixed token: the controller's token, or a token for one session. `nil` for a server
-    /// without tokens.
+    /// Creates a client with a fixed token: the controller's token, or a token for one session. The token is `nil` for
+    /// a server without tokens.
     public init(url: URL, token: String? = nil, timeout: Duration = .seconds(40), retrying: Retrying = Retrying()) {
         self.init(url: url, timeout: timeout, retrying: retrying) { _ in token }
     }
@@ -84,7 +85,8 @@ public struct BraidClient: Sendable {
         public var updated: String?
     }
 
-    /// Returns a summary of each registered table description, as opposed to the descriptions themselves.
+    /// Returns a summary of each registered table description. The summaries do not contain the descriptions
+    /// themselves.
     public func tables() async throws -> [TableSummary] {
         struct List: Decodable { var tables: [TableSummary] }
         return try await value(of: Request("GET", ["v1", "tables"]), as: List.self).tables
@@ -107,7 +109,7 @@ public struct BraidClient: Sendable {
         public var updated: String
     }
 
-    /// Returns the versions of a table description that the server has, by ascending number.
+    /// Returns all versions of a table description that the server stores, the oldest version first.
     ///
     /// - Throws: ``Problem`` 404 if there is no such table.
     public func versions(ofTable name: String) async throws -> [TableVersion] {
@@ -118,11 +120,11 @@ public struct BraidClient: Sendable {
     /// Registers a table description, or replaces it. Open sessions keep the version of the description that they use.
     ///
     /// - Parameters:
-    ///   - name: the table's name, which must be the description's `name`.
+    ///   - name: the table's name, which must be the description's member `table`.
     ///   - description: the document. docs/table-description.md says what it contains.
-    ///   - onlyIfNew: whether the request may only create a table, and not replace one.
-    /// - Throws: ``Problem`` 422 whose `errors` name every fault. 412 `etag-mismatch` if `onlyIfNew` and the table
-    ///   exists.
+    ///   - onlyIfNew: whether the server must refuse the request if a description with this name exists.
+    /// - Throws: ``Problem`` 422 whose `errors` name every fault. 412 `etag-mismatch` if `onlyIfNew` is true and a
+    ///   description with this name exists.
     @discardableResult
     public func putTable(_ name: String, _ description: JSON, onlyIfNew: Bool = false) async throws -> TableSummary {
         try await value(
@@ -139,7 +141,7 @@ public struct BraidClient: Sendable {
 
     /// Checks a table description without storing it.
     ///
-    /// - Returns: warnings: what is allowed but probably a mistake.
+    /// - Returns: the warnings: allowed parts of the description that are probably mistakes.
     /// - Throws: ``Problem`` 422 whose `errors` name every fault.
     @discardableResult
     public func validate(_ description: JSON) async throws -> [Problem.Fault] {
@@ -154,9 +156,10 @@ public struct BraidClient: Sendable {
     public struct SessionSummary: Decodable, Sendable, Hashable {
         /// The session's id.
         public var id: String
-        /// The table description's name. `nil` if the session was opened without one.
+        /// The name of the session's table description. `nil` if the session was opened without a description.
         public var table: String?
-        /// The version of the registered table description. `nil` if a request contained the description.
+        /// The version of the session's registered table description. `nil` if the session has a description that is
+        /// not registered.
         public var tableVersion: Int?
         /// The session's epoch: an opaque word that changes when the server may have lost revisions.
         public var epoch: String
@@ -190,14 +193,14 @@ public struct BraidClient: Sendable {
                 "GET", ["v1", "sessions"], query: ["table": table, "limit": limit.map { String($0) }, "after": after]))
     }
 
-    /// Returns a handle for the session with this id, without sending a request. The session need not exist on the
-    /// server.
+    /// Returns a handle for the session with this id, without sending a request. The method does not check whether the
+    /// session exists.
     public func session(_ id: String) -> BraidSession { BraidSession(client: self, id: id) }
 
     /// Opens a session.
     ///
     /// - Parameters:
-    ///   - opening: `["table": "attendees", "models": …]`, one of the data source's forms, or
+    ///   - opening: the body of the request, such as `["table": "attendees", "models": …]`, or
     ///     `["from": ["session": "party", "revision": 12]]` for a fork of another session. See
     ///     docs/http-api/sessions-and-snapshots.md.
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
@@ -214,10 +217,7 @@ public struct BraidClient: Sendable {
 
     // MARK: Without a session
 
-    /// Renders a JSON-e template on the server, to try it.
-    ///
-    /// - Returns: the result. `nil` if the template renders to nothing.
-    /// - Throws: ``Problem`` 422 `template-failed` for a faulty template.
+    /// Renders a JSON-e template on the server, for example to try out a template for a table description.
     public func render(_ template: JSON, context: JSON = [:]) async throws -> JSON? {
         struct Rendered: Decodable { var result: JSON? }
         return try await value(
@@ -225,13 +225,13 @@ public struct BraidClient: Sendable {
         ).result
     }
 
-    /// Returns the minimal update from one snapshot to another, computed by the server.
+    /// Asks the server for the minimal update from one snapshot to another.
     public func diff(from: Snapshot, to: Snapshot) async throws -> Update {
         try await value(
             of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))
     }
 
-    /// Asks the server whether it can serve requests. If the check fails, the client does not send it again.
+    /// Asks the server whether it can serve requests. If this request fails, the client does not send it again.
     ///
     /// - Throws: ``Problem`` if the server cannot serve, and ``ConnectionFailure`` if there is no answer.
     public func checkHealth() async throws {

@@ -1,22 +1,24 @@
 /// An event that a subscriber of a session receives.
 public enum SessionEvent: Sendable {
-    /// A snapshot that replaces the displayed content, without animation. A snapshot is the first event unless the
-    /// subscriber passed one. A snapshot also comes when the server's history does not reach back far enough.
+    /// A snapshot that replaces the displayed content, without animation. The first event is a snapshot, unless the
+    /// subscriber passed its own snapshot. The server also sends a snapshot if the session's journal does not reach
+    /// back far enough for updates.
     case snapshot(Snapshot)
-    /// An update of the displayed table, or of the followed window. `after` is the snapshot `before` with the update
-    /// applied.
+    /// An update of the displayed table, or of the followed window. Applying the update to the snapshot `before` gives
+    /// the snapshot `after`.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// A cell event, which only controllers receive. The cell event precedes the update that it led to, and is repeated
-    /// if the connection was lost between the cell event and the update.
+    /// A cell event, which only controllers receive. The cell event comes before the update that the cell event caused.
+    /// If the connection was lost between the two, the cell event comes again.
     case cellEvent(CellEvent)
-    /// A tap on a row, which only controllers receive. The tap precedes the update that it led to. Like a cell event, a
-    /// tap can be repeated.
+    /// A tap on a row, which only controllers receive. The tap comes before the update that the tap caused. If the
+    /// connection was lost between the two, the tap comes again.
     case tap(Tap)
-    /// An event that a handler of the table description emitted, which only controllers receive. Like a cell event, an
-    /// emitted event can be repeated.
+    /// An event that a handler of the table description emitted, which only controllers receive. If the connection was
+    /// lost between this event and the update that follows, the event comes again.
     case emitted(EmittedEvent)
-    /// The subscriber has received everything that happened before it connected. From now on it receives events as they
-    /// happen. Comes again after a reconnection, and after a move of the window.
+    /// The subscriber has received everything that happened before it connected. After this event, the subscriber
+    /// receives events as they happen. This event comes again after each reconnection and after each move of the
+    /// window.
     case live
     /// The connection was lost. The client reconnects.
     case interrupted(any Error)
@@ -57,8 +59,8 @@ public struct EmittedEvent: Decodable, Sendable, Hashable {
 }
 
 extension BraidSession {
-    /// Returns a stream of the session's events, which starts from the given snapshot or from a new one. Across lost
-    /// connections, the stream misses no update and contains no update twice.
+    /// Returns a stream of the session's events, which starts from the given snapshot or from a new one. Even if
+    /// connections are lost, the stream contains each update exactly once.
     ///
     /// The stream finishes when the session ends. Unread events wait in memory. To stop following, leave the loop over
     /// the stream or cancel the task.
@@ -81,14 +83,15 @@ extension BraidSession {
         }
     }
 
-    /// Returns a subscription of a window of the table, which can be moved while it is followed. See
+    /// Returns a subscription of a window of the table. The window can be moved while the program follows it. See
     /// ``WindowSubscription``.
     ///
     /// - Parameters:
     ///   - window: the window to follow, in place of the whole table.
     ///   - snapshot: the snapshot of the same window that the program shows. If it is `nil`, the first event is a new
     ///     snapshot.
-    ///   - overscan: how many rows before and after the visible ones ``WindowSubscription/show(_:)`` requests.
+    ///   - overscan: the number of rows that ``WindowSubscription/show(_:)`` requests before and after the visible
+    ///     rows.
     public func subscribe(window: TableWindow, from snapshot: Snapshot? = nil, overscan: Int = 50)
         -> WindowSubscription
     {

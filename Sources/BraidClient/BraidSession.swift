@@ -21,12 +21,12 @@ public struct BraidSession: Sendable {
     ///   this problem.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
 
-    /// Returns the snapshot of the whole table, or of a window of it: the current one, or an earlier one.
+    /// Returns the session's current or earlier snapshot, either of the whole table or of a window.
     ///
     /// - Parameter position: the position of an earlier snapshot. `nil` for the current one.
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` if the window's section does not exist or its
-    ///   anchor is not displayed, and 409 `ambiguous-row` if the anchor's section is needed. 410 `revision-not-available`
-    ///   if the session's journal does not reach back to the position.
+    ///   anchor is not displayed, and 409 `ambiguous-row` if several sections contain a row with the anchor's id. 410
+    ///   `revision-not-available` if the session's journal does not reach back to the position.
     public func snapshot(window: TableWindow? = nil, at position: Position? = nil) async throws -> Snapshot {
         var query = window?.parameters ?? [:]
         query["at"] = position?.description
@@ -35,11 +35,11 @@ public struct BraidSession: Sendable {
 
     /// The changes of a session since a position in its history.
     public enum News: Sendable, Hashable {
-        /// The updates since the position: one for each revision, without a gap, or a single one if the caller asked
-        /// for coalesced updates. For a window at most one, and none if nothing of the window changed. `to` is the
-        /// position up to which there is nothing else, for the next call.
+        /// The updates since the position: one for each revision, without a gap. If the caller asked for coalesced
+        /// updates, there is a single one. For a window there is at most one, and none if nothing in the window
+        /// changed. `to` is the position up to which these updates lead, to be passed to the next call.
         case updates([Update], to: Position)
-        /// The current snapshot, if the server's history does not reach back to the position.
+        /// The current snapshot, because the session's journal does not reach back to the position.
         case snapshot(Snapshot)
     }
 
@@ -47,13 +47,13 @@ public struct BraidSession: Sendable {
     ///
     /// - Parameters:
     ///   - position: the position of the snapshot that the caller already has.
-    ///   - wait: how long the server waits for a change if there is none yet: at most a minute, rounded down to
-    ///     seconds.
-    ///   - coalesced: whether the updates are folded into a single one.
+    ///   - wait: how long the server waits for a change if there is none yet. The server waits at most one minute. The
+    ///     duration is rounded down to whole seconds.
+    ///   - coalesced: whether the server combines the updates into a single one.
     ///   - window: the window whose changes the caller wants. `nil` for the whole table. After a change of its anchor,
     ///     use the anchor that the snapshot's ``Snapshot/window`` names.
-    ///   - old: the window that the caller has at the position, if it is another one. One update then leads from the
-    ///     old window to the new one.
+    ///   - old: the window of the caller's snapshot, if it is not `window`. One update then changes the snapshot of the
+    ///     old window into the snapshot of the new one.
     public func updates(
         since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false, window: TableWindow? = nil,
         from old: TableWindow? = nil
@@ -102,7 +102,7 @@ public struct BraidSession: Sendable {
     /// Returns one page of the session's journal.
     ///
     /// - Parameters:
-    ///   - revision: the revision before the page's first record.
+    ///   - revision: the page starts with the record after this revision.
     ///   - limit: the largest number of records. `nil` for the server's default.
     public func journal(after revision: Int = 0, limit: Int? = nil) async throws -> JournalPage {
         try await client.value(
@@ -116,9 +116,10 @@ public struct BraidSession: Sendable {
         return try await client.data(of: request)
     }
 
-    /// Returns the model of a row in a data source's stored table, which includes changes that are not published yet.
+    /// Returns the stored model of the row at an index path. The stored table includes changes that are not published
+    /// yet.
     ///
-    /// - Parameter path: the index path in the stored table: among its displayed sections and rows.
+    /// - Parameter path: the index path, which counts the displayed sections and rows of the stored table.
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
     public func model(at path: RowPath) async throws -> JSON {
         struct Stored: Decodable { var model: JSON }
@@ -126,18 +127,18 @@ public struct BraidSession: Sendable {
             .model
     }
 
-    /// Returns the stored model of the row with an id, in the section with an id. Changes that are not published yet are
-    /// included.
+    /// Returns the stored model of the row with an id, in the section with an id. The stored table includes changes
+    /// that are not published yet.
     ///
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
     public func row(_ id: String, inSection section: String) async throws -> JSON {
         try await client.value(of: request("GET", "sections", section, "rows", id))
     }
 
-    /// Returns the header and footer of a section in a data source's stored table, which includes changes that are not
+    /// Returns the stored header and footer of the section at an index. The stored table includes changes that are not
     /// published yet.
     ///
-    /// - Parameter section: the index among the stored table's displayed sections.
+    /// - Parameter section: the section's index, which counts the displayed sections of the stored table.
     /// - Throws: ``Problem`` 404 `section-not-found`.
     public func sectionData(at section: Int) async throws -> JSON {
         try await client.value(of: request("GET", "sections", "\(section)", "data"))
@@ -150,7 +151,8 @@ public struct BraidSession: Sendable {
     ///
     /// The client sends the commands of a session in the order of the calls. The client sends each command after all
     /// earlier commands were answered or have failed. Calls on one actor have an order. Calls from concurrent tasks
-    /// without a common actor have no defined order. A command that is cancelled while it waits for earlier commands is never sent.
+    /// without a common actor have no defined order. A command that is cancelled while it waits for earlier commands is
+    /// never sent at all.
     ///
     /// - Parameters:
     ///   - command: the command.
@@ -158,7 +160,7 @@ public struct BraidSession: Sendable {
     ///     the current revision.
     ///   - ifMatch: the position that the session must have. If the session has another position, the server answers
     ///     412.
-    ///   - dryRun: whether the server only checks the command and computes its update, but changes nothing.
+    ///   - dryRun: whether the server computes and answers the command, but does not apply it.
     ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw
     ///     ``ConnectionFailure``.
     ///   - isolation: the caller's actor. The command gets its place in the order of commands on this actor, before
@@ -186,7 +188,8 @@ public struct BraidSession: Sendable {
                 body: command.body))
     }
 
-    /// Ends the session and deletes its data, after the commands that the program called earlier.
+    /// Ends the session and deletes its data. The client sends this request after the commands that the program called
+    /// earlier.
     public func end(isolation: isolated (any Actor)? = #isolation) async throws {
         let place = client.commands.enter(id)
         defer { client.commands.leave(place) }
@@ -214,7 +217,8 @@ public struct BraidSession: Sendable {
         public var expires: String
     }
 
-    /// Creates a token for this session alone. If the answer is lost, the client does not send the request again.
+    /// Creates a token for this session alone. If the answer is lost, the client does not send the request again,
+    /// because a repeated request would create a second token.
     ///
     /// - Parameters:
     ///   - role: what the token allows.

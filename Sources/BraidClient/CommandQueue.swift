@@ -31,7 +31,7 @@ final class CommandQueue: Sendable {
             if places[session]?.isEmpty == true { places[session] = nil }
         }
 
-        /// Replaces the waiter of the command at an index of a session's queue. Returns the previous waiter.
+        /// Replaces the waiting continuation of the command at an index of a session's queue. Returns the previous one.
         mutating func exchange(_ waiter: Waiter?, at index: Int, of session: String) -> Waiter? {
             let previous = places[session]?[index].waiter
             places[session]?[index].waiter = waiter
@@ -51,8 +51,8 @@ final class CommandQueue: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: Waiter) in
                 let result: Result<Void, any Error>? = state.withLock { state in
-                    // The check for a cancellation is inside the lock. A cancellation is therefore either seen by the
-                    // check or finds the waiter.
+                    // The lock also covers the check for a cancellation. So a cancellation is either seen by this
+                    // check, or its handler finds the stored continuation.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     guard let index = state.index(of: place), index > 0 else { return .success(()) }
                     _ = state.exchange(waiter, at: index, of: place.session)
@@ -68,7 +68,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// Removes a command's place from the queue. If the place was the first, wakes the next command.
+    /// Removes a command's place from the queue. If the place was the first in the queue, the next command continues.
     func leave(_ place: Place) {
         let next = state.withLock { state -> Waiter? in
             guard let index = state.index(of: place) else { return nil }

@@ -10,7 +10,7 @@ struct ServerEvent: Equatable {
 /// A parser of server-sent events (WHATWG HTML, section 9.2.6). The parser accepts the stream in pieces and reads each
 /// byte once.
 struct EventParser {
-    /// The delay before a reconnection that the server has set in a `retry` field. `nil` if the server has set none.
+    /// The delay before a reconnection, from the server's field `retry`. `nil` if the server has sent no such field.
     private(set) var retryTime: Duration?
     private var line: [UInt8] = []
     private var endedWithCR = false

@@ -6,12 +6,12 @@ import FoundationNetworking
 
 /// Reads a session's event stream, and reconnects after each lost connection.
 actor Follower {
-    /// Receives an event, and the window that the snapshot shows after it.
+    /// A closure that receives each event, and the window that the snapshot shows after the event.
     typealias Listener = @Sendable (SessionEvent, TableWindow?) -> Void
 
     private let session: BraidSession
     private var snapshot: Snapshot?
-    /// The window that the snapshot shows, with its current anchor. `nil` for the whole table.
+    /// The window that `snapshot` shows, with its current anchor. `nil` for the whole table.
     private var shown: TableWindow?
     /// The window that the next connection follows. `nil` for the whole table.
     private var window: TableWindow?
@@ -29,7 +29,8 @@ actor Follower {
         position = snapshot?.position.description
     }
 
-    /// Follows the session until it ends. Runs must not overlap: each starts where the one before it was cancelled.
+    /// Follows the session until it ends. Two runs of one follower must not overlap. A run continues where the previous
+    /// run was cancelled.
     ///
     /// - Parameters:
     ///   - window: the window to follow. `nil` for the whole table.
@@ -61,28 +62,28 @@ actor Follower {
 
     private static let lostAnchor = "row-not-found"
 
-    /// Returns whether the server would refuse another attempt as well.
+    /// Returns whether the server would refuse another attempt for the same reason.
     private func isFinal(_ problem: Problem) -> Bool {
         if problem.kind == Self.lostAnchor, case .around? = window?.run { return false }
         return problem.status < 500 && problem.status != 408 && problem.status != 429
     }
 
-    /// Continues by position where the window was: its anchor is gone, and the server no longer knows which row was near
-    /// the anchor.
+    /// Replaces the window by one at the same offset, because the window's anchor no longer exists. The server cannot
+    /// tell which row was near the anchor.
     private func leaveAnchor() {
         window = window?.withoutAnchor(offset: snapshot?.window?.offset ?? 0)
         position = nil
     }
 
-    /// Reads the events of one connection until the connection ends. The server sends keep-alives, so a connection that
-    /// stays silent is lost, and the client's timeout ends it.
+    /// Reads the events of one connection until the connection ends. The server sends keep-alives, so a connection on
+    /// which no data arrives is lost. The client's timeout ends such a connection.
     private func follow(_ tell: Listener) async throws {
         let followed = window
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], query: followed?.parameters ?? [:],
             headers: ["Accept": "text/event-stream"])
         if let followed, let position {
-            // `Last-Event-ID` is for streams that continue with the same window.
+            // The server uses `Last-Event-ID` only for streams that continue with the same window.
             request.query["since"] = position
             if let shown, shown.query != followed.query { request.query["from"] = shown.query }
         } else {
@@ -118,12 +119,13 @@ actor Follower {
         }
     }
 
-    /// Processes an event of a connection that follows a window. `nil` for the whole table.
+    /// Processes an event of a connection. `followed` is the window that the connection follows, or `nil` for the whole
+    /// table.
     private func take(_ event: ServerEvent, of followed: TableWindow?, _ tell: Listener) throws {
         func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
             try JSONDecoder().decode(type, from: Data(event.data))
         }
-        /// Notes that the snapshot shows the window, whose anchor can have changed.
+        /// Records that the snapshot now shows the window of this connection. The window's anchor may have changed.
         func noteWindow() {
             shown = followed?.at(snapshot?.window)
             window = shown
@@ -137,8 +139,9 @@ actor Follower {
             tell(.snapshot(new), shown)
         case "update":
             let update = try decoded(Update.self)
-            // After a reconnection the server can repeat updates. Skip updates that the snapshot contains already. An
-            // update from one window to another one can start and end at the snapshot's revision.
+            // After a reconnection the server can repeat updates. An update that the snapshot already contains is
+            // skipped. After a move of the window, an update may start and end at the snapshot's revision; such an
+            // update is not skipped.
             guard let before = snapshot,
                 update.to > before.revision || before.window != nil && update.from == before.revision
             else { return }

@@ -1,8 +1,8 @@
 /// A JSON value, as in models, view models and states.
 ///
 /// A whole number that fits into `Int` is an `Int`, and any other number is a `Double`. Digits that a `Double` cannot
-/// represent are rounded. A number that is too large for a `Double` becomes infinite, and cannot be sent. An object's
-/// members have no order.
+/// represent are rounded. A number that is too large for a `Double` becomes infinite, and cannot be encoded as JSON
+/// again. An object's members have no order.
 public enum JSON: Sendable, Hashable {
     /// The literal `null`.
     case null
@@ -43,7 +43,7 @@ public enum JSON: Sendable, Hashable {
         return bool
     }
 
-    /// The number of the case ``integer(_:)``. `nil` for any other value, also for `.number(3.0)`.
+    /// The number of the case ``integer(_:)``. `nil` for any other value, including `.number(3.0)`.
     public var integer: Int? {
         guard case .integer(let integer) = self else { return nil }
         return integer
@@ -86,7 +86,8 @@ extension JSON: Codable {
             } catch DecodingError.typeMismatch {
                 throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is not a JSON value.")
             } catch {
-                // The number is too large for a `Double`. Only the text of the error contains its sign.
+                // The number is too large for a `Double`. Only the text of the error shows whether the number is
+                // negative.
                 let text =
                     if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else {
                         "\(error)"
@@ -110,7 +111,7 @@ extension JSON: Codable {
     }
 }
 
-// `JSON` deliberately has no `nil` literal: `nil` is the absence of a value.
+// `JSON` deliberately cannot be written as the literal `nil`: in Swift, `nil` means that there is no value.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral

@@ -6,9 +6,9 @@ import Foundation
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     public var status: Int
-    /// The problem's URI: `/problems/row-gone`. `about:blank` if a proxy answered.
+    /// The problem's type, a URI such as `/problems/row-gone`. The type is `about:blank` if a proxy answered.
     public var type = "about:blank"
-    /// A short human-readable text, the same for every problem of this kind.
+    /// A short text that is the same for every problem of this kind.
     public var title: String?
     /// A sentence for a developer: what was refused in this request.
     public var detail: String?
@@ -34,17 +34,17 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         public var detail: String
     }
 
-    /// The last part of the problem's type: `row-gone`.
+    /// The last part of the problem's type, such as `row-gone`.
     public var kind: String { type.split(separator: "/").last.map(String.init) ?? type }
     public var description: String { "\(status) \(kind): \(detail ?? title ?? "no details")" }
 }
 
-/// The failure of a request without a complete answer. The server may have applied the request's command: send the
-/// command again with the same idempotency key.
+/// The failure of a request without a complete answer. The server may have applied the command of this request. To be
+/// safe, the program can send the command again with the same idempotency key.
 public struct ConnectionFailure: Error, CustomStringConvertible {
     /// The error of the connection, if there is one.
     public var underlying: (any Error)?
-    /// A sentence for a developer: what failed.
+    /// A sentence for a developer about what failed.
     public var detail: String
 
     public var description: String { underlying.map { "\(detail): \($0)" } ?? detail }

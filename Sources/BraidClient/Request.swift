@@ -7,14 +7,14 @@ import FoundationNetworking
 /// A request to the server, before the client converts it to a `URLRequest`.
 struct Request: Sendable {
     var method: String
-    /// The segments of the request's path, not escaped.
+    /// The segments of the request's path, without percent-encoding.
     var path: [String]
     var query: [String: String?] = [:]
     var headers: [String: String] = [:]
     var body: JSON?
-    /// The time that the client waits for the answer in addition to its timeout, as for a long poll.
+    /// The time that the client waits for the answer in addition to its timeout. A long poll needs this time.
     var wait: Duration = .zero
-    /// Whether the client may send the request twice without harm.
+    /// Whether the client may send the request again even if the server may have handled it.
     var isRepeatable = true
     /// Whether the request deletes something. A 404 for a repeated deletion then means that an earlier attempt
     /// succeeded.
@@ -38,7 +38,7 @@ struct Request: Sendable {
     /// Returns whether the client should send the request again after an error.
     ///
     /// - Parameter longest: the longest pause that the server may ask for. If the server asks for a longer pause, the
-    ///   program decides what to do.
+    ///   client throws the error, and the program decides what to do.
     func isWorthRetrying(after error: any Error, longest: Duration) -> Bool {
         guard !Task.isCancelled else { return false }
         guard let problem = error as? Problem else { return error is ConnectionFailure && isRepeatable }
@@ -67,14 +67,14 @@ extension BraidClient {
         if let body = request.body {
             result.setValue("application/json", forHTTPHeaderField: "Content-Type")
             let encoder = JSONEncoder()
-            // The server compares the bytes of two requests with the same idempotency key, so the encoding must be
-            // deterministic.
+            // The server refuses a repeated request whose bytes differ from those of the first request with the same
+            // idempotency key. So the encoding must always produce the same bytes.
             encoder.outputFormatting = .sortedKeys
             result.httpBody = try encoder.encode(body)
         }
         #if canImport(FoundationNetworking)
-        // If the server has closed a reused connection, libcurl sends the request again. In that case, Foundation on
-        // Linux omits the body, and the server waits for the body. Closing connections avoids the missing body.
+        // If the server has closed a reused connection, libcurl sends the request again, and Foundation on Linux then
+        // omits the body. The server would wait for this body. So the client uses a new connection for each request.
         result.setValue("close", forHTTPHeaderField: "Connection")
         #endif
         for (name, value) in request.headers { result.setValue(value, forHTTPHeaderField: name) }

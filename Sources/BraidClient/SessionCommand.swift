@@ -24,13 +24,13 @@ public enum RowReference: Sendable, Hashable {
     }
 }
 
-/// The place at which ``SessionCommand/insertRow(_:at:inSection:notify:)`` inserts a row, among the section's stored rows.
+/// The place where ``SessionCommand/insertRow(_:at:inSection:notify:)`` inserts a row, among the section's stored rows.
 public enum RowPlacement: Sendable, Hashable {
     /// Before the first row, or after the last row.
     case start, end
     /// Before or after the row with this id.
     case before(String), after(String)
-    /// At this index, from 0. The section's number of stored rows means its end.
+    /// At this index, from 0. An index equal to the number of stored rows means the end of the section.
     case index(Int)
 
     fileprivate var json: JSON {
@@ -78,15 +78,16 @@ extension SessionCommand {
     ///
     /// - Parameters:
     ///   - model: the new row's model. `nil` if the table's description has a template for the model.
-    ///   - row: the row to insert before. An index may be the section's row count, to append.
+    ///   - row: the row to insert before. If the reference's index is the section's number of rows, the server appends
+    ///     the new row.
     public static func insert(_ model: JSON?, at row: RowReference) -> SessionCommand {
         var body: [String: JSON] = ["insert": row.json]
         body["model"] = model
         return SessionCommand("POST", "edits", body: .object(body))
     }
 
-    /// Moves a row to a place. A target with an index counts after the row has been removed from its old place, as in
-    /// UITableView. A target with an id is the place before the row with this id.
+    /// Moves a row to a place. An index in the target counts the rows without the moved row, as in UITableView. If the
+    /// target is an id, the row moves before the row with this id.
     public static func move(_ row: RowReference, to target: RowReference) -> SessionCommand {
         SessionCommand("POST", "moves", body: ["from": row.json, "to": target.json])
     }
@@ -104,7 +105,8 @@ extension SessionCommand {
         SessionCommand("POST", "taps", body: ["at": row.json])
     }
 
-    /// Reports which rows are on the screen. Rows near a section's end make the server run `onPrefetch`.
+    /// Reports which rows are visible on the screen. If one of these rows is near the end of its section, the server
+    /// runs the handler `onPrefetch`.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
@@ -120,7 +122,7 @@ extension SessionCommand {
     }
 
     /// Sets the headers of all sections, by section id. A header is a string for a title, an object for a view, or
-    /// `null` for no header. Sections that are not named show the header that the table's description binds.
+    /// `null` for no header. Sections that are not named show the header from the table description.
     public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "headers", body: .object(headers))
     }
@@ -163,12 +165,13 @@ extension SessionCommand {
     /// revision does not go back.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 
-    /// Binds the session to another version of its registered table description. The session keeps its models and state.
+    /// Binds the session to another version of its registered table description. The session keeps its models and its
+    /// state.
     ///
     /// - Parameters:
     ///   - version: the version's number.
-    ///   - discard: the ids of the sections that may lose what does not fit the version. The server refuses the command
-    ///     if another section would lose something.
+    ///   - discard: the ids of the sections that may lose models or titles that do not fit the version. The server
+    ///     refuses the command if any other section would lose something.
     public static func setTable(version: Int, discarding discard: [String] = []) -> SessionCommand {
         SessionCommand(
             "PUT", "table", body: ["version": .integer(version), "discard": .array(discard.map { .string($0) })])
@@ -189,9 +192,9 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
-    /// Inserts a row before another row, or appends it if the reference's index is too high. If the section does not
-    /// exist, the row is added to a new section at the end. The server ignores the command if no row has the
-    /// reference's id.
+    /// Inserts a row before another row. The server appends the new row if the reference's index is too high. If the
+    /// section does not exist, the row is added to a new section at the end. The server ignores the command if no row
+    /// has the reference's id.
     public static func addRow(_ model: JSON, at row: RowReference, notify: Bool = true) -> SessionCommand {
         dataSource("POST", "rows", notify: notify, body: ["at": row.json, "model": model])
     }
@@ -219,8 +222,8 @@ extension SessionCommand {
         dataSource("DELETE", "rows", "\(path.section)", "\(path.row)", notify: notify)
     }
 
-    /// Inserts a section before the section at an index, or appends it if the index is `nil` or there is no such
-    /// section.
+    /// Inserts a section before the section at an index. The server appends the new section if the index is `nil` or no
+    /// section has this index.
     ///
     /// - Parameters:
     ///   - section: `{"id"?, "header"?, "footer"?, "rows"}`.
@@ -231,7 +234,7 @@ extension SessionCommand {
             "POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])
     }
 
-    /// Sets a section's header and footer. The server ignores the command if the section does not exist.
+    /// Replaces a section's header and footer. The server ignores the command if the section does not exist.
     public static func updateSectionData(_ data: JSON, at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", "\(section)", "data", notify: notify, body: data)
     }
@@ -256,8 +259,8 @@ extension SessionCommand {
         dataSource("DELETE", "sections", notify: notify)
     }
 
-    /// Inserts a row at a place of the section with an id. Creates the section if the table has dynamic sections and
-    /// does not contain it.
+    /// Inserts a row at a place of the section with an id. If the table has dynamic sections, and none with this id,
+    /// the server creates the section.
     public static func insertRow(
         _ model: JSON, at place: RowPlacement = .end, inSection section: String, notify: Bool = true
     ) -> SessionCommand {
@@ -265,8 +268,8 @@ extension SessionCommand {
             "POST", "sections", section, "rows", notify: notify, body: ["at": place.json, "model": model])
     }
 
-    /// Replaces the row with an id, or appends it to its section if there is no such row. The model must contain the
-    /// id.
+    /// Replaces the row with an id. If the section has no such row, the server appends a row to the section. The model
+    /// must contain the id.
     public static func putRow(_ model: JSON, id: String, inSection section: String, notify: Bool = true)
         -> SessionCommand
     {
@@ -280,7 +283,7 @@ extension SessionCommand {
         dataSource("PATCH", "sections", section, "rows", id, notify: notify, body: patch)
     }
 
-    /// Deletes the row with an id. The section stays, also without rows.
+    /// Deletes the row with an id. The section stays, even if it was the section's last row.
     public static func deleteRow(id: String, inSection section: String, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", section, "rows", id, notify: notify)
     }
@@ -295,20 +298,21 @@ extension SessionCommand {
 public struct Answer: Decodable, Sendable, Hashable {
     /// The session's revision after the command.
     public var revision: Int
-    /// The effect of the command.
+    /// Says whether the command was applied, changed nothing, or was ignored.
     public var outcome: Outcome
-    /// Why the server ignored the command. `nil` if it did not ignore the command.
+    /// The reason why the server ignored the command. `nil` if the server did not ignore the command.
     public var reason: String?
     /// The index path to which the server rebased the command's index path. `nil` if the command was sent without a
     /// base or was ignored.
     public var at: RowPath?
-    /// What the delegate of DataSourceController would have received, see docs/http-api/data-source.md. `nil` if it
-    /// would have received nothing, and for commands that are not calls of DataSourceController.
+    /// The notification that the delegate of an iOS DataSourceController would have received: see
+    /// docs/http-api/data-source.md. `nil` if it would have received none, and for commands that are not calls of
+    /// DataSourceController.
     public var notification: JSON?
     /// The update that the command led to. Its list of stages is empty if no displayed row or section changed.
     public var update: Update
 
-    /// The effect of a command: `applied` created a revision, `unchanged` had nothing to change, and `ignored` did
-    /// nothing for a reason.
+    /// The effect of a command. An `applied` command created a revision, an `unchanged` one changed nothing, and the
+    /// server `ignored` a command for a reason that the answer names.
     public enum Outcome: String, Codable, Sendable { case applied, unchanged, ignored }
 }

@@ -4,18 +4,19 @@ import Foundation
 public struct Snapshot: Codable, Sendable, Hashable {
     /// The session's id. `nil` for a snapshot without a session.
     public var session: String?
-    /// The table description's name. `nil` for a session that was opened without one.
+    /// The name of the session's table description. `nil` if the session was opened without a description.
     public var table: String?
     /// The session's epoch, which changes when the server may have lost revisions. `nil` for a snapshot without a
     /// session.
     public var epoch: String?
     /// The session's revision that the snapshot shows.
     public var revision: Int
-    /// The number of displayed rows in all sections of the table, also outside of a window.
+    /// The number of displayed rows in all sections of the table, including rows outside of a window.
     public var totalRowCount: Int
     /// The window's place in the table. `nil` for a snapshot of the whole table.
     public var window: TableWindow.Place?
-    /// The displayed sections, in order. In a window: the sections that the window touches.
+    /// The displayed sections, in order. In the snapshot of a window, these are the sections from which the window
+    /// contains rows.
     public var sections: [Section]
     /// The session's state, an object.
     public var state: JSON
@@ -23,7 +24,8 @@ public struct Snapshot: Codable, Sendable, Hashable {
     /// declares no such value.
     public var empty: JSON?
 
-    /// Creates a snapshot of a whole table. ``totalRowCount`` is the number of rows of the sections.
+    /// Creates a snapshot of a whole table. The initializer sets ``totalRowCount`` to the number of rows in all
+    /// sections.
     public init(
         session: String? = nil, table: String? = nil, epoch: String? = nil, revision: Int = 0, sections: [Section] = [],
         state: JSON = [:], empty: JSON? = nil
@@ -51,18 +53,20 @@ extension Snapshot {
         public var header: SectionTitle?
         /// The section's footer. `nil` if the section has none.
         public var footer: SectionTitle?
-        /// The number of the section's displayed rows, also outside of a window.
+        /// The number of the section's displayed rows, including rows outside of a window.
         public var rowCount: Int
-        /// The index, in the section, of the first row that a window contains. `nil` in a snapshot of the whole table.
+        /// The index, among all rows of the section, of the first row that the window contains. `nil` in a snapshot of
+        /// the whole table.
         public var offset: Int?
         /// The sections that this section's rows may move to. `nil` if the rows may not move.
         public var movesTo: MovesTo?
-        /// Whether the section's rows have ids.
+        /// Whether all rows of the section have ids.
         public var isDiffable: Bool
-        /// The section's displayed rows, in order. In a window: those that the window contains.
+        /// The section's displayed rows, in order. In the snapshot of a window, these are only the rows that the window
+        /// contains.
         public var rows: [Row]
 
-        /// Creates a section. ``rowCount`` is the number of rows.
+        /// Creates a section. The initializer sets ``rowCount`` to the number of rows.
         public init(
             id: String, header: SectionTitle? = nil, footer: SectionTitle? = nil, movesTo: MovesTo? = nil,
             isDiffable: Bool = true, rows: [Row] = []
@@ -111,7 +115,7 @@ extension Snapshot {
         public var id: String?
         /// The name of the cell that shows the row.
         public var cell: String
-        /// The row's model. `nil` if the row has none; `JSON.null` if the model is `null`.
+        /// The row's model. `nil` if the row has no model. `JSON.null` if the row's model is `null`.
         public var model: JSON?
         /// The view model that the row's cell receives. `nil` if the cell receives the model.
         public var viewModel: JSON?
@@ -151,7 +155,7 @@ extension Snapshot {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             id = try members.decodeIfPresent(String.self, forKey: .id)
             cell = try members.decode(String.self, forKey: .cell)
-            // A row whose model is `null` differs from a row without a model.
+            // Decoding must distinguish a row whose model is `null` from a row without a model.
             model = members.contains(.model) ? try members.decode(JSON.self, forKey: .model) : nil
             viewModel = members.contains(.viewModel) ? try members.decode(JSON.self, forKey: .viewModel) : nil
             editing = try members.decodeIfPresent(Editing.self, forKey: .editing)

@@ -3,17 +3,17 @@
 public struct TableWindow: Sendable, Hashable {
     /// The id of the section whose rows the window shows. `nil` for a window across all displayed sections.
     public var section: String?
-    /// The rows that the window shows.
+    /// The rows that the window shows: a range of indexes, or the rows around one row.
     public var run: Run
 
-    /// The rows of a window: by position, or around a row.
+    /// The rows of a window: a range of indexes, or the rows around one row.
     public enum Run: Sendable, Hashable {
-        /// At most `limit` rows from the row at `offset` on. The offset counts in the window's section, or in the whole
-        /// table. A negative offset counts from the end.
+        /// At most `limit` rows, beginning with the row at the index `offset`. The offset counts the rows of the
+        /// window's section, or of the whole table. A negative offset counts from the end.
         case rows(offset: Int, limit: Int)
         /// The row with an id, the window's anchor, and at most `before` rows before it and `after` rows after it.
-        /// `section` is the id of the anchor's section. It may be `nil` if only one displayed section has a row with
-        /// the id.
+        /// `section` is the id of the anchor's section. `section` may be `nil` if only one displayed section contains a
+        /// row with this id.
         case around(id: String, section: String?, before: Int, after: Int)
     }
 
@@ -23,19 +23,19 @@ public struct TableWindow: Sendable, Hashable {
         self.run = run
     }
 
-    /// Returns a window by position. It keeps its position when rows are inserted or deleted before it.
+    /// Returns a window with a fixed offset. The offset does not change when rows are inserted or deleted before the
+    /// window.
     ///
     /// - Parameters:
     ///   - offset: the index of the first row, in the section or in the whole table. A negative offset counts from the
-    ///     end: -100 is the row from which on the table has 100 rows.
+    ///     end: -100 means the first of the last 100 rows.
     ///   - limit: the largest number of rows, at most 10,000.
     ///   - section: the id of the section whose rows the window shows. `nil` for all displayed sections.
     public static func rows(offset: Int = 0, limit: Int = 100, ofSection section: String? = nil) -> TableWindow {
         TableWindow(section: section, run: .rows(offset: offset, limit: limit))
     }
 
-    /// Returns a window that stays with a row, its anchor: a row that is inserted above the window moves no row of the
-    /// window.
+    /// Returns a window around a row, its anchor. When rows are inserted above the window, the window keeps its rows.
     ///
     /// - Parameters:
     ///   - id: the anchor's id.
@@ -52,9 +52,10 @@ public struct TableWindow: Sendable, Hashable {
 
     /// The place of a window in the table at one revision.
     public struct Place: Codable, Sendable, Hashable {
-        /// The number of rows before the window's first row: in the window's section, or in the whole table.
+        /// The number of rows before the window's first row. It counts the rows of the window's section, or of the
+        /// whole table.
         public var offset: Int
-        /// The row that the window stays with. `nil` for a window by position, and if there is no row with an id.
+        /// The window's anchor. `nil` for a window with a fixed offset, and if none of the window's rows has an id.
         public var anchor: Anchor?
 
         /// Creates a place.
@@ -64,14 +65,14 @@ public struct TableWindow: Sendable, Hashable {
         }
     }
 
-    /// The row that a window stays with.
+    /// The anchor of a window: the row around which the window stays when other rows are inserted or deleted.
     public struct Anchor: Codable, Sendable, Hashable {
         /// The id of the row's section.
         public var section: String
         /// The row's id.
         public var id: String
 
-        /// Names a row.
+        /// Creates an anchor from the ids of a section and a row.
         public init(section: String, id: String) {
             self.section = section
             self.id = id
@@ -96,9 +97,10 @@ extension TableWindow {
     /// The window as a query, which is also the value of the query parameter `from`.
     var query: String { BraidClient.query(parameters) }
 
-    /// Returns the window that a snapshot at this place shows: with its current anchor.
+    /// Returns the window that a snapshot at this place shows, with its current anchor.
     ///
-    /// The server shows the first row and the rows after it if there is no row that can be the anchor.
+    /// If the place names no anchor, because no row can be the anchor, the window begins with the first row that the
+    /// server shows.
     func at(_ place: Place?) -> TableWindow {
         guard case .around(_, _, let before, let after) = run, let place else { return self }
         guard let anchor = place.anchor else {
@@ -107,7 +109,7 @@ extension TableWindow {
         return .around(anchor.id, inSection: anchor.section, before: before, after: after, ofSection: section)
     }
 
-    /// Returns the window by position that has as many rows as this one.
+    /// Returns a window with a fixed offset and with as many rows as this window.
     func withoutAnchor(offset: Int) -> TableWindow {
         guard case .around(_, _, let before, let after) = run else { return self }
         return .rows(offset: offset, limit: before + 1 + after, ofSection: section)
@@ -115,7 +117,7 @@ extension TableWindow {
 }
 
 extension Snapshot {
-    /// Returns the index of a row in display order: in the window's section, or in the whole table.
+    /// Returns the index of a row among all displayed rows of the window's section, or of the whole table.
     ///
     /// - Parameter path: the row's index path in this snapshot.
     public func displayIndex(of path: RowPath) -> Int {
@@ -124,7 +126,7 @@ extension Snapshot {
 
     /// Returns the index path of a row in this snapshot. `nil` if the snapshot does not contain the row.
     ///
-    /// - Parameter index: the row's index in display order: in the window's section, or in the whole table.
+    /// - Parameter index: the row's index among all displayed rows of the window's section, or of the whole table.
     public func path(atDisplayIndex index: Int) -> RowPath? {
         var row = index - (window?.offset ?? 0)
         guard row >= 0 else { return nil }

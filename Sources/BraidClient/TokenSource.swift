@@ -1,13 +1,13 @@
 /// A program's closure that returns the token for the client's requests, or `nil` to send requests without a token.
 ///
 /// A client calls its token provider before the first request, and again when the server refuses a token (401).
-/// `refused` is the refused token, or `nil` in the first call. If the provider throws, the request fails like a request
-/// without a connection and is sent again later.
+/// `refused` is the refused token, or `nil` in the first call. If the provider throws, the client treats the request as
+/// one without a connection, and sends it again later.
 public typealias TokenProvider = @Sendable (_ refused: String?) async throws -> String?
 
 /// The source of a client's tokens, which caches the token that the provider returned last.
 actor TokenSource {
-    /// A token, and the call of the token provider that returned it.
+    /// A token, and the task in which the token provider returned it.
     struct Issued: Sendable {
         let value: String?
         fileprivate let call: Task<String?, any Error>

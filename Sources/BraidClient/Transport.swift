@@ -5,8 +5,8 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// Sends requests with URLSession and delivers their answers as they arrive. `Transport` works like `bytes(for:)`, but
-/// on all platforms.
+/// Sends requests with URLSession and delivers their answers as they arrive. `Transport` replaces URLSession's
+/// `bytes(for:)`, which does not exist on all platforms.
 final class Transport: Sendable {
     private let delegate = Delegate()
     private let session: URLSession
@@ -27,7 +27,7 @@ final class Transport: Sendable {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    // A URLSession keeps a strong reference to its delegate until it is invalidated.
+    // A URLSession keeps its delegate alive until the session is invalidated.
     deinit { session.finishTasksAndInvalidate() }
 
     /// Sends a request, and returns a stream of the answer: first the head, then the body in pieces. If the program
@@ -48,7 +48,8 @@ final class Transport: Sendable {
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            // Foundation on Linux also delivers interim responses, such as 103 (RFC 8297).
+            // Foundation on Linux also delivers interim responses, such as 103 (RFC 8297). Only a response with a
+            // status from 200 on is the answer.
             if let head = response as? HTTPURLResponse, head.statusCode >= 200 { yield(.head(head), for: dataTask) }
             completionHandler(.allow)
         }
@@ -62,8 +63,8 @@ final class Transport: Sendable {
         }
 
         #if canImport(FoundationNetworking)
-        /// Called when a proxy asks for a password. The client has no password for a proxy, and Foundation on Linux
-        /// would wait for one forever. The proxy's answer becomes the answer of the request.
+        /// Called when the server or a proxy asks for a password. The client has none, and Foundation on Linux would
+        /// wait for one forever. So the refusal becomes the answer of the request.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -1,9 +1,9 @@
-/// The reason why an update cannot be applied: a table view would crash, or the update breaks a rule of the wire
-/// format.
+/// The error for an update that cannot be applied. A table view that applied this update could crash, or the update
+/// breaks a rule of the wire format.
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
-    /// A clause for a developer that says what is wrong with the update.
+    /// Says for developers what is wrong with the update.
     public var detail: String
 
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
@@ -11,7 +11,7 @@ public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
 
 extension Update {
     /// One stage of an update, with the sections before and after it, for a view to animate. In a window, the sections
-    /// have new rows, but still the old `rowCount` and `offset`, which ``Update/applied(to:)`` changes.
+    /// have new rows, but still the old `rowCount` and `offset`. ``Update/applied(to:)`` sets the new values.
     public struct Step: Sendable {
         /// The stage's operations.
         public var stage: Stage
@@ -27,7 +27,7 @@ extension Update {
     /// - Parameter snapshot: the snapshot at the revision ``from``.
     /// - Throws: ``UpdateFault`` if a table view would crash or the update breaks a rule, see
     ///   docs/http-api/following.md.
-    /// - Complexity: O(sections, and rows of the changed ones).
+    /// - Complexity: proportional to the number of sections and the number of rows in changed sections.
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
             throw UpdateFault(
@@ -51,7 +51,8 @@ extension Update {
         return result
     }
 
-    /// Sets the changed extents of a window's sections, and checks that the window is one run of rows.
+    /// Sets the new `offset` and `rowCount` of a window's sections. Throws if the rows in the sections are not
+    /// consecutive rows of the table.
     private func setExtents(of sections: inout [Snapshot.Section]) throws(UpdateFault) {
         for extent in extents ?? [] {
             guard sections.indices.contains(extent.section) else {
@@ -98,11 +99,12 @@ extension Update {
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]
-    /// Whether the sections are those of a window, which can have more rows than the window contains.
+    /// Whether the sections are those of a window. A section can then have more rows than the window contains.
     private let isWindow: Bool
-    /// What the stage does to sections, by their index before the stage.
+    /// The change of each section that the stage changes, by the section's index before the stage.
     private var fates: [Int: Fate] = [:]
-    /// For each section after the stage: whether it stayed, was moved or was inserted, and where it was before.
+    /// The origin of each section after the stage: whether the section stayed, was moved or was inserted, and its index
+    /// before the stage.
     private var origins: [Origin] = []
 
     private enum Fate { case deleted, moved, reloaded, updated }
@@ -192,7 +194,7 @@ private struct StageApplication {
     }
 
     /// Returns the remaining rows of each section that loses rows or has rows with new content, at their indexes before
-    /// the stage. A row that leaves is `nil`.
+    /// the stage. A deleted or moved row is replaced by `nil`.
     private func rowsThatStay() throws(UpdateFault) -> [Int: [Snapshot.Row?]] {
         var rows: [Int: [Snapshot.Row?]] = [:], sources: Set<RowPath> = []
         func take(_ path: RowPath, _ what: String, _ replacement: Snapshot.Row?, left: Snapshot.Row?)
@@ -249,8 +251,8 @@ private struct StageApplication {
         return rows
     }
 
-    /// Returns a section's rows after the stage: arrivals at their indexes, and the remaining rows in order around
-    /// them.
+    /// Returns a section's rows after the stage: the inserted and moved rows at their new indexes, and the other rows
+    /// around them in their old order.
     private static func filled(_ section: Int, _ staying: [Snapshot.Row], _ arriving: [Int: Snapshot.Row])
         throws(UpdateFault) -> [Snapshot.Row]
     {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The change between two revisions of a table or of a window, as stages of table view operations. See docs/http-api/following.md.
+/// The change between two revisions of a table or of a window, as stages of table view operations.
+/// docs/http-api/following.md explains updates.
 public struct Update: Codable, Sendable, Hashable {
     /// The session's revision that the update starts from.
     public var from: Int
@@ -12,16 +13,16 @@ public struct Update: Codable, Sendable, Hashable {
     public var totalRowCount: Int
     /// The session's state after the update. `nil` if the state did not change.
     public var state: JSON?
-    /// The value that the client now shows instead of rows because the table is empty. `JSON.null` if it shows none any
-    /// more. `nil` if this did not change.
+    /// The new value that the client shows instead of rows while the table is empty. `JSON.null` if there is no such
+    /// value any more. `nil` if the value did not change.
     public var empty: JSON?
-    /// The sections that stay in a window and whose extents changed. `nil` if no extent changed, and in updates of the
-    /// whole table.
+    /// The sections that stay in the window and whose `offset` or `rowCount` changed. `nil` if there are none, and in
+    /// updates of the whole table.
     public var extents: [Extent]?
     /// The window's place after the update. `nil` if the place did not change, and in updates of the whole table.
     public var window: TableWindow.Place?
 
-    /// The new extent of a section in a window.
+    /// The new `offset` and `rowCount` of a section in a window.
     public struct Extent: Codable, Sendable, Hashable {
         /// The section's index in the window after the update.
         public var section: Int
@@ -110,8 +111,8 @@ extension Update {
             public var to: Int
         }
 
-        /// A row with its index path: after the stage for an inserted row, before the stage for a reloaded or updated
-        /// row.
+        /// A row with its index path. For an inserted row, the index path refers to the table after the stage. For a
+        /// reloaded or updated row, the index path refers to the table before the stage.
         public struct PlacedRow: Codable, Sendable, Hashable {
             /// The row's index path.
             public var at: RowPath
@@ -125,11 +126,13 @@ extension Update {
             public var from: RowPath
             /// The row's index path after the stage.
             public var to: RowPath
-            /// The row's new content, if the content changed and the change needs no visual reload. `nil` otherwise.
+            /// The row's new content, if the move also changed the content and the change needs no visual reload. `nil`
+            /// otherwise.
             public var row: Snapshot.Row?
         }
 
-        /// The changed header, footer and `movesTo` of a section whose rows stay. `nil` means unchanged.
+        /// The change of the header, footer or `movesTo` of a section whose rows stay. A member is `nil` if the update
+        /// does not change it.
         public struct SectionUpdate: Codable, Sendable, Hashable {
             /// The section's index before the stage.
             public var at: Int
@@ -179,8 +182,8 @@ extension Update.Stage {
 
     /// Decodes a stage.
     ///
-    /// - Throws: `DecodingError` for an unknown operation, because without that operation the table would differ from
-    ///   the server's.
+    /// - Throws: `DecodingError` for an unknown operation. If the client ignored the operation, its table would differ
+    ///   from the server's table.
     public init(from decoder: any Decoder) throws {
         for key in try decoder.container(keyedBy: AnyKey.self).allKeys
         where CodingKeys(rawValue: key.stringValue) == nil {
@@ -238,7 +241,8 @@ extension Update.Stage.Change: Codable {
 extension Update.Stage.SectionUpdate {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        // A member `null` means that the header, footer or `movesTo` was removed, so it differs from a missing member.
+        // The member `null` means that the header, footer or `movesTo` was removed. So `null` differs from a missing
+        // member, which means no change.
         func change<Value>(_ key: CodingKeys) throws -> Update.Stage.Change<Value>? {
             members.contains(key) ? try members.decode(Update.Stage.Change<Value>.self, forKey: key) : nil
         }

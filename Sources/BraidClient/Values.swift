@@ -58,11 +58,11 @@ extension Snapshot {
         }
     }
 
-    /// A height of a cell, header or footer.
+    /// The height of a row, header or footer.
     public enum Height: Codable, Sendable, Hashable {
         /// A height in points.
         case points(Double)
-        /// Automatic: the client measures the height itself.
+        /// The client measures the height itself.
         case automatic
 
         public init(from decoder: any Decoder) throws {

@@ -3,12 +3,13 @@ import Synchronization
 /// A window of a session's table, kept up to date while a list scrolls. Iterate over the subscription to receive its
 /// events, and call ``show(_:)`` or ``move(to:)`` from anywhere to move the window.
 ///
-/// The events are those of ``BraidSession/subscribe(from:)``: a snapshot, and updates without a gap. The snapshots
-/// contain only the window's rows, and the index paths of updates refer to the window. When the window moves, one update
-/// leads from the shown window to the new one. The update contains only the rows that enter.
+/// A subscription has the same events as ``BraidSession/subscribe(from:)``: a snapshot, and then updates without a gap.
+/// The snapshots contain only the window's rows, and the index paths of updates refer to the window. When the window
+/// moves, one update changes the snapshot of the old window into the snapshot of the new one. This update contains the
+/// content of only those rows that enter the window.
 ///
-/// To stop following, leave the loop or cancel the task. Another loop continues where the first one stopped. The last
-/// loop receives the events: it ends an earlier one.
+/// To stop following, leave the loop or cancel the task. A later loop over the same subscription continues where the
+/// earlier loop stopped. A new loop ends an earlier loop that is still running.
 public final class WindowSubscription: AsyncSequence, Sendable {
     private let session: BraidSession
     private let overscan: Int
@@ -21,9 +22,10 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         var snapshot: Snapshot?
         /// The window that ``snapshot`` shows.
         var shown: TableWindow?
-        /// The number of moves of the window.
+        /// How often the window has been moved.
         var moves = 0
-        /// The rows that the requested window will contain, in display order, until its first event is received.
+        /// The range of rows that the requested window will contain. `nil` once the first event of the requested window
+        /// has been received.
         var requested: Range<Int>?
         var loop: Loop?
 
@@ -44,23 +46,25 @@ public final class WindowSubscription: AsyncSequence, Sendable {
     /// The window that the subscription follows, with the anchor that it has after the last received event.
     public var window: TableWindow { state.withLock { $0.window } }
 
-    /// Whether the window was moved and the loop has not received its rows yet.
+    /// Whether the window was moved and the loop has not received the rows of the new window yet.
     public var isMoving: Bool { state.withLock { $0.requested != nil } }
 
-    /// Follows another window from now on. The next update leads from the shown window to the new one.
+    /// Follows another window from now on. The next update changes the snapshot of the old window into the snapshot of
+    /// the new one.
     public func move(to window: TableWindow) {
-        // Until the window is there, `show` speaks of rows of the old one.
+        // `show` must not move the window again until the new window has arrived, because the visible rows are still
+        // those of the old window.
         state.withLock { $0.move(to: window, with: .min ..< .max) }
     }
 
-    /// Says which rows are visible, and moves the window if they come near its edge.
+    /// Tells the subscription which rows are visible. If they come near the window's edge, the window moves.
     ///
-    /// The window stays as it is while at least half of the overscan is left before and after the visible rows. The new
-    /// window stays with the row in the middle of the visible rows. Before and after the visible rows, it contains as
-    /// many more as the subscription's overscan.
+    /// The window does not move while it contains at least half of the overscan before and after the visible rows. The
+    /// anchor of a new window is the row in the middle of the visible rows. A new window contains the visible rows, and
+    /// the subscription's overscan before and after them.
     ///
-    /// - Parameter rows: the indexes of the first and the last visible row in display order: in the window's section, or
-    ///   in the whole table. ``Snapshot/displayIndex(of:)`` returns a row's index.
+    /// - Parameter rows: the indexes of the first and the last visible row, among all displayed rows of the window's
+    ///   section or of the whole table. ``Snapshot/displayIndex(of:)`` returns a row's index.
     public func show(_ rows: ClosedRange<Int>) {
         state.withLock { state in
             guard let snapshot = state.snapshot, let offset = snapshot.window?.offset else { return }
@@ -69,7 +73,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
             let total = section == nil ? snapshot.totalRowCount : snapshot.sections.first?.rowCount ?? 0
             let loaded = state.requested ?? offset..<offset + count
             let first = rows.lowerBound, last = rows.upperBound, near = (overscan + 1) / 2
-            // `AsyncSequence` has methods of these names.
+            // `AsyncSequence` has methods with the names `min` and `max`, which would hide the global functions.
             let needed = (first: Swift.max(0, first - near), end: Swift.min(total, last + 1 + near))
             if needed.first >= loaded.lowerBound, needed.end <= loaded.upperBound { return }
             let middle = first + (last - first) / 2
@@ -90,7 +94,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
 
     // MARK: Events
 
-    /// Starts to follow the window. A loop over the subscription calls this method.
+    /// Starts to follow the window. A `for await` loop over the subscription calls this method.
     public func makeAsyncIterator() -> Iterator {
         let (events, continuation) = AsyncThrowingStream<Told, any Error>.makeStream()
         state.withLock { state in
@@ -103,7 +107,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         return Iterator(events: events.makeAsyncIterator(), subscription: self)
     }
 
-    /// The events of a window, for one loop.
+    /// The iterator of one loop over the subscription.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var events: AsyncThrowingStream<Told, any Error>.Iterator
         fileprivate let subscription: WindowSubscription
@@ -131,14 +135,15 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         }
     }
 
-    /// An event, the window that the snapshot shows after it, and the number of moves before it.
+    /// An event, the window that the snapshot shows after the event, and the number of moves of the window before the
+    /// event.
     fileprivate struct Told: Sendable {
         var event: SessionEvent
         var window: TableWindow?
         var moves: Int
     }
 
-    /// One loop over the events. It follows one window at a time.
+    /// One loop over the subscription. The loop follows one window at a time.
     private final class Loop: Sendable {
         private let follower: Follower
         private let events: AsyncThrowingStream<Told, any Error>.Continuation
@@ -162,7 +167,8 @@ public final class WindowSubscription: AsyncSequence, Sendable {
                         }
                         events.finish()
                     } catch {
-                        // A cancelled run makes room for the next one.
+                        // A run that was cancelled because the window moved must not finish the stream of events: the
+                        // next run continues it.
                         if !Task.isCancelled { events.finish(throwing: error) }
                     }
                 }

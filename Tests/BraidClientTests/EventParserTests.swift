@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct EventParserTests {
     @Test(
-        "A stream is read the same however its bytes are cut, and whichever line breaks it has",
+        "The parser returns the same events wherever the stream is cut into pieces, and for each kind of line break",
         arguments: ["\n", "\r\n", "\r"])
     func cuts(end: String) {
         let lines = [
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("A retry time that is not digits alone is ignored", arguments: ["+5", "-5", "5s", "5 ", "1.5"])
+    @Test("A `retry` field that contains anything except digits is ignored", arguments: ["+5", "-5", "5s", "5 ", "1.5"])
     func retryTimes(value: String) {
         var parser = EventParser()
         _ = parser.events(in: Data("retry: 7\n\nretry: \(value)\n\n".utf8))
@@ -37,7 +37,7 @@ import Testing
 }
 
 @Suite struct ClientTests {
-    @Test("Delays grow, stay below the longest, and come after the time that the server named")
+    @Test("Retry delays grow up to a limit, and are added to the pause that the server asked for")
     func delays() {
         let retrying = BraidClient.Retrying()
         for tries in 1...80 {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("What is sent again is what can do no harm twice, and what the server has not done; and not after an hour")
+    @Test("A request is sent again only if a repetition is safe, and never after a pause of an hour")
     func retries() {
         let command = Request("POST", ["edits"]), token = Request("POST", ["tokens"], isRepeatable: false)
         func isRetried(_ request: Request, _ error: any Error) -> Bool {
@@ -69,14 +69,14 @@ import Testing
         #expect(!isRetried(command, URLError(.cancelled)))
     }
 
-    @Test("A long poll is given up only when the server has had all its time, and an answer's beyond it")
+    @Test("A long poll times out only after the server's waiting time plus the time for an answer")
     func patience() throws {
         let client = BraidClient(url: try #require(URL(string: "http://x")), timeout: .seconds(5))
         #expect(try client.urlRequest(Request("GET", ["updates"], wait: .seconds(60))).timeoutInterval == 65)
         #expect(try client.urlRequest(Request("GET", ["updates"])).timeoutInterval == 5)
     }
 
-    @Test("What a server asks to be left alone for is no longer than a clock counts")
+    @Test("A `Retry-After` is limited to one year, so that adding it to a clock cannot overflow")
     func longRests() {
         func rest(_ text: String) -> Duration? { Problem(status: 503, body: Data(), retryAfter: text).retryAfter }
         #expect(rest("2") == .seconds(2) && rest("-1") == .zero && rest("soon") == nil)
@@ -84,7 +84,7 @@ import Testing
         #expect(rest("Fri, 31 Dec 9999 23:59:59 GMT") == .seconds(365 * 86_400))
     }
 
-    @Test("A value of the program's own becomes JSON, and JSON becomes it again")
+    @Test("Encoding a value of the program as JSON and decoding it returns the same value")
     func values() throws {
         struct Person: Codable, Equatable {
             var name: String
@@ -99,14 +99,14 @@ import Testing
             json["age"]?.integer == 44 && json["age"]?.number == 44 && json["name"]?.string == "Omar" && json[0] == nil)
     }
 
-    @Test("Numbers, booleans and null are told apart")
+    @Test("Numbers, Booleans and null are decoded as different values")
     func kinds() throws {
         let text = #"[true,false,0,1,-7,1.5,1e300,9223372036854775807,"",null,{},[]]"#
         let json = try JSONDecoder().decode(JSON.self, from: Data(text.utf8))
         #expect(json == [true, false, 0, 1, -7, 1.5, 1e300, 9_223_372_036_854_775_807, "", .null, [:], []])
     }
 
-    @Test("A proxy's refusal is a problem as well, and may name a date to try again")
+    @Test("A refusal by a proxy is a problem, too, and its `Retry-After` may be a date")
     func proxies() {
         let problem = Problem(status: 502, body: Data("<html>".utf8), retryAfter: "Fri, 31 Dec 1999 23:59:59 GMT")
         #expect(problem.kind == "about:blank" && problem.errors.isEmpty && problem.retryAfter == .zero)

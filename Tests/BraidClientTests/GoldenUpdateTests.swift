@@ -3,7 +3,8 @@ import Testing
 
 @testable import BraidClient
 
-/// The client applies updates as the engine does: Tests/Golden/updates.json and, for windows, Tests/Golden/windows.json.
+/// Checks that the client applies updates as the engine does. The golden (recorded) updates are in
+/// Tests/Golden/updates.json and, for windows, in Tests/Golden/windows.json.
 @Suite struct GoldenUpdateTests {
     private struct Golden: Decodable {
         var cases: [Case]
@@ -32,7 +33,7 @@ import Testing
         try JSONDecoder().decode(Golden.self, from: data(name)).cases
     }
 
-    @Test("Each golden update leads to the snapshot beside it, stage by stage", arguments: ["updates", "windows"])
+    @Test("Each golden update changes `before` into `after`, stage by stage", arguments: ["updates", "windows"])
     func updatesLeadThere(name: String) throws {
         let cases = try cases(name)
         #expect(cases.count > 60)
@@ -46,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "Each faulty update is refused for the reason that the engine has",
+        "Each faulty update is refused for the same reason as by the engine",
         arguments: [("updates", 200), ("windows", 6)])
     func faultsAreFound(name: String, least: Int) throws {
         var count = 0
@@ -56,7 +57,8 @@ import Testing
                     _ = try wrong.update.applied(to: golden.before)
                     Issue.record("\(golden.name): \(wrong.fault)")
                 } catch {
-                    // The engine shows both rows whole, with their members in order.
+                    // The engine's message contains both rows with all members in their order, which the client does
+                    // not know. So only the beginning is compared.
                     let parts =
                         wrong.fault.contains("as another row") ? wrong.fault.prefix { $0 != "," } : wrong.fault[...]
                     #expect(error.description.hasPrefix(parts), "\(golden.name): \(wrong.fault)")
@@ -69,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "What is read is written again: nothing of a snapshot or an update gets lost",
+        "Encoding a decoded snapshot or update gives the same JSON, with nothing lost",
         arguments: ["updates", "windows"])
     func valuesAreWrittenAsTheyWereRead(name: String) throws {
         let original = try #require(try JSONDecoder().decode(JSON.self, from: data(name))["cases"])
@@ -80,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("An operation of a newer server is refused, not left out")
+    @Test("An update with an unknown operation of a newer server is refused")
     func unknownOperationsAreRefused() {
         let text = #"{"from":0,"to":1,"stages":[{"swapRows":[[0,1]]}],"totalRowCount":0}"#
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(Update.self, from: Data(text.utf8)) }

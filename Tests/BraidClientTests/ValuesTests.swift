@@ -3,10 +3,10 @@ import Testing
 
 @testable import BraidClient
 
-/// What stands in answers, as the client has it.
+/// Tests of the values that the client decodes from the server's answers.
 @Suite struct ValuesTests {
     @Test(
-        "Sections whose ids differ in the spelling of a character are two: rows that may move to one may not move to the other"
+        "Section ids are compared by their bytes: two Unicode spellings of one character are different ids"
     )
     func spellings() {
         let targets = Snapshot.MovesTo.sections(["caf\u{E9}"])
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "A number beyond what fits is rounded, and not the end of the snapshot that it stands in",
+        "A number that no type can hold is rounded, and the rest of the snapshot is decoded",
         arguments: [
             ("1e400", Double.infinity), ("-1e400", -Double.infinity), ("1e-400", 0),
             ("12345678901234567890123", 12_345_678_901_234_567_741_440),
@@ -29,10 +29,10 @@ import Testing
     }
 }
 
-/// Windows, as the client names them to the server.
+/// Tests of the windows that a client requests from the server.
 @Suite struct TableWindowTests {
     @Test(
-        "A window's query has its parameters, escaped, and leaves out what is not set",
+        "A window's query contains all parameters that are set, percent-encoded",
         arguments: [
             (TableWindow.rows(), "limit=100&offset=0"),
             (.rows(offset: -5, limit: 5, ofSection: "a&b"), "limit=5&offset=-5&section=a%26b"),
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "A window takes over its anchor from the server; without an anchor it has the rows that the server shows then")
+        "A window takes its new anchor from the server, or without one becomes the rows that the server shows")
     func anchors() {
         let window = TableWindow.around("1", before: 2, after: 3)
         let anchor = TableWindow.Anchor(section: "b", id: "2")
@@ -59,7 +59,7 @@ import Testing
         #expect(window.withoutAnchor(offset: 7) == .rows(offset: 7, limit: 6))
     }
 
-    @Test("A row's index in display order and its index path lead to each other, and no other index leads to a row")
+    @Test("A row's display index and its index path can be converted into each other, and other indexes have no row")
     func indexes() {
         let sections = ["a": 2, "b": 0, "c": 3].sorted { $0.key < $1.key }.map { id, count in
             Snapshot.Section(id: id, rows: (0..<count).map { Snapshot.Row(id: "\($0)", cell: "C") })

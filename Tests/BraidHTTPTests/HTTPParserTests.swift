@@ -2,14 +2,14 @@ import Testing
 
 @testable import BraidHTTP
 
-/// What a parser makes of some bytes, so that two ways of slicing them can be compared.
+/// The result of parsing some bytes. Two results are equal if the bytes were only cut into different pieces.
 struct Parsed: Equatable {
     var heads: [String] = []
     var bodies: [[UInt8]] = []
     var ended = 0
     var failure: HTTPFailure?
 
-    /// Feeds `bytes` cut at `cuts`.
+    /// Passes `bytes` to a parser in pieces. `cuts` are the indexes at which the pieces end.
     init(_ bytes: [UInt8], cuts: [Int] = [], limits: HTTPParser.Limits = .init()) {
         var parser = HTTPParser(limits: limits)
         for (start, end) in zip([0] + cuts, cuts + [bytes.count]) {
@@ -201,7 +201,7 @@ struct HTTPParserTests {
         }
     }
 
-    /// What one may have of everything, the next has again.
+    /// The limits apply to each request: the second request of a connection may use all of each limit again.
     @Test func eachRequestOfAConnectionIsReadAsTheFirst() {
         let extensions = "1;\(String(repeating: "x", count: 10_000))\r\na\r\n0\r\n\r\n"
         let request = [UInt8]("\r\n\(chunked)\(extensions)".utf8)
@@ -228,7 +228,7 @@ struct HTTPParserTests {
         let bare = request().count + "P: \r\n".utf8.count
         #expect(Parsed(request(padding: 32_768 - bare)).failure == nil)
         #expect(Parsed(request(padding: 32_769 - bare)).failure?.status == 431)
-        // The framing's own.
+        // The limits for the chunk sizes and trailers, which belong to the framing of a body.
         func trailers(_ count: Int) -> [UInt8] {
             [UInt8]("\(chunked)0\r\nT: \(String(repeating: "t", count: count - 7))\r\n\r\n".utf8)
         }
@@ -263,7 +263,8 @@ struct HTTPParserTests {
     }
 
     @Test func endlessInputTakesLinearTime() {
-        // One header line of 10 MB in pieces of one byte would take hours if the head were looked at anew for each.
+        // Parsing a header line of 10 MB in pieces of one byte would take hours if the parser read the whole head again
+        // for each piece.
         var parser = HTTPParser(limits: .init(headBytes: 20 << 20))
         var position = 0
         let start = [UInt8]("GET / HTTP/1.1\r\nX: ".utf8)
@@ -283,9 +284,9 @@ private let get = "GET / HTTP/1.1\r\n"
 private let post = "POST / HTTP/1.1\r\nHost: a\r\n"
 private let chunked = post + "Transfer-Encoding: chunked\r\n\r\n"
 
-/// Requests that no server should take, and the status of the answer.
+/// Malformed requests, which the server must refuse, each with the status of the answer.
 let malformed: [(String, Int)] = [
-    // The request line.
+    // Malformed request lines.
     ("GET\r\n\r\n", 400), ("GET /\r\n\r\n", 400), ("GET / \r\n\r\n", 400), ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400), (" GET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET\t/\tHTTP/1.1\r\n\r\n", 400),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BraidHTTP
 
-/// Requests and answers over real sockets.
+/// Tests of the HTTP server over real sockets.
 struct HTTPServerTests {
     @Test func aConnectionServesManyRequests() async throws {
         try await withServer { server, _ in
@@ -146,7 +146,8 @@ struct HTTPServerTests {
             try client.get("/download?n=4194304")
             let all = try client.receive(until: "\r\n0\r\n\r\n")
             #expect(all.utf8.count { $0 == UInt8(ascii: "y") } == 4_194_304)
-            // Many answers that the client does not read yet: the server stops reading requests, and loses none.
+            // The client does not read the many answers yet. The server then stops reading requests, but loses none of
+            // them.
             let sender = Thread {
                 try? client.send(String(repeating: "GET /large?n=50000 HTTP/1.1\r\nHost: a\r\n\r\n", count: 200))
             }
@@ -175,7 +176,7 @@ struct HTTPServerTests {
             for head in ["Content-Length: 30000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1C9C380\r\n"] {
                 let client = try Client(server)
                 try client.send("POST /echo HTTP/1.1\r\nHost: a\r\n" + head)
-                // The whole body is sent before the answer is read, as simple clients do.
+                // Like a simple client, the test sends the whole body before it reads the answer.
                 try client.send([UInt8](repeating: 97, count: 30_000_000))
                 #expect(status(try client.receive(until: "\r\n\r\n")) == 413)
             }
@@ -218,7 +219,8 @@ struct HTTPServerTests {
             let started = ContinuousClock.now
             try client.send("POST /slow-reader HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
             try client.send(body)
-            // The kernel's buffers take some, but not 40 MB: the sender had to wait for the reader.
+            // The buffers of the kernel hold less than 40 MB. So the time shows that the sender had to wait for the
+            // reader.
             #expect(started.duration(to: .now) > .milliseconds(400))
             #expect(try client.answer().body == "counted 40000000")
             try client.get("/x?n=1")
@@ -282,7 +284,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test("The bytes that are queued when a stream breaks off are sent, and then the connection is closed")
+    @Test("When a stream fails, its queued bytes are sent, and then the connection is closed")
     func brokenStreams() async throws {
         try await withServer { server, application in
             for (target, body) in [("/stream", "5\r\nstart\r\n"), ("/sized?n=9", "start")] {
@@ -298,7 +300,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test("A stream of known length is sent with this length, without chunks, and the connection goes on after it")
+    @Test("A stream of known length is sent with a Content-Length and without chunks, and the connection stays open")
     func sizedStreams() async throws {
         try await withServer { server, application in
             let client = try Client(server)
@@ -315,7 +317,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test("Of a withheld answer not a byte is sent, but the answers before it are")
+    @Test("No byte of a withheld answer is sent, but the answers before it are sent")
     func withheldAnswers() async throws {
         try await withServer { server, application in
             let client = try Client(server)
@@ -327,12 +329,12 @@ struct HTTPServerTests {
     }
 }
 
-/// Servers that refuse connections for a time.
+/// Tests of a server that refuses connections for a while.
 struct RefusedConnectionTests {
     enum Place: CaseIterable {
         case four, six, unix
 
-        /// A new address, so that the tests do not meet.
+        /// A new address for each test, because tests run at the same time.
         var address: HTTPAddress {
             switch self {
             case .four: .tcp(host: "127.0.0.1", port: 0)
@@ -348,7 +350,8 @@ struct RefusedConnectionTests {
         return server
     }
 
-    /// Clients whose connections are open. Blocks, so it must not run in a task.
+    /// Opens connections to the server, and sends one request on each. The method blocks its thread, so it must not run
+    /// in a task.
     private func clients(of server: HTTPServer) throws -> [Client] {
         let clients = try (0..<8).map { _ in try Client(server) }
         for client in clients {
@@ -358,7 +361,7 @@ struct RefusedConnectionTests {
         return clients
     }
 
-    @Test("Refusing connections closes all, and the system then refuses new ones at once", arguments: Place.allCases)
+    @Test("Refusing connections closes open ones, and new ones are refused at once", arguments: Place.allCases)
     func refusal(place: Place) async throws {
         let server = try started(place), address = try #require(server.address)
         let open = await onThread { Result { try clients(of: server) } }
@@ -378,7 +381,7 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("After the time the server accepts connections again, at the same address", arguments: Place.allCases)
+    @Test("After the set time, the server accepts connections again at the same address", arguments: Place.allCases)
     func resumption(place: Place) async throws {
         let server = try started(place), address = server.address
         for _ in 0..<3 {
@@ -396,7 +399,7 @@ struct RefusedConnectionTests {
     }
 }
 
-/// Where a server listens.
+/// Tests of the addresses at which a server can listen.
 struct HTTPAddressTests {
     @Test func aUnixSocketIsServedAndRemoved() async throws {
         let path = NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).sock"

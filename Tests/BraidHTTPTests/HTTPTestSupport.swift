@@ -7,14 +7,14 @@ import Testing
 
 @testable import BraidHTTP
 
-/// An application for tests: its routes show each way of answering.
+/// An application for tests. Each of its routes answers in a different way.
 final class TestApplication: HTTPHandler {
     let requests = Mutex<[String]>([])
     let streams = Mutex<[ByteStream]>([])
     let closedStreams = Atomic<Int>(0)
     let answeredSoon = Atomic<Int>(0)
     let readFailures = Mutex<[String]>([])
-    /// Answers to `/held` wait until it is finished.
+    /// A request for `/held` is answered only after a test has finished this stream.
     let gate = AsyncStream<Void>.makeStream()
     let bodyLimit = 100_000
 
@@ -102,7 +102,7 @@ final class TestApplication: HTTPHandler {
 }
 
 extension HTTPServer.Limits {
-    /// The time limits of a server in tests, which are short.
+    /// Short time limits, so that tests need not wait long.
     static var short: Self {
         var limits = Self()
         limits.headTime = .milliseconds(400)
@@ -128,7 +128,7 @@ extension HTTPHeaders {
         self.init(bytes: bytes, fields: fields)
     }
 
-    /// All header lines of the message, in order.
+    /// The names and values of all header lines, in order.
     var all: [(name: String, value: String)] {
         func text(_ range: Range<Int32>) -> String {
             String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self)
@@ -178,8 +178,8 @@ struct ClientError: Error {
 final class Client: Sendable {
     let socket: Int32
     private let rest = Mutex<[UInt8]>([])
-    /// The flag prevents that processes of other tests inherit the socket. An inherited socket would stay open after
-    /// the client has closed it.
+    /// The flag SOCK_CLOEXEC keeps processes that other tests start from inheriting the socket. An inherited socket
+    /// would stay open after the client has closed it.
     private static let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
     init(_ server: HTTPServer, receiveBuffer: Int32? = nil) throws {

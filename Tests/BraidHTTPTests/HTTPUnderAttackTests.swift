@@ -6,7 +6,7 @@ import Testing
 
 @testable import BraidHTTP
 
-/// What must hold when clients are slow, greedy, many or gone.
+/// Tests of the server with clients that are slow, greedy or too many, or that disappear.
 struct HTTPUnderAttackTests {
     @Test func aSlowHeadIsClosedInItsTime() async throws {
         try await withServer(.short) { server, _ in
@@ -59,7 +59,8 @@ struct HTTPUnderAttackTests {
         try await withServer(limits) { server, _ in
             let others = try server.configuration.incoming.lease(200 << 20)
             let client = try Client(server)
-            // Enough for as many seconds, while there is memory.
+            // At the usual minimum of one byte per second, 130 bytes would be enough for 130 seconds. While memory is
+            // short, the minimum is higher.
             try client.send(
                 "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
             #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
@@ -97,7 +98,8 @@ struct HTTPUnderAttackTests {
             let events = application.streams.withLock { $0[0] }
             var accepted = 0
             var refusals = 0
-            // Full for 200 ms on end: the reader is stalled, and not merely slower than this thread.
+            // The stream has refused writes for 200 ms without a break, so the reader has stopped and is not just
+            // slower than this thread.
             while refusals < 200, accepted < 100_000_000 {
                 switch events.write([UInt8](repeating: 101, count: 500)) {
                 case .accepted:
@@ -111,7 +113,7 @@ struct HTTPUnderAttackTests {
             #expect(refusals == 200, "the queue is bounded: \(accepted) bytes were taken")
             #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
             #expect(eventually { server.connectionFacts?.open == 0 })
-            // TCP may have found it out for itself, and closed the connection first.
+            // On a TCP connection, the kernel may have noticed the lost client and closed the connection first.
             guard case .unix = address else { return }
             let facts = try #require(server.connectionFacts)
             #expect(facts.stalled == 2 && facts.stalledStreams == 1)
@@ -122,7 +124,8 @@ struct HTTPUnderAttackTests {
         try await withServer(.short) { server, _ in
             let client = try Client(server, receiveBuffer: 16_384)
             try client.get("/large?n=8000000")
-            // Longer than the write time, and too slow for the socket ever to become writable meanwhile.
+            // The download takes longer than the write time. The client reads so slowly that the socket does not become
+            // writable in between.
             let started = ContinuousClock.now
             var received = 0
             while started.duration(to: .now) < .seconds(2) {
@@ -156,7 +159,7 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    /// Opens as many connections as the server allows, none of which is idle.
+    /// Opens as many connections as the server allows. Each connection follows a stream, so none is idle.
     private static func fill(_ server: HTTPServer) throws -> [Client] {
         try (0..<server.configuration.maxConnections).map { _ in
             let client = try Client(server)
@@ -166,7 +169,7 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test("A connection beyond the limit may ask for one probe; other requests are refused and close it")
+    @Test("A connection beyond the limit may send one probe. Any other request is refused, and closes the connection")
     func reservedConnections() async throws {
         try await withServer(maxConnections: 4) { server, application in
             let clients = try Self.fill(server)
@@ -193,7 +196,7 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test("A connection beyond the limit becomes an ordinary one when another connection has closed")
+    @Test("A connection beyond the limit becomes a normal connection when another connection is closed")
     func promotedConnection() async throws {
         try await withServer(maxConnections: 4) { server, _ in
             var clients = try Self.fill(server)
@@ -210,7 +213,7 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test("Connections that occupy the whole reserve are closed, and a probe that waits behind them is answered")
+    @Test("Connections that occupy the whole reserve are closed, so that a waiting probe is answered")
     func occupiedReserve() async throws {
         var limits = HTTPServer.Limits()
         limits.sweep = .milliseconds(50)
@@ -270,7 +273,7 @@ struct HTTPUnderAttackTests {
                 default: try client.get("/stream")
                 }
                 if number % 2 == 0 {
-                    // A reset instead of a farewell.
+                    // The client resets the connection instead of closing it normally.
                     var linger = linger(l_onoff: 1, l_linger: 0)
                     setsockopt(
                         client.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
@@ -282,7 +285,7 @@ struct HTTPUnderAttackTests {
     }
 }
 
-/// What a stop does to what is under way.
+/// Tests of what happens to running requests when the server stops.
 struct HTTPStopTests {
     private func started(_ limits: HTTPServer.Limits = .init()) throws -> (HTTPServer, TestApplication) {
         let application = TestApplication()
@@ -294,9 +297,10 @@ struct HTTPStopTests {
     }
 
     @Test func aStopFinishesWhatIsUnderWay() async throws {
-        // The answers are read one after the other: on a busy machine the last reader begins late.
+        // The write time is long, because the test reads the answers one after the other, and the last one may have to
+        // wait on a busy machine.
         let (server, application) = try started(.init(writeTime: .seconds(600)))
-        // The server deals connections to its loops in turn: there is an idle one on each.
+        // The server assigns connections to its two event loops in turn. So each loop has one idle connection.
         let idle = [try Client(server), try Client(server)]
         let held = try Client(server)
         let stream = try Client(server)
@@ -314,8 +318,8 @@ struct HTTPStopTests {
         application.streams.withLock { _ = $0[0].write([UInt8]("last".utf8)) }
         async let stopped: Void = server.stop(grace: .seconds(120))
         let received = await onThread {
-            // A loop that has closed its idle connection knows of the stop. Only then is the held answer given, so that it
-            // says `Connection: close`.
+            // When a loop has closed its idle connection, the loop knows that the server is stopping. The held answer
+            // is finished only then, so that it contains `Connection: close`.
             let closed = idle.allSatisfy { $0.isClosedByServer(within: 60) } ? "closed" : "open"
             application.gate.continuation.finish()
             return [closed] + clients.map { (try? $0.receiveAll()) ?? "error" }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct IPAddressTests {
     @Test(
-        "An address is read and written in its usual form, and an IPv4-mapped address is an IPv4 address",
+        "An address is written in its canonical form, and an IPv4-mapped IPv6 address is an IPv4 address",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("0.0.0.0", "0.0.0.0"), ("2001:db8::1", "2001:db8::1"),
             ("2001:DB8:0:0:0:0:0:1", "2001:db8::1"), ("::", "::"), ("::1", "::1"), ("::ffff:192.0.2.1", "192.0.2.1"),
@@ -12,14 +12,14 @@ import Testing
     func addresses(text: String, form: String) { #expect(IPAddress(text)?.description == form) }
 
     @Test(
-        "Other texts are no addresses",
+        "Malformed texts are not IP addresses",
         arguments: [
             "", "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.4:80", "[::1]", ":", "a", "::1%eth0", "1.2.3.4\0", " 1.2.3.4",
         ])
     func noAddresses(text: String) { #expect(IPAddress(text) == nil) }
 
     @Test(
-        "A network contains the addresses whose first bits are the network's",
+        "A network contains exactly the addresses that begin with the network's prefix",
         arguments: [
             ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.0", false), ("10.1.2.3/8", "10.9.9.9", true),
             ("192.0.2.128/25", "192.0.2.128", true), ("192.0.2.128/25", "192.0.2.127", false),
@@ -32,7 +32,7 @@ import Testing
         #expect(try #require(IPNetwork(network)).contains(try #require(IPAddress(address))) == contains)
     }
 
-    @Test("Every prefix length is compared bit by bit")
+    @Test("For each prefix length, exactly the bits of the prefix are compared")
     func prefixes() throws {
         for length in 0...32 {
             let network = try #require(IPNetwork("170.85.170.85/\(length)"))
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "Other texts are no networks",
+        "Malformed texts are not networks",
         arguments: [
             "", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "::/129", "10.0.0.0/8/8", "host",
         ])

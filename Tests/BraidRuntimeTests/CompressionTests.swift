@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct CompressionTests {
-    /// Texts of many sizes: repetitive ones and random ones.
+    /// Bytes of many sizes: for each size, a repetitive sample and a random sample.
     private static let samples: [[UInt8]] = {
         var random = SeededGenerator(seed: 5)
         return [1, 2, 100, 249, 250, 1_000, 65_535, 65_536, 300_000].flatMap { size -> [[UInt8]] in
@@ -26,7 +26,7 @@ import Testing
         #expect(coding.compress(text).count < text.count / 50)
     }
 
-    @Test("Pieces that are compressed independently form one body, in any order", arguments: ContentCoding.allCases)
+    @Test("Pieces that were compressed alone form one body, in any order", arguments: ContentCoding.allCases)
     func pieces(coding: ContentCoding) throws {
         let shared = Self.samples.prefix(12).map { (plain: $0, piece: BodyPiece($0, in: coding)) }
         var random = SeededGenerator(seed: 9)
@@ -38,7 +38,7 @@ import Testing
                 guard let sample = shared.randomElement(using: &random) else { continue }
                 plain += sample.plain
                 #expect(stream.write(sample.piece) == .accepted)
-                // The reader has the whole piece before the next piece exists.
+                // The reader can decompress a whole piece before the next piece exists.
                 #expect(try decompressor.add(Array(stream.take().pieces.joined())) == sample.plain)
             }
             stream.write(Array("the end".utf8))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("A stream in a coding is complete when its producer or the server ends it, even without a piece")
+    @Test("A compressed stream is complete when its producer or the server ends it, even if it contains no piece")
     func endedStreams() throws {
         for coding in ContentCoding.allCases {
             for end in [ByteStream.finish, ByteStream.endFromServer] {
@@ -68,7 +68,7 @@ import Testing
         #expect(try decompressed(Array(empty.take().pieces.joined()), "gzip") == [])
     }
 
-    @Test("A stream starts its producer once, when the stream is attached, and never after its end")
+    @Test("A stream starts its producer once, when the stream is attached, and never after the stream has ended")
     func producersStart() {
         let started = Mutex(0)
         let stream = ByteStream()
@@ -85,7 +85,7 @@ import Testing
         #expect(started.withLock { $0 } == 1)
     }
 
-    @Test("Shared bytes are compressed once for each coding")
+    @Test("Shared bytes are compressed only once for each coding")
     func sharedBytes() {
         let bytes = SharedBytes(Self.samples[0])
         for coding in ContentCoding.allCases {
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: Gunzip
 
-    /// The plain bytes of a body that arrives in pieces of `size` bytes.
+    /// Decompresses a body that arrives in pieces of `size` bytes, and returns the plain bytes.
     private func unpacked(_ body: [UInt8], by size: Int) throws -> [UInt8] {
         let gunzip = Gunzip()
         var plain: [UInt8] = []
@@ -115,7 +115,7 @@ import Testing
         return plain
     }
 
-    @Test("A body in gzip can arrive in pieces of any size, and have several members")
+    @Test("A gzip body can arrive in pieces of any size, and can consist of several members")
     func gunzip() throws {
         for sample in Self.samples where sample.count < 70_000 {
             for body in [gzipMember(sample), ContentCoding.gzip.compress(sample)] {
@@ -126,7 +126,7 @@ import Testing
         for size in [1, 1_000, 1 << 20] { #expect(try unpacked(members, by: size) == [1] + Self.samples[6]) }
     }
 
-    @Test("A cut or damaged body in gzip is an error, wherever the fault is")
+    @Test("A gzip body that is cut off or damaged anywhere causes an error")
     func faultyGzip() {
         let plain = Array("one two three one two three".utf8), body = gzipMember(plain)
         for count in 0..<body.count {
@@ -136,7 +136,8 @@ import Testing
             for bit in 0..<8 {
                 var damaged = body
                 damaged[place] ^= 1 << bit
-                // Some bits have no meaning: the time, the system, the rest of the last byte of the last block.
+                // Some bits do not influence the content: the time, the operating system, and the rest of the last byte
+                // of the last block.
                 let unpacked = try? unpacked(damaged, by: 64)
                 #expect(unpacked == nil || unpacked == plain, "byte \(place)")
                 if place >= body.count - 8 { #expect(unpacked == nil, "the checksum and the size") }
@@ -145,7 +146,7 @@ import Testing
         #expect(throws: Gunzip.Failure.self) { try unpacked(body + [0], by: 64) }
     }
 
-    @Test("A bomb is decompressed by 64 KB at a time")
+    @Test("A decompression bomb is decompressed in pieces of 64 KB")
     func bomb() throws {
         let bomb = gzipMember([UInt8](repeating: 0, count: 8 << 20))
         let gunzip = Gunzip()

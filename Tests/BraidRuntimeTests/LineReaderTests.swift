@@ -15,20 +15,20 @@ import Testing
         return lines
     }
 
-    @Test("A file without a line feed at its end has the same lines as with one", arguments: ["", "\n"])
+    @Test("A file has the same lines with and without a line feed at its end", arguments: ["", "\n"])
     func ends(end: String) throws {
         #expect(try lines(Data("a\n\nbc\(end)".utf8)) == ["a", "", "bc"].map { [UInt8]($0.utf8) })
         #expect(try lines(Data()) == [])
     }
 
-    @Test("Lines of any length pass the boundaries of the pieces that are read")
+    @Test("Lines of any length are read correctly across the boundaries of the reader's pieces")
     func lengths() throws {
         let lengths = [0, 1, 65_534, 65_535, 65_536, 65_537, 0, 200_000, 3]
         let content = lengths.map { String(repeating: "x", count: $0) + "\n" }.joined()
         #expect(try lines(Data(content.utf8)).map(\.count) == lengths)
     }
 
-    @Test("A file that does not exist is a failure with the reason") func missing() {
+    @Test("The error for a file that does not exist says so") func missing() {
         #expect { try LineReader("/no/such/file") } throws: { "\($0)" == "No such file or directory" }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidRuntime
 
-/// A pipe whose reading end a test controls.
+/// A pipe. The log writer writes to it, and the test decides when to read from it.
 private final class TestPipe {
     let reader: CInt
     let writer: CInt
@@ -19,7 +19,7 @@ private final class TestPipe {
         close(writer)
     }
 
-    /// Reads lines until one of them satisfies the condition. Waits as long as that takes.
+    /// Reads lines until one of them satisfies the condition. Waits without a time limit.
     func lines(through isLast: (String) -> Bool) -> [String] {
         var text = "", piece = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -39,7 +39,7 @@ private final class TestPipe {
 
     private func line(_ number: Int) -> [UInt8] { Array("line \(number)\n".utf8) }
 
-    @Test("Lines are written in order, and lines longer than a page too")
+    @Test("Lines are written in order, including lines that are longer than a memory page")
     func order() {
         let pipe = TestPipe(), writer = writer(to: pipe.writer)
         let long = String(repeating: "x", count: 9_000)
@@ -68,17 +68,17 @@ private final class TestPipe {
     }
 
     @Test(
-        "While nobody reads, lines are dropped and counted, and a note stands exactly where they are missing",
+        "While the pipe is full, lines are dropped and counted, and a note appears exactly where they are missing",
         arguments: [false, true])
     func fullPipe(isNonBlocking: Bool) {
         let pipe = TestPipe()
         if isNonBlocking { _ = fcntl(pipe.writer, F_SETFL, O_NONBLOCK) }
         let writer = writer(to: pipe.writer, limit: 50_000), count = 100_000
         for number in 0..<count { writer.write(line(number)) }
-        writer.flush(within: .milliseconds(1))  // returns, although the lines cannot be written
+        writer.flush(within: .milliseconds(1))  // returns after the time limit, although the lines cannot be written
         let dropped = writer.dropped
         #expect(dropped > 0)
-        // Without another line, the note about the last lines comes when there is room.
+        // The note about the last dropped lines is written as soon as the pipe has room, even without another line.
         var lines: [String] = []
         while account(lines).reported < dropped { lines += pipe.lines { _ in true } }
         #expect(account(lines) == (count - dropped, dropped))
@@ -86,7 +86,7 @@ private final class TestPipe {
         #expect(pipe.lines { _ in true } == ["line \(count)"])
     }
 
-    @Test("Lines that cannot be written are counted, and the note comes when lines can be written again")
+    @Test("Lines that cannot be written are counted, and the note about them is written as soon as writing works again")
     func failure() {
         let pipe = TestPipe(), descriptor = open("/dev/full", O_WRONLY)
         defer { close(descriptor) }
@@ -94,7 +94,7 @@ private final class TestPipe {
         for number in 0..<10 { writer.write(line(number)) }
         writer.flush(within: .seconds(60))
         #expect(writer.dropped == 10)
-        dup2(pipe.writer, descriptor)  // The disk has room again.
+        dup2(pipe.writer, descriptor)  // From now on, writing works, as on a disk that has free space again.
         #expect(pipe.lines { _ in true } == ["dropped 10"], "without another line")
         writer.write(line(10))
         #expect(pipe.lines { _ in true } == ["line 10"])

@@ -5,7 +5,7 @@ import Testing
 @testable import BraidRuntime
 
 @Suite struct QuotaTests {
-    @Test("A lease is refused when the quota is used up, and ends when nobody holds it")
+    @Test("A lease is refused if the quota is used up, and ends when its last reference is released")
     func leases() throws {
         let quota = Quota(10)
         var first: Quota.Lease? = try quota.lease(6)
@@ -25,7 +25,7 @@ import Testing
         #expect(quota.taken == 0)
     }
 
-    @Test("A lease can be ended while it is held, and once only")
+    @Test("A lease can be ended before it is released, and ending it twice has no further effect")
     func end() throws {
         let quota = Quota(10)
         do {
@@ -40,7 +40,7 @@ import Testing
         #expect(quota.taken == 0)
     }
 
-    @Test("A session and a token have their shares; others, and what counts for nobody, are not affected")
+    @Test("A session and a token may use only their shares of a quota; other accounts are not affected")
     func shares() throws {
         let quota = Quota(100, resourcePart: 2, clientPart: 4)
         let account = Quota.Account(resource: "s", client: "t")
@@ -65,7 +65,7 @@ import Testing
         withExtendedLifetime(try quota.lease(25, to: account)) {}
     }
 
-    @Test("The names of a session and of a token do not meet")
+    @Test("A session and a token with the same name have separate shares")
     func names() throws {
         let quota = Quota(10, resourcePart: 10, clientPart: 10)
         let session = try quota.lease(to: .init(resource: "x")), token = try quota.lease(to: .init(client: "x"))
@@ -73,7 +73,7 @@ import Testing
         withExtendedLifetime((session, token)) {}
     }
 
-    @Test("A lease larger than the quota, or than its share, is granted to the first")
+    @Test("A lease that is larger than the quota or the share is granted if it is the only one")
     func alone() throws {
         let quota = Quota(10, resourcePart: 2)
         do {
@@ -86,14 +86,15 @@ import Testing
         #expect(quota.taken == 0 && quota.has(50))
     }
 
-    @Test("A refused lease takes nothing from a smaller one at the same moment")
+    @Test("A refused lease does not take anything from a smaller lease that is requested at the same time")
     func refusedTakesNothing() async throws {
         let quota = Quota(10), held = try quota.lease(1)
         final class Flags: Sendable {
             let hasAsked = Atomic(false), isDone = Atomic(false)
         }
         let flags = Flags()
-        // A thread, not a task: a task that does not suspend holds one of the few threads that run tests.
+        // The requests for large leases run in a thread. A task that never suspends would occupy one of the few threads
+        // that run the tests.
         let granted = await withCheckedContinuation { continuation in
             startThread(named: "too-much") {
                 var granted = 0
@@ -113,7 +114,7 @@ import Testing
         withExtendedLifetime(held) {}
     }
 
-    @Test("Whatever many threads lease and end, nothing is lost and never more is out than there is")
+    @Test("With many threads, no lease is lost, and the leases never exceed the quota")
     func threads() async {
         let quota = Quota(100, resourcePart: 2, clientPart: 3)
         await withTaskGroup(of: Void.self) { group in

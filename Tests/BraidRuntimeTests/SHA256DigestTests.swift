@@ -7,7 +7,7 @@ import Testing
     }
 
     @Test(
-        "The digests of the examples in FIPS 180-4 are right",
+        "The digests of the examples in FIPS 180-4 are correct",
         arguments: [
             ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
             ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -24,7 +24,7 @@ import Testing
         #expect(Self.hexadecimal(SHA256Digest(of: Array(message.utf8))) == digest)
     }
 
-    @Test("Digests that differ in one bit are different")
+    @Test("Digests that differ in one bit are not equal")
     func oneBit() throws {
         let digest = SHA256Digest(of: [1, 2, 3])
         for place in 0..<8 * SHA256Digest.byteCount {
@@ -35,7 +35,7 @@ import Testing
         #expect(SHA256Digest(bytes: digest.bytes) == digest)
     }
 
-    @Test("31 or 33 bytes are no digest")
+    @Test("31 or 33 bytes are not a SHA-256 digest")
     func wrongLength() {
         #expect(SHA256Digest(bytes: Array(repeating: 0, count: 31)) == nil)
         #expect(SHA256Digest(bytes: Array(repeating: 0, count: 33)) == nil)

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The walls between the modules: the table "what it must not know" in ARCHITECTURE.md.
+/// Checks the limits between the modules: the table "what it must not know" in ARCHITECTURE.md.
 @Suite struct ArchitectureTests {
     private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
 
-    /// The modules of this package and of other packages that each module may import.
+    /// For each module, the modules of this package and of other packages that it may import.
     private static let allowed: [String: Set<String>] = [
         "BraidEngine": [],
         "BraidClient": [],
@@ -22,7 +22,8 @@ import Testing
         ],
     ]
 
-    /// The modules that may import Foundation. With its Unicode data it is more than half of a binary.
+    /// The modules that may import Foundation. Foundation with its Unicode data would make up more than half of the
+    /// server's binary.
     private static let foundationUsers: Set = ["BraidClient"]
 
     private static func system(for module: String) -> Set<String> {
@@ -37,7 +38,7 @@ import Testing
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    @Test("A module's sources import only what the module may know", arguments: allowed.keys.sorted())
+    @Test("The source files of a module import only the modules that it may know", arguments: allowed.keys.sorted())
     func imports(module: String) throws {
         let known = try #require(Self.allowed[module]).union(Self.system(for: module))
         let folder = Self.root.appendingPathComponent("Sources/\(module)").path
@@ -45,7 +46,7 @@ import Testing
         #expect(!sources.isEmpty)
         for source in sources {
             for line in try Self.text(of: "Sources/\(module)/\(source)").split(separator: "\n") {
-                // `import A`, `internal import A`, `@_exported import struct A.B`
+                // The line has a form such as `import A`, `internal import A` or `@_exported import struct A.B`.
                 let words = line.split(separator: " ")
                 let rest = words.drop { $0.hasPrefix("@") || Self.accessLevels.contains($0) }
                 guard rest.first == "import", let name = rest.last?.prefix(while: { $0 != "." }) else { continue }
@@ -54,9 +55,9 @@ import Testing
         }
     }
 
-    @Test("A target of the package depends only on what its module may know", arguments: allowed.keys.sorted())
+    @Test("A target depends only on the modules that its module may know", arguments: allowed.keys.sorted())
     func dependencies(module: String) throws {
-        // A declaration begins in the ninth column, and goes on further to the right.
+        // Each declaration in Package.swift begins in the ninth column. Its further lines begin more to the right.
         let declarations = try Self.text(of: "Package.swift").components(separatedBy: "\n        .")
         let own = declarations.filter { declaration in
             (declaration.hasPrefix("target(") || declaration.hasPrefix("executableTarget("))
@@ -70,7 +71,7 @@ import Testing
         }
     }
 
-    /// The string literals of a text. Comments hold none.
+    /// The string literals in a Swift text, not counting comments.
     private static func strings(in text: String) -> [String] {
         let code = text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }
         return code.joined(separator: "\n").split(separator: "\"", omittingEmptySubsequences: false).enumerated()

@@ -1,7 +1,7 @@
 import BraidHTTP
 
-/// Returns the head of a request without a body, as the server's parser reads it. Without a field `Host`, the request
-/// has the version HTTP/1.0.
+/// Returns the head of a request without a body, as the server's parser reads it. If `fields` contains no `Host`, the
+/// request's version is HTTP/1.0.
 func parsedHead(_ method: String, _ target: String, _ fields: [(String, String)]) -> HTTPRequestHead {
     let minor = fields.contains { $0.0 == "Host" } ? 1 : 0
     let text = "\(method) \(target) HTTP/1.\(minor)\r\n" + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n"

@@ -12,19 +12,19 @@ from playwright.sync_api import expect, sync_playwright
 
 from server import ROOT, Server
 
-# As long as pages wait: a machine that is busy with other things needs more than the five seconds that are usual.
+# Playwright's usual limit of 5 seconds is too short on a busy machine, so `expect` waits up to 20 seconds.
 expect.set_options(timeout=20_000)
 SCREENSHOTS = pathlib.Path(os.environ.get("BRAID_SCREENSHOTS", ROOT / ".build/screenshots"))
 
 
 class ExampleServer(Server):
-    """A server with the examples' tables and sessions, in a file that outlives it."""
+    """A server with the examples' tables and sessions. Its database is a file, so a test can start the server again."""
 
     def __init__(self, directory, *options, token=None):
         super().__init__("--fixtures", ROOT / "Examples", *options, database=directory / "braid.sqlite", token=token)
 
     def request(self, method, path, body=None):
-        """What another client does meanwhile: returns the status and the JSON that was answered."""
+        """Sends a request as another client would do. Returns the status and the JSON of the answer."""
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.token}"} if self.token else {})}
         data = None if body is None else json.dumps(body).encode()
         try:
@@ -50,7 +50,7 @@ def browser():
 
 @pytest.fixture
 def make_server(tmp_path):
-    """Starts a server with these options; each ends with the test."""
+    """Starts servers with these options. Each server ends with the test."""
     servers = []
 
     def make(*options, **arguments):
@@ -71,7 +71,7 @@ def server(make_server):
 
 @pytest.fixture
 def make_page(browser):
-    """Opens a window with these options of Playwright's contexts. What is a fault in any of them fails the test."""
+    """Opens pages with these options of Playwright's contexts. An error in one of the pages fails the test."""
     contexts, faults = [], []
 
     def make(**options):
@@ -80,7 +80,8 @@ def make_page(browser):
         page = context.new_page()
         page.set_default_timeout(20_000)
         page.on("pageerror", lambda error: faults.append(str(error)))
-        # Violations of the page's policy are told there; so is every request that fails, which tests may mean to happen.
+        # The console reports violations of the page's security policy. It also reports failed requests, which do not
+        # count, because some tests cause them.
         page.on("console", lambda message: faults.append(message.text) if message.type == "error" and "Failed to load resource" not in message.text and "net::ERR" not in message.text else None)
         return page
 
@@ -97,7 +98,7 @@ def page(make_page):
 
 @pytest.fixture
 def screenshot(request):
-    """Keeps a picture of the page, for who looks at the test run: `screenshot(page, "name")`."""
+    """Saves a screenshot of the page, for people who look at the test run: `screenshot(page, "name")`."""
 
     def take(page, name):
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)

@@ -2,10 +2,10 @@
 
     .build/python/bin/python Tests/Browser/picture.py [FILE]
 
-The picture shows the table description of README.md and two real pages of one session: the inspector in a window as
-wide as a phone, and in one as wide as a desktop. Real pointer events drag a row on one page; the server sends the
-update to the other page. Time stands still between two frames: every animation of the pages is paused, and each frame
-moves all of them on by the same time, so that a slow machine makes the same picture.
+The picture shows the table description of README.md and two real pages of one session. Both pages are the inspector:
+one in a window as wide as a phone, and one in a window as wide as a desktop. Real pointer events drag a row on one
+page, and the server sends the update to the other page. Between two frames, all animations of the pages are paused.
+Each frame advances all animations by the same time, so that a slow machine makes the same picture.
 
 The fonts are Inter and JetBrains Mono (Debian: fonts-inter, fonts-jetbrains-mono). Without them the picture has others.
 """
@@ -27,10 +27,11 @@ from documents import ROOT, Document  # noqa: E402
 from server import Server  # noqa: E402
 
 PICTURE = ROOT / "docs/images/one-list.webp"
-STEP = 40  # milliseconds from frame to frame
+STEP = 40  # the time from one frame to the next, in milliseconds
 SIZE = {"width": 1280, "height": 704}
 SCALE = 1.5
-# How long an unanswered page may take to show a change, in milliseconds. No frame depends on it.
+# The longest time, in milliseconds, that the script waits until a page shows a change. The waiting time does not appear
+# in the picture.
 PATIENCE = 60_000
 
 STAGE = """<!doctype html><meta charset="utf-8"><style>
@@ -61,7 +62,7 @@ STAGE = """<!doctype html><meta charset="utf-8"><style>
 <div class="window" id="phone"><iframe name="phone"></iframe></div>
 <div id="pointer"></div>"""
 
-# Every animation that a page starts waits for `step`.
+# Pauses every animation that a page starts. `step` advances the paused animations.
 PAUSED = """
   const waiting = new Set(), { animate } = Element.prototype;
   Element.prototype.animate = function (...values) {
@@ -81,18 +82,18 @@ PAUSED = """
     return waiting.size;
   };
 """
-# Only the font differs from the page as the server serves it.
+# The style changes the font, and nothing else, of the page that the server serves.
 FONT = "<style>body { font-family: Inter, 'DejaVu Sans', sans-serif !important }</style></head>"
 
 
 def description():
-    """The table description that README.md shows."""
+    """Returns the table description that README.md shows."""
     [block] = [block for block in Document(ROOT / "README.md").of("json") if block.marks.get("file") == "tasks.table.json"]
     return block.text
 
 
 def shown(text):
-    """The description in HTML, with a span for each line."""
+    """Returns the description as HTML, with a span for each line."""
     def colored(line):
         return re.sub(r"&quot;(.*?)&quot;(:?)", lambda text: f"<{'b' if text[2] else 'u'}>{text[0].rstrip(':')}</{'b' if text[2] else 'u'}>{text[2]}", html.escape(line))
     return "".join(f"<span>{colored(line) or ' '}</span>" for line in text.rstrip().split("\n"))
@@ -103,7 +104,9 @@ def eased(part):
 
 
 class Film:
-    """The stage in a browser, and its frames: pairs of an image and its duration in milliseconds."""
+    """The page with both inspector pages, and the frames taken of it: pairs of an image and its duration in
+    milliseconds.
+    """
 
     def __init__(self, page, url, steps):
         self.page, self.steps, self.frames = page, steps, []
@@ -123,18 +126,20 @@ class Film:
 
     @staticmethod
     def _framed(route):
-        """The page, which may be in a frame here and has the fonts of the picture."""
+        """Answers a request for the inspector's page. The changed page may be shown in a frame, and has the fonts of
+        the picture.
+        """
         answer = route.fetch()
         headers = {name: value for name, value in answer.headers.items() if name not in ("content-security-policy", "content-length")}
         route.fulfill(status=answer.status, headers=headers, body=answer.text().replace("</head>", FONT))
 
     def hold(self, milliseconds):
-        """Keeps showing the last frame."""
+        """Shows the last frame for this much longer."""
         image, duration = self.frames[-1]
         self.frames[-1] = (image, duration + milliseconds)
 
     def take(self):
-        """Takes a frame, after all animations have moved on by one step. Returns how many animations are not over."""
+        """Advances all animations by one step and takes a frame. Returns how many animations are still running."""
         running = sum(view.evaluate("time => window.step(time)", STEP) for view in (self.desktop, self.phone))
         x, y = self.at
         self.page.evaluate("([x, y]) => Object.assign(document.querySelector('#pointer').style, { left: `${x}px`, top: `${y}px` })", [x, y])
@@ -150,7 +155,7 @@ class Film:
             pass
 
     def move(self, x, y, steps):
-        """Moves the pointer there."""
+        """Moves the pointer to a point in several steps, and takes a frame after each step."""
         (left, top), steps = self.at, max(1, round(steps * self.steps))
         for step in range(1, steps + 1):
             part = eased(step / steps)
@@ -199,7 +204,7 @@ class Film:
         self.hold(900)
 
     def _now(self, value):
-        """Marks the line of the description that allows the drag."""
+        """Marks (or unmarks) the line of the description that allows the drag."""
         self.page.evaluate("value => [...document.querySelectorAll('#source span')].find(line => line.textContent.includes('\"moving\"')).classList.toggle('now', value)", value)
 
     @staticmethod
@@ -217,7 +222,9 @@ def chromium():
 
 
 def film(browser, steps=1.0):
-    """Both drags: the frames, and what both pages show after each drag. `steps` scales the number of frames of a drag."""
+    """Films both drags. Returns the frames, and the rows that both pages show after each drag. `steps` scales the
+    number of frames of a drag.
+    """
     with Server() as server:
         request(server.url, "PUT", "/v1/tables/tasks", description())
         request(server.url, "POST", "/v1/sessions", '{"table": "tasks", "id": "weekend"}')
@@ -232,13 +239,13 @@ def film(browser, steps=1.0):
 
 
 def source_of(text):
-    """What the picture says of itself: which description it shows."""
+    """Returns the text that the picture contains about its source: a hash of the table description."""
     return "description: " + hashlib.sha256(text.encode()).hexdigest()
 
 
 def save(frames, path):
     first, *others = [image for image, _ in frames]
-    # Without loss where that is smaller: lossy frames would leave shadows of what moved.
+    # The encoder may choose lossless frames where they are smaller. Lossy frames would leave traces of moved parts.
     first.save(path, save_all=True, append_images=others, duration=[duration for _, duration in frames], loop=0, lossless=True, quality=60, method=4,
                allow_mixed=True, xmp=source_of(description()).encode())
 

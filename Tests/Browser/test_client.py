@@ -1,4 +1,6 @@
-"""braid.js in a real browser, on the golden updates that the engine and Node are tested on, and through a restart."""
+"""Tests of braid.js in a real browser: with the golden updates that the engine's and Node's tests also use, and through
+a restart of the server.
+"""
 import json
 import pathlib
 
@@ -9,7 +11,7 @@ GOLDEN = pathlib.Path(__file__).parent.parent / "Golden/updates.json"
 
 @pytest.fixture
 def client_page(page, server):
-    """A page of the server's origin that does nothing by itself."""
+    """A page with the server's origin that loads no script of its own."""
     page.goto(server.url + "/healthz")
     return page
 
@@ -88,7 +90,8 @@ def test_a_page_sends_its_token_with_streams_too(page, make_server):
 
 @pytest.mark.parametrize("host, coding", [("127.0.0.1", "zstd"), ("tables.test", "gzip")])
 def test_a_browser_reads_a_compressed_stream_event_by_event(page, make_server, host, coding):
-    # Chromium accepts zstd from localhost and over TLS only. The browser's options lead the other name to the server.
+    # Chromium accepts zstd only from localhost and over TLS. An option of the browser resolves the other host name to
+    # the server.
     server = make_server("--allow-origin", "http://tables.test")
     codings = {}
     page.on("response", lambda response: codings.update({response.url.rpartition("/")[2]: response.headers.get("content-encoding")}))
@@ -102,7 +105,7 @@ def test_a_browser_reads_a_compressed_stream_event_by_event(page, make_server, h
     )
     page.wait_for_function("subscription.status === 'live'")
     for revision in range(1, 6):
-        # The next command is sent only after this event.
+        # The loop sends the next command only after the page has received this event.
         assert server.request("PATCH", "/v1/sessions/party/models", {"invited": [{"name": str(revision)}]})[0] == 200
         page.wait_for_function(f"subscription.revision === {revision}")
     assert page.evaluate("subscription.snapshot") == server.snapshot()

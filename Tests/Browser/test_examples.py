@@ -19,7 +19,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def files():
-    """The address of a web server with the folder Examples."""
+    """Starts a web server for the folder Examples. Returns its URL."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=ROOT / "Examples")) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -36,14 +36,15 @@ def server(tmp_path_factory, files):
 
 
 def wheel(page, by):
-    """Turns the mouse's wheel over the list, and waits until the list has scrolled."""
+    """Turns the mouse wheel over the list, and waits until the list has scrolled."""
     before = page.evaluate("list.scrollTop")
     page.mouse.wheel(0, by)
     page.wait_for_function("before => list.scrollTop !== before", arg=before)
 
 
 def rest(page):
-    """Waits until the list has not scrolled for 20 frames: a turn of the wheel takes several."""
+    """Waits until the list has not scrolled for 20 frames, because one turn of the wheel scrolls over several frames.
+    """
     page.evaluate("""async () => {
       for (let frames = 0, last; frames < 20; frames++) {
         if (list.scrollTop !== last) frames = 0;
@@ -54,7 +55,7 @@ def rest(page):
 
 
 def in_sight(page, rows):
-    """The texts of the rows in sight, and where each is on the screen."""
+    """Returns the texts of the visible rows and their places on the screen."""
     return page.evaluate(
         """rows => {
           const { top, bottom } = list.getBoundingClientRect();
@@ -66,7 +67,7 @@ def in_sight(page, rows):
 
 
 def assert_that_rows_stay(page, rows, before):
-    """Nothing has moved by more than the part of a pixel that browsers do not scroll by."""
+    """Checks that no visible row has moved by more than one pixel. Browsers scroll only by whole pixels."""
     after = in_sight(page, rows)
     assert [text for text, _ in after] == [text for text, _ in before]
     assert all(abs(now - then) <= 1 for (_, now), (_, then) in zip(after, before))
@@ -79,20 +80,20 @@ def test_a_chat_shows_the_newest_messages_and_older_ones_as_somebody_scrolls_up(
     expect(messages.last).to_contain_text(f"(message {COUNT - 1})")
     expect(messages.last).to_be_in_viewport()
     expect(messages).to_have_count(100)
-    # What is sent is at the end, and in sight.
+    # A message that the person sends appears at the end, and is visible.
     page.get_by_label("Message", exact=True).fill("Hello")
     page.keyboard.press("Enter")
     expect(messages.last).to_have_text("MeHello")
     expect(messages.last).to_be_in_viewport()
     screenshot(page, "end")
-    # Older messages come; the page never has all of them.
+    # Scrolling up loads older messages, but the page never contains all messages.
     page.locator("#list").hover()
     for _ in range(40):
         wheel(page, -500)
     expect(messages.filter(has_text=f"(message {COUNT - 300})")).to_have_count(1)
     expect(page.get_by_role("button", name="Newest")).to_be_visible()
     assert messages.count() < 200
-    # A new message moves none that is read.
+    # A new message does not move the messages that the person is reading.
     rest(page)
     before = in_sight(page, ".message")
     assert len(before) > 3
@@ -123,7 +124,7 @@ def test_a_feed_keeps_the_story_that_is_read_and_says_how_many_are_new(page, ser
     rest(page)
     before = in_sight(page, ".story")
     assert len(before) > 3
-    # More than the window has rows.
+    # The loop inserts more stories than the window contains.
     for number in range(120):
         path = "/v1/sessions/stories/sections/stories/rows"
         assert server.request("POST", path, {"at": "start", "model": {"id": f"new {number}", "title": f"New {number}", "summary": "Just now."}})[0] == 201
@@ -134,7 +135,7 @@ def test_a_feed_keeps_the_story_that_is_read_and_says_how_many_are_new(page, ser
     expect(stories.first).to_contain_text("New 119")
     expect(stories.first).to_be_in_viewport()
     expect(page.locator("#hint")).to_be_hidden()
-    # At the start, too, what is read stays.
+    # At the beginning of the list, too, a new story does not move the visible ones.
     rest(page)
     before = in_sight(page, ".story")
     assert server.request("POST", "/v1/sessions/stories/sections/stories/rows", {"at": "start", "model": {"id": "last", "title": "Last", "summary": ""}})[0] == 201

@@ -1,4 +1,6 @@
-"""The inspector in a real browser, through every example's flow, on the real server. `expect` waits for what it says."""
+"""Tests of the inspector in a real browser, with the real server and all examples. `expect` waits until its condition
+is true.
+"""
 import json
 import random
 import re
@@ -23,9 +25,9 @@ def shared(tmp_path_factory):
 
 @pytest.fixture
 def server(shared):
-    """One server for all, with the examples' sessions as they were at first."""
+    """A server that all tests share. Each test finds the examples' sessions in their first state."""
     for session in shared.request("GET", "/v1/sessions?limit=1000")[1]["sessions"]:
-        # 404: the page of the test before ended its preview in the meantime.
+        # The server answers 404 if the page of the previous test has already ended its preview session.
         assert shared.request("DELETE", f"/v1/sessions/{session['id']}")[0] in (204, 404)
     for path in sorted(ROOT.glob("Examples/*/*.session.json")):
         assert shared.request("POST", "/v1/sessions", json.loads(path.read_text()))[0] == 201
@@ -45,7 +47,7 @@ def show(page, server):
 
 
 def rows(page):
-    """The titles of the rows, from top to bottom."""
+    """Returns the titles of the rows, from top to bottom."""
     return page.locator(".row .title")
 
 
@@ -63,7 +65,7 @@ def names(server, session="party", section=None):
 
 
 def drag(page, name, y):
-    """Takes a row by its handle to a height of the window, in steps as a hand does."""
+    """Drags a row by its handle to a height of the window, in several steps as a person would."""
     box = page.get_by_label(f"Move {name}", exact=True).bounding_box()
     x, start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, start)
@@ -77,7 +79,7 @@ def middle(page, name):
     return box["y"] + box["height"] / 2
 
 
-# What there is
+# The lists of sessions and descriptions
 
 
 def test_the_page_lists_sessions_and_descriptions_and_finds_them(page, server, screenshot):
@@ -138,7 +140,7 @@ def test_sessions_are_opened_reset_and_ended(show, server):
     assert server.request("GET", "/v1/sessions/morning")[0] == 404
 
 
-# Attendees: editing and moving
+# The example `attendees`: editing and moving
 
 
 def test_attendees_minus_and_delete_send_the_edit_and_show_its_update(show, server, screenshot):
@@ -247,7 +249,7 @@ def test_form_text_switches_and_dates_are_entered(show, server, screenshot):
     expect(page.locator("input[type=time]")).to_have_count(0)
     state = server.snapshot("event")["state"]
     assert (state["title"], state["startTime"], state["isAllDay"]) == ("Picnic", "08:30", True)
-    # Taps are listed with the cell events.
+    # The panel lists taps together with cell events.
     panel(page, "Updates")
     expect(page.locator(".cell-event", has_text="tap · startTime")).to_have_count(1)
     expect(page.locator(".cell-event", has_text="textEntered")).to_contain_text('{"text":"Picnic"} · title')
@@ -260,7 +262,7 @@ def test_form_what_is_held_down_is_clicked_though_the_table_changes_meanwhile(sh
         locator.hover()
         page.mouse.down()
         assert server.request("PATCH", "/v1/sessions/event/state", state)[0] == 200
-        # Shown, but for what is held.
+        # The page shows the new revision, but keeps the element on which the pointer is pressed.
         expect(page.locator(".screen .subtitle").first).to_contain_text(f"revision {server.snapshot('event')['revision']} ")
         page.mouse.up()
 
@@ -269,7 +271,7 @@ def test_form_what_is_held_down_is_clicked_though_the_table_changes_meanwhile(sh
     click_while_changed(page.get_by_role("switch", name="All-day"), {"notes": "of 2"})
     expect(page.get_by_role("switch", name="All-day")).to_have_attribute("aria-checked", "false")
     click_while_changed(page.locator(".row", has_text="Start time"), {"startTime": "08:15"})
-    # And what was put off comes.
+    # After the release, the page also shows the change that it had postponed.
     expect(page.locator(".row", has_text="Start time")).to_contain_text("08:15")
     expect(page.locator("input[type=time]")).to_have_value("08:15")
     click_while_changed(page.locator(".moment").nth(2), {"notes": "of 3"})
@@ -325,7 +327,7 @@ def test_list_rows_are_deleted_until_what_is_described_for_none_stands_there(sho
     assert server.snapshot("contacts")["totalRowCount"] == 0
 
 
-# What other descriptions may have
+# Features of descriptions that the examples do not use
 
 
 def opened(server, description, **opening):
@@ -367,7 +369,7 @@ def test_a_cell_that_no_rule_knows_shows_its_view_model(show, server):
     expect(page.locator(".unknown")).to_have_text(re.compile(r'Cell\{ "id": "a", "bars": \[3, 1, 4\] \}'))
 
 
-# A value that no element takes: JavaScript's own conversion to text throws.
+# A value that JavaScript cannot convert to a text: the conversion throws.
 NO_TEXT = {"toString": "x"}
 
 
@@ -505,7 +507,7 @@ def test_scrolling_back_through_rows_that_were_never_measured_does_not_jump(show
         assert {round(after[row] - before[row]) for row in before.keys() & after.keys() if row != "Row 1999"} == {600}
 
 
-# Live, and in the past
+# The live table, and earlier revisions
 
 
 def test_the_page_follows_through_a_crash_of_the_server(show, server, screenshot):
@@ -570,12 +572,14 @@ def test_rows_glide_to_their_places_unless_less_motion_is_wished(make_page, show
         assert ("transform" in page.evaluate("animations")) == expected
 
 
-# What comes late, twice or never
+# Answers that come late, twice or never
 
 
 @pytest.fixture
 def hold(page):
-    """Holds requests back: each call of what `hold(method, url)` gives is the next one, which goes on by its `continue_()`."""
+    """Holds requests back. `hold(method, url)` returns a function; each call of this function waits for the next
+    request and returns it. The request continues after its `continue_()`.
+    """
 
     def hold(method, url):
         routes = []
@@ -594,7 +598,7 @@ def hold(page):
 
 
 def lists(server, *sections, **binding):
-    """Opens "test": a table of sections with rows of these titles, which can be edited and moved."""
+    """Opens the session "test". Its table has sections with rows of these titles. All rows can be deleted and moved."""
     opened(server, {"sections": [id for id, _ in sections], "bindings": [{
         "on": "allOtherSections", "cell": "Cell", "models": {id: [{"id": title, "title": title} for title in titles] for id, titles in sections},
         "editing": "delete", "moving": {"to": "anySection"}, **binding}]})
@@ -609,13 +613,13 @@ def test_a_row_means_itself_while_the_table_shows_a_drop_that_is_not_answered_ye
     page.mouse.up()
     expect(rows(page)).to_have_text(["d", "a", "b", "c"])
     move = moves()
-    # Nor is the next one dragged from where the list has it.
+    # The next drag, too, must start from the row's place on the server, not from its place in the list.
     drag(page, "c", middle(page, "c") - 5)
     page.mouse.up()
     page.get_by_label("Delete b", exact=True).click()
     with page.expect_request("**/edits*") as request:
         page.get_by_label("Confirm: delete b").click()
-        # Commands keep their order: the edit is sent once the move is answered.
+        # The client keeps the order of commands: it sends the edit only after the move was answered.
         move.continue_()
     assert request.value.post_data_json == {"delete": {"id": "b"}}
     expect(rows(page)).to_have_text(["d", "a", "c"])
@@ -817,7 +821,7 @@ def test_a_dry_runs_late_answer_does_not_stand_for_the_command_that_was_sent_aft
     route = dry()
     page.get_by_role("button", name="Send", exact=True).click()
     panel(page, "Requests")
-    # Commands keep their order: the other one is sent once the dry run is answered.
+    # The client keeps the order of commands: it sends the other command only after the dry run was answered.
     route.continue_()
     expect(page.locator(".requests li")).to_have_count(2)
     panel(page, "Session")
@@ -857,7 +861,7 @@ def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, s
 
 
 def test_a_check_that_is_answered_late_says_nothing_of_what_was_typed_since(page, server, hold):
-    # The next check comes behind the late answer.
+    # The script keeps the page from starting the next check before the late answer arrives.
     page.add_init_script("const set = setTimeout; window.setTimeout = (action, time, ...values) => window.isBusy && time === 250 ? 0 : set(action, time, ...values)")
     checks = hold("POST", "**/v1/tables/validate")
     page.goto(f"{server.url}/#/tables/attendees")
@@ -1026,7 +1030,7 @@ def test_a_revision_that_is_pressed_is_the_one_that_is_shown_though_earlier_ones
     page = show("party")
     server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Jonathan"}})
     expect(page.locator(".moment .revision")).to_have_text(["r3", "r2"])
-    # Nothing above it moves it away from the pointer any more.
+    # From now on, nothing that loads above the revision can move it away from the pointer.
     expect(page.locator(".shown .command code")).to_be_visible()
     journal = hold("GET", "**/journal?after=0*")
     page.get_by_label("Read earlier revisions from the journal").click()
@@ -1086,7 +1090,9 @@ ODD = ["", "/", "..", "%", "%2F", "x" * 3000, "🎉🇩🇪", "\u202eabc\u05d0",
 
 
 def send_delete(page):
-    """Presses the button until one request leaves: a panel that is drawn again between press and release loses the click."""
+    """Presses the button again until a request is sent. If the panel is drawn again between press and release, the
+    click is lost.
+    """
     for _ in range(3):
         try:
             with page.expect_request(lambda request: request.method == "POST" and "/edits" in request.url, timeout=5_000):
@@ -1175,7 +1181,7 @@ def test_what_could_not_be_read_is_not_said_to_be_missing(page, server):
     expect(lists.get_by_role("link")).to_have_count(7)
 
 
-# The description's editor
+# The editor of descriptions
 
 
 def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page, make_server, screenshot):
@@ -1322,12 +1328,12 @@ def test_the_editor_checks_again_until_the_server_answers(page, server):
     expect(page.locator(".preview .row .title")).to_have_text(PARTY)
 
 
-# While the server is away, and while the page is hidden
+# While the server does not answer, and while the page is hidden
 
 
 @pytest.fixture
 def away(page):
-    """Whether requests that change something fail: `away(True)`."""
+    """Makes all requests fail that change something, or lets them pass again: `away(True)`, `away(False)`."""
     state = {"away": False}
 
     def fate(route):
@@ -1351,14 +1357,14 @@ def test_what_was_typed_while_the_server_is_away_stays_and_is_sent_by_retry(show
     page.keyboard.press("Enter")
     expect(retry(page)).to_be_visible()
     expect(field).to_have_class(re.compile("unsent"))
-    # Also where the row is drawn again meanwhile.
+    # The field keeps its input even if its row is drawn again.
     page.get_by_label("Location").focus()
     server.request("PATCH", "/v1/sessions/event/state", {"notes": "changed"})
     expect(page.locator(".screen .subtitle").first).to_contain_text("revision 1 ")
     expect(field).to_have_value("Picnic")
     expect(field).to_have_class(re.compile("unsent"))
     retry(page).click()
-    # A second failure offers it again.
+    # After a second failure, the page offers the retry again.
     expect(retry(page)).to_have_count(1)
     away(False)
     retry(page).click()
@@ -1463,7 +1469,7 @@ def test_of_eight_tabs_the_one_that_is_seen_works(make_page, server):
     tabs[0].evaluate("seen(true)")
     expect(tabs[0].locator(".status").first).to_have_text("Live")
     expect(rows(tabs[0])).to_have_text(shown)
-    # It went on from its position: the update came, not a snapshot.
+    # The page has continued from its position: it received the update, not a snapshot.
     expect(tabs[0].locator(".moment .revision")).to_have_text(["r1", "r0"])
 
 
@@ -1480,7 +1486,7 @@ def test_a_page_that_is_shown_again_says_live_only_when_it_is(show, page, hold):
     expect(page.locator(".status").first).to_have_text("Live")
 
 
-# How it is laid out
+# Layout
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -1498,7 +1504,7 @@ def test_nothing_is_clipped_or_collapses_at_any_width(make_page, server, screens
     page = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.goto(f"{server.url}/#/sessions/test")
     expect(rows(page)).to_have_count(3)
-    # The rows are drawn once more when the description is known.
+    # The rows are drawn once more after the page has read the description. Only then is the button "share" visible.
     expect(page.get_by_role("button", name="share")).to_be_visible()
     clipped = """() => [...document.querySelectorAll("body > *, .bar *, .row *, dialog *")].filter((element) => {
       const { left, right, width } = element.getBoundingClientRect();
@@ -1520,7 +1526,7 @@ def test_nothing_is_clipped_or_collapses_at_any_width(make_page, server, screens
     screenshot(page, f"{scheme}-{width}-dialog")
 
 
-# Who is let in; what is copied; how it is reached
+# Tokens, copying, and keyboard access
 
 
 def test_a_token_is_asked_for_once_and_a_viewers_only_looks(page, make_server):

@@ -1,4 +1,6 @@
-"""The inspector on a table of 140,000 rows, which it follows through a window around the rows in sight."""
+"""Tests of the inspector with a table of 140,000 rows. The inspector follows this table through a window around the
+visible rows.
+"""
 import re
 
 import pytest
@@ -13,7 +15,8 @@ DESCRIPTION = {
     "bindings": [{"on": {"sections": ["first", "second"]}, "cell": "Cell", "models": {}, "editing": "delete", "moving": {"to": "anySection"},
                   "dimensions": {"cellHeight": {"$if": "model.isHigh", "then": 60, "else": "automatic"}}}],
 }
-# The rows in sight: the title of each and the place of its upper edge. None while rows in sight are not known yet.
+# The visible rows, each with its title and the place of its upper edge. The result is null while a visible row is not
+# loaded yet.
 IN_SIGHT = """() => {
   const list = document.querySelector(".scroller");
   const { top, bottom } = list.getBoundingClientRect();
@@ -25,7 +28,7 @@ IN_SIGHT = """() => {
 
 
 def models(name, count):
-    # Rows of three heights.
+    # The rows have three different heights.
     return [{"id": f"{name} {number}", "title": f"{name} {number}", "isHigh": number % 7 == 0, "subtitle": "below" * (number % 3 == 0)} for number in range(count)]
 
 
@@ -37,7 +40,7 @@ def open_session(server, first, second):
 
 @pytest.fixture(scope="module")
 def longest(tmp_path_factory):
-    """A table that is higher than an element of a page can be."""
+    """Opens a table that is higher than the maximum height of an element in a browser."""
     server = open_session(ExampleServer(tmp_path_factory.mktemp("long")), COUNT, COUNT)
     yield server
     server.kill()
@@ -55,12 +58,12 @@ def show(page, server, session="long"):
 
 
 def in_sight(page):
-    """Waits until all rows in sight are known."""
+    """Waits until all visible rows are loaded, and returns them."""
     return page.wait_for_function(IN_SIGHT).json_value()
 
 
 def scroll(page, part):
-    """Drags the scroll bar to a part of the table."""
+    """Drags the scroll bar to a place in the table. `part` is a fraction of the table's height."""
     page.evaluate("part => { const list = document.querySelector('.scroller'); list.scrollTop = list.scrollHeight * part; }", part)
 
 
@@ -70,13 +73,13 @@ def number(title):
 
 
 def follow_on(rows):
-    """Whether the rows are neighbours in the table, and drawn one below the other."""
+    """Whether the rows follow one another in the table and on the screen."""
     numbers = [number(title) for title, _ in rows]
     return all(after in (before + 1, COUNT) for before, after in zip(numbers, numbers[1:])) and all(a[1] < b[1] for a, b in zip(rows, rows[1:]))
 
 
 def heap(page):
-    """The bytes that the page's objects use."""
+    """Returns the number of bytes that the page's JavaScript objects use."""
     tools = page.context.new_cdp_session(page)
     tools.send("HeapProfiler.collectGarbage")
     return tools.send("Runtime.getHeapUsage")["usedSize"]
@@ -112,7 +115,7 @@ def test_rows_are_scrolled_through_in_both_directions_without_a_gap_or_a_jump(pa
             page.evaluate("by => new Promise(done => { const list = document.querySelector('.scroller'); list.onscroll = () => requestAnimationFrame(done); list.scrollTop += by })", by)
             after = in_sight(page)
             assert follow_on(after)
-            # Rows that were in sight are where the scrolling took them.
+            # The rows that were visible before have moved by exactly the distance of the scrolling.
             assert {round(top - before[title]) for title, top in after if title in before} <= {-by}, (part, by)
             assert page.locator(".item").count() < 250
 
@@ -122,7 +125,7 @@ def test_rows_that_come_late_are_gaps_and_the_page_does_not_say_that_it_is_live(
     held = []
     page.route("**/updates?*", lambda route: held.append(route))
     scroll(page, 0.5)
-    # Several gaps can follow one another.
+    # There may be several gaps, one after the other.
     page.wait_for_function(f"() => ({IN_SIGHT})() === null")
     expect(page.locator(".item.gap")).not_to_have_count(0)
     expect(page.locator(".status")).to_have_text("Connecting…")
@@ -138,7 +141,7 @@ def test_what_others_change_above_and_in_sight_moves_no_row(page, longest):
     show(page, longest)
     scroll(page, 0.4)
     before = in_sight(page)
-    # The row in the middle has become the window's anchor.
+    # When the status is "Live", the row in the middle is the anchor of the window.
     expect(page.locator(".status")).to_have_text("Live")
     for number in range(300):
         assert longest.request("POST", "/v1/sessions/long/sections/first/rows", {"at": "start", "model": {"id": f"new {number}", "title": "New", "isHigh": False}})[0] == 201
@@ -149,7 +152,7 @@ def test_what_others_change_above_and_in_sight_moves_no_row(page, longest):
     expect(page.locator(".row", has_text="Changed")).to_be_in_viewport()
     assert [row[1] for row in in_sight(page)] == [row[1] for row in before]
     expect(page.locator("svg.stage")).to_contain_text("Changed")
-    # What is deleted closes up below; what is above it stays.
+    # When a row is deleted, the rows below move up. The rows above stay.
     assert longest.request("DELETE", f"/v1/sessions/long/sections/first/rows/{before[6][0].replace(' ', '%20')}")[0] == 200
     expect(page.locator(".row .title", has_text=re.compile(f"^{before[6][0]}$"))).to_have_count(0)
     assert in_sight(page)[:5] == before[:5]

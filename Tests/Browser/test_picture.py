@@ -1,4 +1,6 @@
-"""The moving picture of README.md: whether the script makes it, and whether it is the picture of what README.md shows."""
+"""Checks that the script can make the moving picture of README.md, and that the picture shows the description in
+README.md.
+"""
 import picture
 from PIL import Image
 

@@ -1,4 +1,6 @@
-"""The clients follow the client protocol, and the conformance kit catches those that do not."""
+"""Checks that the project's clients follow the client protocol, and that the conformance kit catches the broken
+clients.
+"""
 import concurrent.futures
 import contextlib
 import re
@@ -29,14 +31,15 @@ LEVELS = {
 }
 PAGE = (ROOT / "docs/http-api/client-protocol.md").read_text()
 RULES = re.findall(r"^\| ([A-Z]\d+) \|", PAGE, re.M)
-# A row of the README's table: a broken client, the rule that it breaks, and the scenario that catches it.
+# Each row of the table in README.md, as a triple: a broken client, the rule that it breaks, and the scenario that
+# catches it.
 BROKEN = re.findall(r"^\| `(\w+)\.py` \| ([A-Z]\d+): .* \| `([\w-]+)` \|$", (KIT / "README.md").read_text(), re.M)
 
 
 
 
 def on(client, *values):
-    """A case of a test for one client. It is skipped if the client's program is not there."""
+    """A test case for one client. The case is skipped if the program that runs the client is not installed."""
     program = shutil.which(CLIENTS[client][0])
     return pytest.param(client, *values, id="-".join([client, *values]), marks=pytest.mark.skipif(not program, reason="there is no Node here"))
 
@@ -48,12 +51,12 @@ def test_a_driver_has_the_levels_of_its_client(client):
 
 @pytest.fixture(scope="session")
 def plays(request):
-    """The results of the scenarios that this run tests. Each client plays them in a thread and with a server for itself."""
+    """Plays the scenarios that the selected tests need. Each client runs in its own thread, with its own server."""
     chosen = [item.callspec.params for item in request.session.items if "plays" in item.fixturenames and all(not mark.args[0] for mark in item.iter_markers("skipif"))]
     with contextlib.ExitStack() as stack:
         servers, pools, plays = {}, {}, {}
         for client, scenario in [(params["client"], params["scenario"]) for params in chosen]:
-            # The broken clients have one scenario each.
+            # Each broken client plays only one scenario, so all of them share one server.
             group = client if client in CLIENTS else "broken"
             if group not in servers:
                 servers[group] = stack.enter_context(kit.Server(BINARY))

@@ -1,4 +1,6 @@
-"""Whether the examples for systemd and Kubernetes are valid, restrict the server, and start it with options that exist."""
+"""Checks the examples for systemd and Kubernetes: they are valid, they restrict the server, and they use options that
+exist.
+"""
 import os
 import pathlib
 import re
@@ -18,12 +20,12 @@ MANIFESTS = sorted((ROOT / "Examples/kubernetes").glob("*.yaml"))
 RESOURCES = [(path.name, resource) for path in MANIFESTS for resource in yaml.safe_load_all(path.read_text())]
 WORKLOADS = [pytest.param(resource, id=name) for name, resource in RESOURCES if resource["kind"] in ("Deployment", "StatefulSet")]
 needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not here")
-# The oldest and the newest Kubernetes that is supported upstream, and a newer one.
+# The oldest and the newest version of Kubernetes that is supported upstream, and a newer version.
 VERSIONS = ["1.32", "1.35", "1.37"]
 
 
 def setting(name):
-    """The values of a setting of the unit."""
+    """Returns the values of a setting in the systemd unit."""
     return re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.M)
 
 
@@ -51,7 +53,9 @@ def test_systemd_understands_every_line_of_the_unit(tmp_path):
 
 
 def test_the_unit_starts_the_server_with_its_settings(tmp_path):
-    """With the unit's command and environment, and in place of systemd a socket for its messages."""
+    """Starts the server with the command and the environment of the unit. A socket takes the place of systemd and
+    receives the server's messages.
+    """
     (tmp_path / "state/braid").mkdir(parents=True)
     (tmp_path / "token").write_text("secret\n")
     place = {"%S": str(tmp_path / "state"), "%d": str(tmp_path)}
@@ -92,12 +96,12 @@ def test_the_filter_of_the_unit_allows_the_system_calls_of_the_server(tmp_path):
     for path in ["/readyz", "/metrics", "/v1/sessions/party/snapshot"]:
         subprocess.run(["curl", "-fsS", "--compressed", f"http://127.0.0.1:{port}{path}"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["curl", "-fsS", f"http://127.0.0.1:{port}/v1/sessions/party/edits", "--json", '{"delete": {"section": "attending", "row": 1}}'], check=True, stdout=subprocess.DEVNULL)
-    # strace passes no signal on, so the server itself receives it.
+    # strace does not forward signals, so the test sends the signal to the server itself.
     subprocess.run(["kill", (tmp_path / "braid.sqlite-lock").read_text().split()[0]], check=True)
     assert server.wait(60) == 0
     made = set(re.findall(r"^\d+ +([a-z0-9_]+)\(", trace.read_text(), re.M))
     assert {"epoll_wait", "fdatasync", "accept4"} <= made
-    # SQLite calls fchown only as root, which the unit's user is not.
+    # SQLite calls fchown only as root, but the unit runs the server as another user.
     made -= {"fchown"} if os.geteuid() == 0 else set()
     assert made <= allowed - denied, made - allowed | made & denied
 
@@ -108,7 +112,9 @@ def test_the_filter_of_the_unit_allows_the_system_calls_of_the_server(tmp_path):
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("resource", [pytest.param(resource, id=f"{name}-{resource['kind']}") for name, resource in RESOURCES])
 def test_a_resource_follows_the_schema_of_kubernetes(resource, version):
-    """Strictly: without unknown members. The schemas contain no API that the version has removed."""
+    """The schemas are strict: they refuse unknown members. They do not contain APIs that the version of Kubernetes has
+    removed.
+    """
     kubernetes_validate.validate(resource, version, strict=True)
 
 

@@ -10,7 +10,7 @@ from server import Server
 
 @pytest.fixture(scope="session")
 def url():
-    """The URL of a server, from which tests read its routes, options, metrics and schemas."""
+    """The URL of a running server, from which tests read its openapi.json, metrics and other pages."""
     with Server() as server:
         yield server.url
 
@@ -25,14 +25,17 @@ def engine(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory):
-    """The metrics of a server with an SQLite file, by the names in the lines `# TYPE`, with the labels of their samples."""
+    """The metrics of a server with an SQLite file. The keys are the names in the lines `# TYPE`, and the values are the
+    labels of their samples.
+    """
     with Server(database=tmp_path_factory.mktemp("exported") / "braid.sqlite") as server:
         def ask(method, path, body=None):
             data = json.dumps(body).encode() if body is not None else None
             with urllib.request.urlopen(urllib.request.Request(server.url + path, data, {"Content-Type": "application/json"}, method=method)) as answer:
                 return answer.read().decode()
 
-        # Metrics of requests, commands and durations have no samples before the first of them.
+        # The metrics of requests, commands and durations have no samples before the first request or command, so the
+        # fixture sends some.
         ask("POST", "/v1/sessions", {"id": "s", "rows": [1]})
         ask("POST", "/v1/sessions/s/taps", {"at": [0, 0]})
         text = ask("GET", "/metrics")

@@ -1,14 +1,14 @@
-"""Reads Markdown: the fenced blocks of a document, what is said of them, its links and headings.
+"""Reads Markdown documents: their fenced blocks with the marks of these blocks, their links and their headings.
 
-A comment right before a block says of it what cannot be seen:
+A mark is an HTML comment right before a block. It says how the tests treat the block:
 
-    <!-- file: NAME -->           the reader saves it under this name
-    <!-- copy of PATH -->         it is a part of that file, which is tested otherwise
-    <!-- part of NAME -->        its members are members of one object in the JSON that the reader saved under this name
-    <!-- run by PATH -->          that test takes it from the document
-    <!-- schema: NAME -->         it is what docs/openapi.json calls NAME (NAME/member/... for a part of one)
-    <!-- in the other terminal --> a stream that was started before has printed this by now
-    <!-- not run: REASON -->      nothing is checked
+    <!-- file: NAME -->           the reader saves the block in a file with this name
+    <!-- copy of PATH -->         the block is a part of this file, which other tests check
+    <!-- part of NAME -->        one object in the JSON that the reader saved under this name has the block's members
+    <!-- run by PATH -->          this test takes the block from the document and checks it
+    <!-- schema: NAME -->         the block fits this schema of docs/openapi.json (NAME/member/... for a part of it)
+    <!-- in the other terminal --> the stream that was started last has printed the block's text so far
+    <!-- not run: REASON -->      the tests do not check the block
 """
 import pathlib
 import re
@@ -24,7 +24,7 @@ class Block:
     text: str
     line: int
     marks: dict = field(default_factory=dict)
-    before: "Block | None" = None  # the block that it stands right behind
+    before: "Block | None" = None  # the block directly before this one, without text between the two
 
 
 class Document:
@@ -33,7 +33,7 @@ class Document:
         self.name = str(path.relative_to(ROOT))
         self.text = path.read_text(encoding="utf-8")
         self.blocks, self.prose = [], []
-        self.unknown = []  # comments before a block that mean nothing
+        self.unknown = []  # comments before blocks that are not marks
         self._read()
 
     def _read(self):
@@ -81,14 +81,14 @@ class Document:
         return anchors
 
     def links(self):
-        """Returns the links of a document, as pairs of a line's number and a target. Text in code contains no links."""
+        """Yields the links of a document, as pairs of a line number and a target. Code contains no links."""
         for number, line in self.prose:
             for target in re.findall(r"\]\(([^()\s]+)\)", re.sub(r"`[^`]*`", "", re.sub(r"\[`([^`]*)`\]", r"[\1]", line))):
                 yield number, target
 
 
 def is_part(part, whole):
-    """Returns whether one object in a JSON value has all of these members."""
+    """Returns whether `whole` contains, at any depth, an object with all members of `part`."""
     if isinstance(whole, list):
         return any(is_part(part, value) for value in whole)
     if not isinstance(whole, dict):
@@ -98,14 +98,14 @@ def is_part(part, whole):
 
 
 def documents():
-    """Returns the documents whose fenced blocks are checked."""
+    """Returns the documents whose fenced blocks the tests check."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     paths += [path for folder in ["Examples", "Clients"] for path in sorted((ROOT / folder).glob("*/README.md"))]
     return [Document(path) for path in paths]
 
 
 def linking_documents():
-    """Returns the documents whose links are checked."""
+    """Returns the documents whose links the tests check."""
     others = [path for path in sorted(ROOT.glob("*.md")) if path.name != "README.md"]
     return documents() + [Document(path) for path in others + sorted((ROOT / "Sources").rglob("*.md"))]
 
@@ -116,6 +116,6 @@ def section(document, heading):
 
 
 def rows(text):
-    """Returns the rows of the tables in a text as lists of cells, without the lines of dashes."""
+    """Returns the rows of all tables in a text as lists of cells, without the lines of dashes below the headings."""
     lines = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n") if line.startswith("|")]
     return [cells for cells in lines if not set("".join(cells)) <= set("-: ")]

@@ -1,9 +1,10 @@
-"""A container engine for the documents: podman, with storage of its own and with images of the binary that is tested.
+"""The container engine of the tests of documents. It is podman, with its own storage, and with images that contain the
+tested binary.
 
 `Tests/Docs/bin/start/docker` runs this file as `docker`, for the commands that documents show: `docker compose …`.
 
-No registry can be reached, and to build the binary takes minutes. So the images are made of the tested binary, its
-libraries, and what the last stage of the Dockerfile says about the image.
+The tests reach no registry, and building the binary takes minutes. So an image is made from the tested binary, its
+libraries, and the instructions of the Dockerfile's last stage.
 """
 import json
 import os
@@ -20,7 +21,8 @@ from documents import ROOT
 from server import BINARY
 
 FILES = {
-    # Without systemd: no cgroups of its own, and no timers for health checks.
+    # podman's settings for a machine without systemd. Such a machine has no cgroups for the containers and no timers
+    # for health checks.
     "containers.conf": """[containers]
 default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
 log_driver = "k8s-file"
@@ -47,7 +49,9 @@ class Engine:
             "CONTAINERS_CONF": str(self.folder / "containers.conf"), "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf")}
 
     def prepare(self):
-        """Makes the storage, and an image with only the binary. Returns the reason why containers cannot run on this machine, or None."""
+        """Creates the storage, and an image with only the binary. If containers cannot run on this machine, returns the
+        reason, otherwise None.
+        """
         missing = [program for program in ["podman", "runc"] if not shutil.which(program)]
         if missing or os.geteuid() != 0:
             return f"needs {missing[0] if missing else 'root'}"
@@ -79,7 +83,7 @@ class Engine:
         return subprocess.run(["podman", *map(str, arguments)], env=self.environment, check=check, capture_output=True, text=True).stdout.strip()
 
     def build(self, name):
-        """Makes an image from the last stage of the Dockerfile."""
+        """Builds an image from the last stage of the Dockerfile."""
         stage = re.split(r"^FROM .*\n", (ROOT / "Dockerfile").read_text(), flags=re.M)[-1]
         instructions = re.findall(r"^(?!RUN|COPY|ARG|#| )(\S+ .*)$", stage, re.M)
         text = re.sub(r"--start-interval=\S+ ", "", "\n".join(["FROM base", *instructions]))
@@ -96,15 +100,18 @@ class Engine:
         self.podman("network", "prune", "--force", check=False)
 
     def compose(self, arguments, port):
-        """Runs `docker compose ARGUMENTS` in this directory, on another port. Returns when the containers are healthy."""
+        """Runs `docker compose ARGUMENTS` in the current directory, with another port instead of 8080. Returns when the
+        containers are healthy.
+        """
         arguments = list(arguments)
         file = pathlib.Path(arguments[arguments.index("-f") + 1] if "-f" in arguments else "compose.yaml")
         described = yaml.safe_load(file.read_text())
         for service in described["services"].values():
             service["ports"] = [address.replace(":8080:", f":{port}:") for address in service["ports"]]
-            # What this podman does not know.
+            # The podman of the tests does not know the setting start_interval.
             service.get("healthcheck", {}).pop("start_interval", None)
-            # With limits of a service, podman raises those that are not among them, which takes a right that root may lack.
+            # If a service has limits, podman raises all other limits of its processes. This needs a right that root may
+            # lack, so the limit nproc is set, too.
             if "ulimits" in service:
                 service["ulimits"].setdefault("nproc", 4096)
             self.build(service["image"])
@@ -112,7 +119,7 @@ class Engine:
         started.write_text(yaml.safe_dump(described))
         assert "up" in arguments
         subprocess.run([sys.executable, "-m", "podman_compose", "-f", started, "up", "--detach", "--no-build"], env=self.environment, check=True)
-        # Without systemd, nothing else runs the health checks.
+        # On a machine without systemd, the health checks run only when this loop starts them.
         for container in self.containers():
             for _ in range(100):
                 if subprocess.run(["podman", "healthcheck", "run", container["Id"]], env=self.environment, capture_output=True).returncode == 0:

@@ -1,10 +1,10 @@
-"""Compares what a document shows with what there is. In what is shown, `…` stands for anything within a line or a JSON
-value, and a line of it alone for any lines."""
+"""Compares a text in a document with the real text. In the document, `…` matches anything within a line or a JSON
+value, and a line that contains only `…` matches any number of lines."""
 import json
 import re
 
 ANY = "…"
-ANY_VALUE = '"……"'  # what a bare one is read as
+ANY_VALUE = '"……"'  # replaces a `…` that takes the place of a JSON value
 
 
 def documents(text):
@@ -17,7 +17,9 @@ def documents(text):
 
 
 def parsed(text):
-    """Parses JSON as a document shows it: `…` for a value or for further members, `"name"?` for a member that may be absent."""
+    """Parses JSON in the notation of the documents: `…` for a value or for further members, and `"name"?` for a member
+    that may be missing.
+    """
     parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
     for index in range(0, len(parts), 2):
         part = re.sub(r"\?(?=\s*:)", "", parts[index])
@@ -32,7 +34,9 @@ def compact(values):
 
 
 def json_matches(shown, found):
-    """Returns whether two values are the same: the same members in the same order, and the same digits as far as Python keeps them."""
+    """Returns whether the JSON in a document matches the real JSON: the same members in the same order, and the same
+    digits as far as Python keeps them.
+    """
     pattern = re.escape(compact(parsed(shown)))
     for any_member in [f"{ANY_VALUE}:{ANY_VALUE}", ANY_VALUE]:
         pattern = pattern.replace(re.escape(any_member), ".*?")

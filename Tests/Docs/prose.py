@@ -1,17 +1,17 @@
-"""Measures prose: finds the sentences of Markdown pages and of Swift comments, those that are long, and those with a
-phrase from `PHRASES`.
+"""Measures the language of Markdown pages and of Swift comments. The module finds their sentences, the long sentences,
+and the sentences with a phrase from `PHRASES`.
 
 The measures find symptoms. A short sentence without any of these phrases can still be unclear.
 """
 import re
 from dataclasses import dataclass
 
-LONG = 30  # words; a longer sentence is counted
+LONG = 30  # words; a sentence with more words counts as long
 SHORT = 4  # words; a shorter text, such as "See below.", is not counted as a sentence
 LINE = 120  # characters
 
-# What we do not write, and what we write instead. "takes" for "accepts" and "has" for "contains" need a reader's eye:
-# both words are right elsewhere.
+# Phrases that we do not write, and the words that we write instead. "takes" for "accepts" and "has" for "contains" are
+# not in this list: both words are right in other sentences, so only a reader can find them.
 PHRASES = {
     r"(?:is|are|was|were|be|been|being) told": "receives, is notified",
     r"(?:tells?|told) of": "reports, describes",
@@ -30,7 +30,7 @@ PHRASES = {
     r"(?:makes?|made) of(?= (?:it|them|that|this|what))": "results in",
     r"(?:gives?|gave|given|giving) back": "returns",
     r"who(?:so)?ever": "the client that",
-    # "Who asks gets 401": a noun is missing. "A client who asks" is right.
+    # A sentence such as "Who asks gets 401" lacks a noun. "A client who asks" is right.
     r"(?:(?<![a-z,] )|(?:and|or|of|by|for|to|from|with|than|as) )who "
     r"(?:asks|comes|waits|has|holds|leaves|falls|starts|reads|loses|follows|made|did|is|was|are)": "the client that",
 }
@@ -39,12 +39,14 @@ DIALECT = re.compile("|".join(rf"\b(?:{phrase})\b" for phrase in PHRASES), re.I)
 
 @dataclass(frozen=True)
 class Sentence:
-    line: int  # where the sentence begins, from 1
+    line: int  # the number of the line in which the sentence begins, from 1
     text: str
 
     @property
     def words(self):
-        """The number of words. Code in backticks is one word, as is a link's target with the word before it."""
+        """The number of words. Code in backticks counts as one word. The target of a link counts as part of the word
+        before it.
+        """
         return sum(any(map(str.isalnum, word)) for word in blanked(self.text).split())
 
     @property
@@ -53,13 +55,13 @@ class Sentence:
 
     @property
     def dialect(self):
-        """The first phrase of `PHRASES` in the sentence, or `None`."""
+        """The first phrase of `PHRASES` that the sentence contains, or `None`."""
         match = DIALECT.search(blanked(self.text))
         return match and match[0].strip()
 
 
 def blanked(text):
-    """The text with as many letters X in place of code in backticks, so that code is one word."""
+    """Replaces each piece of code in backticks by letters X of the same length, so that the code is one word."""
     return re.sub(r"(`+)(?:(?!`).)+\1", lambda code: "X" * len(code[0]), text, flags=re.S)
 
 
@@ -68,12 +70,12 @@ def is_table_row(line):
 
 
 def page_sentences(text):
-    """The sentences of a Markdown page."""
+    """Returns the sentences of a Markdown page."""
     return sentences(enumerate(text.split("\n"), 1))
 
 
 def sentences(lines):
-    """The sentences of Markdown. `lines` are pairs of a number and a line; fenced blocks are left out."""
+    """Returns the sentences of Markdown lines, without fenced blocks. `lines` are pairs of a line number and a line."""
     found, paragraph, is_code = [], [], False
     for number, line in [*lines, (0, "")]:
         text = line.strip()
@@ -97,7 +99,7 @@ def sentences(lines):
 
 
 def split(paragraph):
-    """The sentences of one paragraph: pairs of a number and a line."""
+    """Returns the sentences of one paragraph. `paragraph` contains pairs of a line number and a line."""
     text = " ".join(line for _, line in paragraph)
     starts = [0]
     for end in re.finditer(r"[.!?:;][\"')\]*_”]*\s+(?=[\"'(*_“]*[A-ZÀ-Þ\[])", blanked(text)):
@@ -119,7 +121,7 @@ COMMENT = re.compile(r"(?P<code>(?:[^\"/]|/(?!/)|\"(?:\\.|[^\"\\])*\")*)//+ ?(?P
 
 
 def comment_sentences(source):
-    """The sentences of the comments in Swift. Comments on lines that follow each other are one text."""
+    """Returns the sentences of the comments in Swift code. Comments on consecutive lines are one text."""
     found, block = [], []
     for number, line in enumerate([*source.split("\n"), ""], 1):
         comment = COMMENT.fullmatch(line) if "//" in line else None
@@ -136,15 +138,17 @@ def comment_sentences(source):
 
 
 def long_lines(document):
-    """The numbers of a page's lines that are too long, outside fenced blocks and tables. Lines that cannot be broken, such
-    as a URL alone, are left out."""
+    """Returns the numbers of a page's lines that are too long. Fenced blocks, tables, and lines that cannot be broken,
+    such as a single URL, do not count."""
     return [
         number for number, line in document.prose
         if len(line) > LINE and not is_table_row(line) and " " in re.sub(r"^\s*(?:[-*+]|\d+\.) +", "", line)]
 
 
 def too_many_long(found):
-    """The long sentences, if there are more than 3 % of them (in a text of fewer than 15 sentences: more than one)."""
+    """Returns the long sentences if there are too many of them: more than 3 %, or, in a text of fewer than 15
+    sentences, more than one.
+    """
     long = [sentence for sentence in found if sentence.is_long]
     is_over = len(long) > 1 if len(found) < 15 else len(long) > 0.03 * len(found)
     return long if is_over else []

@@ -1,11 +1,12 @@
-"""A reader's terminal: runs the `sh` blocks of one document, in order, in a directory that looks like a checkout.
+"""Simulates a reader's terminal. It runs the `sh` blocks of one document, in order, in a directory that looks like a
+checkout.
 
-What is not as the reader has it:
-- `./run` starts the binary that is tested, and comes back once it serves; so does `braid-server serve`. The one started
-  before is killed first. `./test` does nothing, as it is what runs this.
-- The server has a port of its own in place of 8080, and /data, /backups and /run/secrets are in the directory.
-- `curl -N` goes on by itself, as in another terminal.
-- curl tells which statuses it was answered with.
+The simulation differs from a reader's terminal in these points:
+- `./run` and `braid-server serve` start the tested binary in the background, and return once it accepts connections.
+  They first kill the server that was started before. `./test` does nothing, because it runs these tests.
+- The server has another port than 8080. The folders /data, /backups and /run/secrets are inside the directory.
+- `curl -N` runs in the background, as in another terminal.
+- curl also records the statuses of the answers.
 """
 import os
 import pathlib
@@ -22,7 +23,7 @@ from documents import ROOT
 from server import BINARY
 SHIMS = pathlib.Path(__file__).parent / "bin"
 DONE = "done-5f1e"
-SECONDS = 60  # for a block; they take one
+SECONDS = 60  # the time limit for a block; a block usually takes one second
 
 
 class Terminal:
@@ -64,7 +65,7 @@ class Terminal:
         self.shell.stdin.flush()
 
     def real(self, text):
-        """Returns a documented text with this terminal's port and directories in place of the documented ones."""
+        """Returns the documented text with this terminal's port and directories instead of the documented ones."""
         text = text.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")
         return re.sub(r"(?<![\w./-])/(data|backups|run/secrets)\b", lambda place: f"{self.directory}/{place[1]}", text)
 
@@ -77,7 +78,9 @@ class Terminal:
         path.write_text(self.real(text), encoding="utf-8")
 
     def run(self, text):
-        """Runs a block. Returns its output, and the statuses of the answers that curl received. Raises AssertionError if the block fails."""
+        """Runs a block. Returns its output, and the statuses of the answers that curl received. Raises AssertionError
+        if the block fails.
+        """
         self.blocks += 1
         script, errors = self.directory / f"block-{self.blocks}.sh", self.directory / f"block-{self.blocks}.err"
         script.write_text(self.real(text), encoding="utf-8")
@@ -102,7 +105,7 @@ class Terminal:
         return self.documented(output), [int(code) for code in re.findall(r"^curl-status (\d+)$", said, re.M)]
 
     def stream(self):
-        """Returns what the stream that was started last has printed so far."""
+        """Returns the output so far of the stream that was started last."""
         files = sorted((self.directory / "streams").iterdir(), key=lambda path: int(path.name))
         assert files, "no stream was started"
         return self.documented(files[-1].read_text(encoding="utf-8"))

@@ -1,4 +1,6 @@
-"""compose.cluster.yaml and its nginx: the file against the Dockerfile, and the proxy before three servers on one PostgreSQL."""
+"""Checks compose.cluster.yaml and its nginx: the file against the Dockerfile, and the proxy in front of three servers
+that share one PostgreSQL database.
+"""
 import http.client
 import json
 import os
@@ -34,7 +36,8 @@ def test_the_compose_file_is_whole():
     [trait] = services["braid-1"]["build"]["args"].items()
     assert trait == ("TRAITS", "PostgreSQL") and "ARG TRAITS=" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
     for service in services.values():
-        # Whoever waits for a healthy service does not wait for an interval, and Compose takes a start_interval only within a start_period.
+        # With a short start_interval, a service that waits for a healthy one need not wait for a whole interval.
+        # Compose uses a start_interval only during the start_period.
         assert {"test", "interval", "timeout", "start_period", "start_interval"} <= set(service["healthcheck"])
         assert set(service.get("depends_on", {})) <= set(services)
         for name, value in service.get("environment", {}).items():
@@ -44,7 +47,7 @@ def test_the_compose_file_is_whole():
 
 
 def test_the_proxy_waits_longer_than_the_servers_do():
-    """The timeouts of each kind of request, against the documented limits and docs/openapi.json."""
+    """Compares nginx's timeout for each kind of request with the documented limits and docs/openapi.json."""
     limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
     limit = {name: int(seconds) for name, seconds in re.findall(r"^\| `--([a-z-]+)` \((\d+) s\)", limits, re.M)}
     timeout = {kind: int(seconds) for kind, seconds in re.findall(r"location @(\w+) \{[^}]*proxy_read_timeout (\d+)s", CONFIGURATION)}
@@ -61,12 +64,12 @@ def parameters(operation):
 
 
 class Proxy:
-    """An nginx with the example's configuration, which forwards requests to other servers than the documented ones."""
+    """An nginx with the example's configuration. It forwards requests to the servers of the test."""
 
     def __init__(self, folder, ports, replacements=()):
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
-        # Debian's nginx resolves names only when it starts.
+        # The nginx of Debian resolves names only when it starts, so `resolve` is removed from the configuration.
         text = replaced(CONFIGURATION, [
             ("resolver 127.0.0.11 valid=5s ipv6=off;", ""), (" resolve max_fails", " max_fails"),
             *((f"braid-{number + 1}:8080", f"127.0.0.1:{port}") for number, port in enumerate(ports)), ("listen 8080", f"listen 127.0.0.1:{self.port}"),
@@ -74,7 +77,8 @@ class Proxy:
             *replacements,
         ])
         (folder / "nginx.conf").write_text(text)
-        user = "user root; " if os.geteuid() == 0 else ""  # The workers write into the test's folder.
+        # With user root, nginx's workers can write into the folder of the test.
+        user = "user root; " if os.geteuid() == 0 else ""
         self.process = subprocess.Popen([program("usr/sbin/nginx"), "-p", folder, "-c", folder / "nginx.conf", "-g", f"{user}daemon off; pid {folder}/pid; error_log {folder}/error.log;"])
         for attempt in range(100):
             try:
@@ -103,7 +107,7 @@ class ClusterServer(Server):
         super().__init__(database=database, port=port, token="secret")
 
     def asked(self):
-        """Returns how many requests about a session this server has answered."""
+        """Returns the number of requests about a session that this server has answered."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
@@ -127,7 +131,7 @@ def cluster(tmp_path_factory):
 
 
 def follow(port, session, after=None):
-    """Opens a stream of events. Returns a function that returns the id and the data of the next event."""
+    """Opens an event stream. Returns a function that waits for the next event and returns its id and its data."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", f"/v1/sessions/{session}/updates", headers={"Accept": "text/event-stream", **TOKEN, **({"Last-Event-ID": after} if after else {})})
     stream = connection.getresponse()
@@ -147,7 +151,7 @@ def follow(port, session, after=None):
 
 
 def homes(servers, port, session):
-    """Returns the servers that answered several requests about a session."""
+    """Sends several requests about a session. Returns the servers that answered them."""
     before = [server.asked() for server in servers]
     for number in range(3):
         assert ask(port, "PATCH", f"/v1/sessions/{session}/state", {"n": str(uuid.uuid4())})[0] == 200
@@ -179,7 +183,7 @@ def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
     position = stream("update")
     assert position.endswith(f".{revision}")
     servers[home].kill()
-    # Nothing is lost on the way to where nobody listens.
+    # nginx loses no request, although it first tries the killed server.
     assert ask(port, "POST", "/v1/sessions/k/edits", {"insert": {"section": "a", "row": 0}, "model": {"id": "after"}})[1]["revision"] == revision + 1
     assert ask(port, "GET", "/v1/sessions/k/snapshot")[1]["revision"] == revision + 1
     with pytest.raises((AssertionError, http.client.HTTPException, OSError)):
@@ -190,7 +194,7 @@ def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
     others = [server for index, server in enumerate(servers) if index != home]
     [_] = homes(others, port, "k")
     assert stream("update").endswith(f".{revision + 2}")
-    # Once it is back, it is asked again, and knows what was done elsewhere.
+    # After its restart, the server receives requests again. It knows the changes that the other servers made meanwhile.
     servers[home] = ClusterServer(database, servers[home].port)
     for _ in range(200):
         assert ask(port, "GET", "/v1/sessions/k/snapshot")[1]["revision"] == revision + 4
@@ -201,7 +205,9 @@ def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
 
 
 def listen(answer):
-    """A server that calls `answer` with each connection and the head of its first request, and then closes the connection."""
+    """Starts a server that calls `answer` with each connection and the head of its first request. The server then
+    closes the connection.
+    """
     def accept(listener):
         while True:
             try:
@@ -265,7 +271,9 @@ def test_a_repeated_request_has_its_body(tmp_path):
 
 @needs_nginx
 def test_the_proxy_knows_the_kind_of_every_request(tmp_path):
-    """Every operation of docs/openapi.json: which requests may wait long, and which may be repeated."""
+    """Checks, for every operation of docs/openapi.json, whether nginx may wait long for the answer and whether nginx
+    may repeat the request.
+    """
     proxy = Proxy(tmp_path / "nginx", [1, 2, 3], [("error_page 418 = @$kind;", ""), ("return 418;", """return 200 '{"kind":"$kind"}';""")])
     kinds = set(re.findall(r"location @(\w+)", CONFIGURATION))
     seen = set()
@@ -303,7 +311,9 @@ def test_the_proxy_knows_the_kind_of_every_request(tmp_path):
 
 
 class Commander(threading.Thread):
-    """A client that commands a session as the project's clients do: it sends a request again, with its key, until it is answered."""
+    """A client that sends commands to a session as the project's clients do: it repeats each request with the same key
+    until the server answers.
+    """
 
     def __init__(self, port, session):
         super().__init__(daemon=True)
@@ -334,7 +344,7 @@ class Commander(threading.Thread):
 
 
 class Follower(threading.Thread):
-    """A reader that follows a session and, when its stream ends, connects again from its position."""
+    """A client that follows a session. When its stream ends, it connects again from its position."""
 
     def __init__(self, port, session):
         super().__init__(daemon=True)
@@ -388,12 +398,12 @@ def test_a_server_that_hangs_delays_no_session_for_long_and_does_no_harm_when_it
     hung = max(range(3), key=lambda index: sum(home[session] == index for session in sessions))
     servers[hung].process.send_signal(signal.SIGSTOP)
     try:
-        # Long enough for nginx to try the hung server again.
+        # The loop runs long enough for nginx to try the hung server again.
         stopped = time.monotonic()
         while time.monotonic() < stopped + 22:
             progress(5)
         assert all(ask(port, "GET", f"/v1/sessions/{session}/snapshot")[0] == 200 for session in sessions)
-        # The followers of the hung server continue at another one.
+        # The followers of the sessions on the hung server must continue at another server.
         wait_until(lambda: all(followers[session].streams > 1 for session in sessions if home[session] == hung))
     finally:
         servers[hung].process.send_signal(signal.SIGCONT)
@@ -405,7 +415,7 @@ def test_a_server_that_hangs_delays_no_session_for_long_and_does_no_harm_when_it
     for commander in commanders.values():
         commander.join()
     for session in sessions:
-        # One more change ends the follower, which waits for it.
+        # Each follower ends after one more change, for which it waits.
         followers[session].last = commanders[session].revisions[-1] + 1
         number = len(commanders[session].revisions) + 1
         commanders[session].revisions.append(ask(port, "PATCH", f"/v1/sessions/{session}/state", {"n": number}, **{"Idempotency-Key": "last"})[1]["revision"])
@@ -413,7 +423,7 @@ def test_a_server_that_hangs_delays_no_session_for_long_and_does_no_harm_when_it
         follower.join(120)
     for session in sessions:
         revisions = commanders[session].revisions
-        # Each command was applied once, in order, and each follower was sent each change once.
+        # Each command was applied once and in order, and each follower received each change once.
         assert revisions == list(range(first[session] + 1, first[session] + len(revisions) + 1)), session
         assert followers[session].revisions == revisions, session
         for server in servers:
@@ -424,7 +434,7 @@ def test_a_server_that_hangs_delays_no_session_for_long_and_does_no_harm_when_it
     worst = max(delay[session] for session in sessions if home[session] == hung)
     print(f"the longest time between two acknowledgements: {worst:.1f} s for sessions of the hung server, {other:.1f} s for other sessions; "
           f"{sum(len(commander.refused) for commander in commanders.values())} requests refused")
-    # On a busy machine every session is slow.
+    # On a busy machine every session is slow, so the limit grows with the delay of the other sessions.
     assert worst < 10 + 10 * other, delay
 
 
@@ -433,7 +443,9 @@ def test_a_transaction_of_a_server_that_hangs_is_ended(cluster):
     assert ask(servers[0].port, "POST", "/v1/sessions", {"id": "locked", "table": TABLE})[0] == 201
 
     def hang(*statements):
-        """Simulates a server that hangs after these statements: a connection to PostgreSQL that sends nothing more."""
+        """Simulates a server that hangs after these statements: the connection to PostgreSQL stays open, but sends
+        nothing more.
+        """
         connection = subprocess.Popen(["psql", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", f"{database}&application_name=braid-server"],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         connection.stdin.write("".join(statement + ";\n" for statement in [*statements, "SELECT 'hangs'"]))
@@ -449,12 +461,12 @@ def test_a_transaction_of_a_server_that_hangs_is_ended(cluster):
     idle = hang("BEGIN", "SELECT count(*) FROM session")
     wait_until(lambda: ask(servers[0].port, "PATCH", "/v1/sessions/locked/state", {"n": 1})[0] == 200)
     for connection in cases:
-        # The next statement finds out.
+        # PostgreSQL has ended the connection of the hung server. The next statement on this connection shows that.
         connection.stdin.write("SELECT 'continues';\n")
         connection.stdin.close()
         assert "terminating connection due to administrator command" in connection.stdout.read()
         connection.wait()
-    # Whoever only reads stops nobody.
+    # A transaction that only reads does not block other servers, so PostgreSQL does not end it.
     idle.stdin.write("SELECT 'continues';\n")
     idle.stdin.close()
     assert "continues" in idle.stdout.read()

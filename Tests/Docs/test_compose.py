@@ -1,4 +1,4 @@
-"""Whether the compose files and the Dockerfile are valid and say what belongs together."""
+"""Checks that the compose files and the Dockerfile are valid, and that their settings fit together."""
 import re
 import subprocess
 import sys
@@ -28,7 +28,9 @@ def test_all_compose_files_are_here():
 
 
 def test_the_files_of_one_checkout_share_no_containers_and_volumes():
-    """The name of the project is part of the volumes' names. Without it the demo's data would be those of the production server."""
+    """The names of the volumes contain the project's name. With the same project name, the demo would use the data of
+    the production server.
+    """
     assert len({yaml.safe_load(path.read_text(encoding="utf-8"))["name"] for path in PATHS}) == 3
 
 
@@ -46,14 +48,14 @@ def test_an_invalid_compose_file_is_found(tmp_path):
 
 
 def lint(text):
-    # DL3008 asks for a version of each package: Debian's stable release has only one. DL3006 asks for a tag of each image,
-    # also of a stage whose name contains an argument.
+    # The rule DL3008 asks for a version of each package, but a stable release of Debian has only one version. The rule
+    # DL3006 asks for a tag of each image, even of a stage whose name contains an argument.
     command = [BIN / "hadolint", "--no-color", "--ignore", "DL3008", "--ignore", "DL3006", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True)
 
 
 def test_the_dockerfile_is_good():
-    # hadolint reads no milliseconds.
+    # hadolint does not understand milliseconds.
     run = lint((ROOT / "Dockerfile").read_text().replace("250ms", "1s"))
     assert run.returncode == 0, run.stdout
 
@@ -95,11 +97,11 @@ def test_the_production_server_is_limited_and_found_within_a_second():
     assert {"mem_limit", "cpus", "pids_limit"} <= set(service) and service["restart"] == "unless-stopped"
     options = service["logging"]["options"]
     assert set(options) == {"max-size", "max-file"} and all(isinstance(value, str) for value in options.values())
-    # As many files as the server wants connections, and some for itself.
+    # The limit of open files covers all connections that the server accepts, and some files for the server itself.
     [connections] = re.findall(r"^\| `--max-connections` \(([\d,]+)\)", (ROOT / "docs/limits.md").read_text(), re.M)
     assert service["ulimits"]["nofile"]["soft"] > int(connections.replace(",", "")) + 1000
     check = service["healthcheck"]
-    # The first check comes a start interval after the start, and only within the start period.
+    # The first check runs after one start_interval. Compose uses the start_interval only during the start_period.
     assert seconds(check["start_interval"]) <= 0.5 and seconds(check["start_period"]) > 10
 
 
@@ -111,7 +113,7 @@ def test_the_image_of_the_production_server_is_the_release_of_the_changelog():
 
 
 def test_the_health_checks_are_those_of_the_image():
-    """Compose replaces the image's check as a whole."""
+    """A health check in a compose file replaces the whole health check of the image."""
     image = re.search(r"^HEALTHCHECK (.*) CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), re.M)
     told = dict(re.findall(r"--([a-z-]+)=(\S+)", image[1]))
     check = services(ROOT / "compose.production.yaml")["braid"]["healthcheck"]

@@ -1,4 +1,4 @@
-"""Whether the kits for tests (Clients/) start containers, and whether docs/recipes/testcontainers.md is true."""
+"""Checks that the test kits in Clients/ can start containers, and that docs/recipes/testcontainers.md is correct."""
 import os
 import re
 import shutil
@@ -13,7 +13,7 @@ from test_cluster import wait_until
 RECIPE = Document(ROOT / "docs/recipes/testcontainers.md")
 IMAGE = "ghcr.io/braid-server/braid-server:0.2.0"
 
-# What the example in Java uses of Testcontainers.
+# Stand-ins for the classes of Testcontainers that the Java example uses.
 STAND_INS = {
     "org/testcontainers/utility/DockerImageName.java": """package org.testcontainers.utility;
         public final class DockerImageName { public static DockerImageName parse(String name) { return null; } }""",
@@ -46,7 +46,7 @@ STAND_INS = {
 
 @pytest.fixture
 def containers(engine, tmp_path, monkeypatch):
-    """`docker` is podman, which has the image."""
+    """Puts podman on the path as `docker`, with the server's image."""
     engine.build(IMAGE)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/docker").symlink_to(shutil.which("podman"))
@@ -73,7 +73,7 @@ def test_a_kit_starts_a_container_and_removes_it(containers, monkeypatch, kit, p
 
 
 def test_testcontainers_for_python_start_a_container(containers, tmp_path):
-    """The engine's API is that of Docker."""
+    """Uses podman's service, which offers the API of Docker."""
     [block] = RECIPE.of("python")
     shutil.copytree(ROOT / "Examples/attendees", tmp_path / "tables")
     (tmp_path / "program.py").write_text(block.text)
@@ -83,7 +83,7 @@ def test_testcontainers_for_python_start_a_container(containers, tmp_path):
         wait_until(socket.exists, 15)
         environment = os.environ | {
             "PYTHONPATH": str(ROOT / "Clients/python"), "DOCKER_HOST": f"unix://{socket}", "TESTCONTAINERS_RYUK_DISABLED": "true",
-            # Here the containers' host is this machine, even if this machine is a container.
+            # The containers run on this machine, even if this machine is a container itself.
             "TESTCONTAINERS_CONNECTION_MODE": "docker_host", "TESTCONTAINERS_HOST_OVERRIDE": "127.0.0.1", "PYTHONDONTWRITEBYTECODE": "1",
         }
         run = subprocess.run([sys.executable, "-W", "error::DeprecationWarning:braid_testing", "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)

@@ -1,4 +1,6 @@
-"""Whether the cookbook's table descriptions are valid, and each page shows its own in full."""
+"""Checks that the cookbook's table descriptions are valid, and that each page of the cookbook shows its whole
+description.
+"""
 import json
 import subprocess
 

@@ -1,4 +1,5 @@
-"""Whether docs/table-description.md and the schema for editors have the members that the binary knows, and no others."""
+"""Checks that docs/table-description.md and the JSON schema for editors list exactly the members that the binary knows.
+"""
 import json
 import re
 import subprocess
@@ -11,7 +12,7 @@ from terminal import BINARY
 
 DESCRIPTION = Document(ROOT / "docs/table-description.md")
 
-# Each object of the format, with a member that it does not know.
+# A description in which each object has one unknown member, `zz`.
 UNKNOWN = {
     "table": "t", "zz": 1, "sections": ["a", "b"], "cells": {"C": {"zz": 1}}, "modelTypes": {"M": {"zz": 1}},
     "sectionDisplay": {"behavior": "hidesSectionsWithNoData", "order": {"by": "section", "zz": 1}, "zz": 1},
@@ -28,7 +29,7 @@ UNKNOWN = {
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """What the binary knows: by the JSON Pointer of an object, its members."""
+    """The members that the binary knows, by the JSON Pointer of the object that contains them."""
     path = tmp_path_factory.mktemp("known") / "unknown.table.json"
     path.write_text(json.dumps(UNKNOWN))
     faults = subprocess.run([BINARY, "check", path], capture_output=True, text=True).stdout
@@ -39,7 +40,7 @@ SCHEMA = json.loads((ROOT / "docs/table-description.schema.json").read_text())
 
 
 def parts(schema):
-    """A schema, and all that it is made of."""
+    """Yields a schema and all schemas inside it."""
     if isinstance(schema, dict):
         yield schema
         if "$ref" in schema:
@@ -70,7 +71,7 @@ def test_the_schema_for_editors_knows_the_members_that_the_binary_knows(known):
 
 
 def test_the_schema_for_editors_agrees_with_the_checker():
-    """On Tests/Descriptions, of which the checker's own tests say what it says."""
+    """Compares the schema with Tests/Descriptions. Tests of the checker itself compare the checker with these files."""
     subprocess.run([sys.executable, ROOT / "Tests/Oracles/description_schema.py", ROOT], check=True)
 
 
@@ -92,13 +93,14 @@ def test_the_page_of_the_description_has_no_other_members(known):
         assert any(name in members for members in known.values()) or name in ["byModelType"], name
 
 
-# What the examples of single members may use.
+# The cells and the state that the examples of single members may use.
 CELLS = {"ItemCell": {}, "LabelCell": {}, "StarCell": {}, "SwitchCell": {"events": {"switched": {"properties": {"isOn": {"type": "boolean"}}}}}}
 STATE = {"query": "", "stars": 3, "isOn": False, "selected": "", "wantedFrom": 0}
 
 
 def description_with(example, members):
-    """A complete description that contains an example of a binding, or of members of the top level."""
+    """Returns a complete description around an example. The example is a binding, or contains members of the top level.
+    """
     described = {"table": "t", "sections": ["open", "done"], "cells": CELLS, "modelTypes": {"Item": {}}, "state": STATE}
     if "on" not in example:
         assert set(example) <= members, f"neither a binding nor members of the top level: {set(example) - members}"

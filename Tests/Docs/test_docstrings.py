@@ -1,4 +1,4 @@
-"""Whether every public declaration of the Swift libraries has a docstring."""
+"""Checks that every public declaration of the Swift libraries has a docstring."""
 import re
 
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from documents import ROOT
 
 MODULES = ["BraidEngine", "BraidClient"]
-# Requirements of standard protocols. Their meaning is that of the protocol.
+# Requirements of standard protocols. They need no docstring, because the protocol explains them.
 WITNESSES = {
     "==", "<", "hash(into:)", "encode(to:)", "init(from:)", "description", "debugDescription", "errorDescription",
     "init(stringLiteral:)", "init(integerLiteral:)", "init(floatLiteral:)", "init(booleanLiteral:)", "init(nilLiteral:)",
@@ -29,12 +29,14 @@ STRING_OR_COMMENT = re.compile(
 
 
 def blanked(text):
-    """The text with spaces in place of strings and comments, so that only code has braces and keywords."""
+    """Replaces strings and comments by spaces, so that braces and keywords occur only in code."""
     return STRING_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
 def full_name(kind, code):
-    """The declaration's name as Swift writes it, such as `hash(into:)`. `code` begins after the declaration's kind."""
+    """Returns the declaration's name as Swift writes it, such as `hash(into:)`. `code` is the text after the
+    declaration's keyword.
+    """
     if kind in ("init", "subscript"):
         name, rest = kind, code.lstrip("?!")
     else:
@@ -58,7 +60,9 @@ def full_name(kind, code):
 
 
 def has_docstring(lines, code, number):
-    """Whether a docstring is over the declaration on a line. Attributes may be between the two."""
+    """Returns whether the declaration on a line has a docstring above it. Attributes may be between the docstring and
+    the declaration.
+    """
     depth = 0
     for above in range(number - 1, -1, -1):
         attribute = code[above].strip()
@@ -69,18 +73,19 @@ def has_docstring(lines, code, number):
 
 
 def declarations(text):
-    """Each public declaration: the number of its line, its name, and whether it has a docstring.
+    """Yields each public declaration, as the number of its line, its name, and whether it has a docstring.
 
     A declaration on the line of its type, such as `enum Role { case participant, viewer }`, belongs to the type's docstring.
     """
     lines, code = text.split("\n"), blanked(text).split("\n")
-    # For each open brace: the kind of the type and whether its members can be public. `None` for other braces.
+    # One entry for each open brace: the kind of the type and whether its members can be public, or `None` if the brace
+    # does not begin a type.
     scopes, opening, found = [], None, []
     for number, line in enumerate(code):
         match = DECLARATION.match(line.strip()) if all(scopes) else None
         kind = match and match["kind"]
         outer, is_visible = (scopes and scopes[-1]) or (None, True)
-        # In a type's body, `case` also begins a branch of an accessor.
+        # In other types than enums, `case` begins a branch of a `switch` in an accessor.
         if match and (kind != "case" or outer == "enum"):
             access = re.search(rf"\b({ACCESS})\b(?!\()", match["modifiers"])
             inherits = kind == "case" or outer in ("protocol", "public extension")

@@ -1,4 +1,5 @@
-"""Whether the documents are true: every block is run, compared or checked, or says why it is not."""
+"""Checks that the documents are true: every block is run, compared or checked, or has a mark that says why it is not.
+"""
 import configparser
 import json
 import re
@@ -40,13 +41,17 @@ def is_typed(block):
 
 
 def is_output(block):
-    """What stands right behind commands is what they print; behind it, nothing else is."""
+    """Returns whether a block shows the output of commands. Such a block is directly behind the block with the
+    commands.
+    """
     return block.language in OUTPUTS and not block.marks and block.before is not None and block.before.language == "sh" and is_typed(block.before)
 
 
 def refusals_told(text, shown):
-    """The statuses of refusals that the document tells: as `# 403 editing-not-allowed`, or in the answer that it shows."""
-    if '"example": {' in shown:  # the page of a problem, which is no refusal
+    """Returns the statuses of refusals that the document mentions: as `# 403 editing-not-allowed`, or in the answer
+    that it shows.
+    """
+    if '"example": {' in shown:  # the answer is the page of a problem, which is not a refusal
         shown = ""
     told = re.findall(r"# ([45]\d\d)\b", text)
     return [int(status) for status in told or re.findall(r'"status": ?([45]\d\d)(?=[^}]*"instance")', shown)]
@@ -62,7 +67,7 @@ def test_every_command_does_what_the_document_says(document, terminal):
 
 
 def follow(document, blocks, terminal):
-    """Types these blocks of a document, and compares what they print."""
+    """Runs these blocks of a document, and compares their output with the blocks that show it."""
     for block in blocks:
         where = place(document, block)
         if name := block.marks.get("file"):
@@ -95,7 +100,7 @@ def told_within_seconds(terminal, block, whole, where):
 
 @pytest.fixture(scope="module")
 def schemas(url):
-    """What docs/openapi.json calls its schemas, as the binary serves it."""
+    """The schemas in openapi.json, as the binary serves it."""
     with urllib.request.urlopen(url + "/openapi.json") as answer:
         return json.load(answer)["components"]
 
@@ -125,7 +130,7 @@ def test_every_json_is_what_it_should_be(document, schemas, tmp_path):
                 assert not faults, f"{where}: no {name}: {faults}"
 
 
-# What a block of a language has to be, whatever is said of it.
+# Checks that a block is valid in its language, whatever its marks are.
 def is_python(text):
     compile(text, "block", "exec")
 
@@ -162,7 +167,7 @@ def test_every_block_is_checked_or_says_why_not(document):
 
 
 def flattened(text):
-    """Lines without their indentation."""
+    """Returns the text without the indentation of its lines."""
     return "\n".join(line.strip() for line in text.strip().split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""Whether docs/json-e.md lists the operators and functions that the engine has, and no others."""
+"""Checks that docs/json-e.md lists exactly the operators and functions that the engine has."""
 import re
 
 from documents import ROOT, Document, rows, section

@@ -1,4 +1,4 @@
-"""Whether the targets of the links in the documents exist."""
+"""Checks that the targets of the links in the documents exist."""
 import re
 
 import pytest
@@ -20,7 +20,7 @@ def test_every_link_leads_somewhere(document):
 
 
 def test_every_document_is_found_from_the_readme():
-    """Whoever reads on from README.md comes past each."""
+    """A reader who starts at README.md and follows all links reaches every document."""
     found, waiting = set(), [ROOT / "README.md"]
     while waiting:
         path = waiting.pop()

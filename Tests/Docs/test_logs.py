@@ -1,4 +1,4 @@
-"""The log lines that docs/logs.md shows are lines of a server, whatever their times, ids and numbers are."""
+"""Checks that a server really logs the lines that docs/logs.md shows, apart from times, ids and numbers."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ from documents import ROOT, Document
 from server import BINARY
 
 LOGS = Document(ROOT / "docs/logs.md")
-VARIABLES = {  # what differs from run to run: its form
+VARIABLES = {  # patterns for the parts of a line that differ from run to run
     r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z": "TIME", r"k3Jx9a-\d+|(?<=requestId=)[\w-]+|(?<=\"requestId\":\")[\w-]+": "REQUEST",
     r"(?<=token=)(?!file)[\w-]+|(?<=\"tokenId\":\")[\w-]+": "TOKEN", r"(?<=microseconds=)\d+|(?<=\"microseconds\":)\d+": "NUMBER",
     r"\b\d+(?= log lines)|(?<=dropped=)\d+": "NUMBER",
@@ -42,7 +42,7 @@ def ask(url, method, path, body=None, token="swordfish", **headers):
 
 
 def lines_of(log_format):
-    """Returns the lines that a server logs for the requests on the page."""
+    """Returns the lines that a server logs when it receives the requests of the page."""
     command = [BINARY, "serve", "--port", "0", "--database", ":memory:", "--fixtures", ROOT / "Examples", "--log-format", log_format]
     sessions = len(list((ROOT / "Examples").rglob("*.session.json")))
     server = subprocess.Popen(
@@ -62,7 +62,9 @@ def lines_of_a_wrong_start():
 
 
 def lines_after_a_full_pipe():
-    """Returns the log of a server whose stderr is a pipe that the test reads only after lines were dropped."""
+    """Returns the log of a server whose stderr is a pipe. The test reads the pipe only after the server has dropped
+    lines.
+    """
     server = subprocess.Popen(
         [BINARY, "serve", "--port", "0", "--database", ":memory:"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     url = server.stdout.readline().split()[-1]

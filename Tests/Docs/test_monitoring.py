@@ -1,4 +1,6 @@
-"""Examples/monitoring: whether Prometheus accepts the rules, and whether they use metrics that a server has."""
+"""Checks that Prometheus accepts the files in Examples/monitoring, and that they use only metrics that a server
+exports.
+"""
 import json
 import re
 import shutil
@@ -16,12 +18,12 @@ FOLDER = ROOT / "Examples/monitoring"
 RULES = [rule for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
 TESTS = yaml.safe_load((FOLDER / "alerts.test.yml").read_text())["tests"]
 DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text())
-OF_PROMETHEUS = {"up": set()}  # metrics that Prometheus makes itself
-OF_SCRAPES = {"job", "instance"}  # labels that Prometheus adds
+OF_PROMETHEUS = {"up": set()}  # metrics that Prometheus itself adds
+OF_SCRAPES = {"job", "instance"}  # labels that Prometheus adds to each sample
 
 
 def promtool():
-    """The program, unpacked from Debian's package or installed."""
+    """Returns the path of promtool, which is either unpacked from Debian's package or installed."""
     found = ROOT / ".build/prometheus/usr/bin/promtool"
     program = str(found) if found.exists() else shutil.which("promtool")
     if program is None:
@@ -34,7 +36,7 @@ def run(*arguments, text=None):
 
 
 def expressions():
-    """All expressions in the rules and the dashboard, with Grafana's variables replaced."""
+    """Returns all expressions in the rules and in the dashboard, with values in place of Grafana's variables."""
     panels = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
     values = {"$__rate_interval": "5m", "$job": "braid", "$instance": ".*"}
     for name, value in values.items():
@@ -75,7 +77,7 @@ def test_alerts_and_dashboard_use_metrics_and_labels_that_a_server_has(exported)
     known = exported | OF_PROMETHEUS
     words = {"by", "without", "on", "rate", "increase", "changes", "sum", "le", "histogram_quantile"}
     for text in expressions():
-        # The labels that an expression groups by or matches must be those of one of its metrics.
+        # Each label that an expression groups by or matches must be a label of one of its metrics.
         grouped = [name for names in re.findall(r"\b(?:by|without|on) \(([^)]*)\)", text) for name in names.split(", ")]
         matched = [name for labels in re.findall(r"\{([^}]*)\}", text) for name in re.findall(r"(\w+)(?:=~|!~|!=|=)", labels)]
         bare = re.sub(r"\b(?:by|without|on) \([^)]*\)|\{[^}]*\}|\[[^\]]*\]", " ", text)
@@ -105,7 +107,7 @@ def test_every_alert_is_documented_and_has_a_test_in_which_it_fires_and_one_in_w
 
 
 def test_a_wrong_expectation_fails(tmp_path):
-    """The tests of the rules can fail: with another limit, or without its metric, an alert does not fire."""
+    """Shows that the tests of the rules can fail: with a wrong limit, or without its metric, an alert does not fire."""
     shutil.copy(FOLDER / "alerts.test.yml", tmp_path)
     rules = (FOLDER / "alerts.yml").read_text()
     for right, wrong in [("braid_http_connections_max > 0.9", "braid_http_connections_max > 0.99"), ("braid_database_up == 0", "braid_database_upp == 0")]:

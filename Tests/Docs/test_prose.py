@@ -1,4 +1,4 @@
-"""Whether the pages and the comments are written in plain English: short sentences, standard terms, short lines."""
+"""Checks that the pages and the comments are written in plain English: short sentences, standard terms, short lines."""
 import pytest
 
 from documents import ROOT, Document
@@ -14,14 +14,14 @@ EACH = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name.replace
 
 
 def sentences_of_comments(module):
-    """Pairs of a file's name and a sentence."""
+    """Yields pairs of a file's name and a sentence of its comments."""
     for path in sorted((ROOT / "Sources" / module).rglob("*.swift")):
         for sentence in comment_sentences(path.read_text(encoding="utf-8")):
             yield str(path.relative_to(ROOT)), sentence
 
 
 def listed(pairs, count=None):
-    """A message: file, line, words and text of each sentence."""
+    """Returns a message with the file, the line, the number of words and the text of each sentence."""
     lines = [f"{name}:{sentence.line}: ({sentence.words} words) {sentence.text}" for name, sentence in pairs]
     return f"{len(lines)} of {count} sentences:\n" + "\n".join(lines)
 

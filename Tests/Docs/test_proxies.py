@@ -1,4 +1,6 @@
-"""docs/recipes/reverse-proxy.md, for real: its configurations, with other ports and a certificate of our own."""
+"""Tests the configurations in docs/recipes/reverse-proxy.md with real proxies. The tests use other ports, and a
+certificate that they make.
+"""
 import gzip
 import http.client
 import json
@@ -22,7 +24,7 @@ TOKEN = {"Authorization": "Bearer secret"}
 
 
 def program(path):
-    """One that is unpacked from Debian's package, or installed."""
+    """Returns the path of a program, which is either unpacked from Debian's package or installed."""
     found = UNPACKED / path
     return str(found) if found.exists() else shutil.which(pathlib.Path(path).name, path=os.environ["PATH"] + ":/usr/sbin")
 
@@ -79,7 +81,7 @@ def caddy(folder, server, certificate, port):
 
 @pytest.fixture(scope="module", params=[("usr/sbin/nginx", nginx), ("usr/bin/caddy", caddy)], ids=["nginx", "caddy"])
 def proxy(request, server, certificate, tmp_path_factory):
-    """Connections to a proxy of the recipe."""
+    """Starts a proxy with the recipe's configuration. Returns a function that opens a connection to it."""
     path, start = request.param
     if program(path) is None:
         pytest.skip(f"{path} is not here: apt could not be asked for it")
@@ -120,7 +122,7 @@ def test_a_proxy_hands_on_what_positions_and_tokens_need(proxy):
     assert status == 200 and tag.startswith('"')
     assert connection.ask("GET", "/v1/sessions/party/snapshot", **{"If-None-Match": tag})[0] == 304
     assert connection.ask("PATCH", "/v1/sessions/party/state", {}, **{"If-Match": '"other.1"'})[0] == 412
-    # The server compresses, and its strong tags reach the client.
+    # The server compresses the answer, and the proxy passes the server's strong ETag on to the client.
     plain = connection.ask("GET", "/v1/sessions/party/snapshot?pretty")[2]
     _, answer, body = connection.ask("GET", "/v1/sessions/party/snapshot?pretty", **{"Accept-Encoding": "gzip"})
     coded = answer.headers["ETag"]
@@ -144,7 +146,8 @@ def test_a_proxy_lets_events_through_as_they_happen(proxy):
 
     until(b"event: caught-up")
     for value in ["a", "b"]:
-        # Before the event is read, nothing else is sent that could push it through.
+        # Until the event was read, the test sends no other request, whose answer could push the event through the
+        # proxy.
         assert proxy().ask("PATCH", "/v1/sessions/party/state", {"proxied": value + str(time.time())})[0] == 200
         until(b'"proxied":"' + value.encode())
 
@@ -167,7 +170,7 @@ def test_a_proxy_hands_on_lines_while_their_body_goes_on(proxy):
     for number in range(1, 3):
         line = json.dumps({"invited": [{"name": f"Guest {time.time()}"}]}) + "\n"
         sender.send(f"{len(line):x}\r\n{line}\r\n".encode())
-        # It is carried out while the body is not at its end.
+        # The server applies the line although the body has not ended yet.
         status, _, answer = reader.ask("GET", f"/v1/sessions/party/updates?since={revision}&wait=15")
         assert status == 200 and json.loads(answer)["to"] == revision + 1
         revision += 1

@@ -1,4 +1,4 @@
-"""Whether the reference pages say what the binary knows, and nothing else."""
+"""Checks that the reference pages list exactly what the binary knows."""
 import json
 import re
 import subprocess
@@ -28,7 +28,9 @@ def test_every_endpoint_is_documented_and_every_documented_one_is_there(url):
 
 
 def test_every_endpoint_has_its_section_with_a_command_that_is_run():
-    """Under the heading that the index links to: its method and path, request, answer, errors, and a command."""
+    """Checks that the section of each endpoint contains the method and path, the request, the answer, the errors, and a
+    command.
+    """
     for endpoint, link, _ in rows(section(API, "All endpoints"))[1:]:
         endpoint, (heading, page) = endpoint.strip("`"), re.fullmatch(r"\[(.*)\]\((.*)\.md#.*\)", link).groups()
         text = Document(ROOT / f"docs/http-api/{page}.md").text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
@@ -92,7 +94,7 @@ def test_the_events_of_a_stream_are_documented(url):
 
 
 def options(command):
-    """The options that `--help` lists, with their defaults: `{"port": "8080", "socket": None}`."""
+    """Returns the options that `--help` lists, with their defaults: `{"port": "8080", "socket": None}`."""
     text = subprocess.run([BINARY, command, "--help"], capture_output=True, text=True, check=True).stdout
     entries = re.findall(r"^  --([a-z-]+)(.*(?:\n {26}.*)*)", text, re.M)
     defaults = {name: re.search(r"default: ([^)]*)\)", " ".join(entry.split())) for name, entry in entries if name != "version"}
@@ -122,7 +124,8 @@ def test_every_option_is_documented_with_its_default():
 
 def test_no_document_tells_of_an_option_that_is_none():
     known = {name for command in ["serve", "check", "diff", "render", "replay", "backup", "health"] for name in options(command)} | {"help", "version"}
-    others = {"braid-binary", "braid-image", "braid-url", "clean", "compressed", "dbname", "delay", "file", "filter", "format", "if-exists", "json", "list", "patience", "product", "retry-all-errors", "scenario", "server", "traits", "ulimit", "url"}  # of other programs
+    # options of other programs
+    others = {"braid-binary", "braid-image", "braid-url", "clean", "compressed", "dbname", "delay", "file", "filter", "format", "if-exists", "json", "list", "patience", "product", "retry-all-errors", "scenario", "server", "traits", "ulimit", "url"}
     for document in documents():
         for number, line in document.prose:
             for code in re.findall(r"`([^`]+)`", line):

@@ -1,7 +1,8 @@
-"""Whether the ways to start the server work as printed, each in an empty folder, and whether the first list works after each.
+"""Checks that each documented way to start the server works in an empty folder, and that the first list in README.md
+works afterwards.
 
-What is not as the reader has it: `git clone` clones these files, `swift build` builds nothing (bin/start/swift), and
-`docker` is podman with an image of the binary that is tested (engine.py).
+The tests differ from a reader's machine in three points. `git clone` clones the files of this checkout. `swift
+build` builds nothing (bin/start/swift). `docker` is podman with an image of the tested binary (engine.py).
 """
 import os
 import re
@@ -25,7 +26,7 @@ REPOSITORY = "https://github.com/braid-server/braid-server.git"
 
 
 def start(command):
-    """Returns the block of README.md that contains this command. Only one block does."""
+    """Returns the block of README.md that contains this command. Exactly one block contains it."""
     [block] = [block for block in STARTS if re.search(rf"^{re.escape(command)}$", block.text, re.M)]
     return block.text
 
@@ -51,7 +52,7 @@ def terminal(tmp_path):
 
 @pytest.fixture
 def git(terminal, repository):
-    """The repository is at the address that documents name."""
+    """Makes git clone the local repository when a document clones the project's public repository."""
     terminal.run(f"export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=url.{shlex.quote(str(repository))}.insteadOf GIT_CONFIG_VALUE_0={REPOSITORY}\n")
 
 
@@ -63,7 +64,7 @@ def containers(engine, terminal):
 
 
 def follow_the_first_list(terminal):
-    """Runs what README.md shows after the start, in a second terminal."""
+    """Runs the commands that README.md shows after the start of the server, as in a second terminal."""
     terminal.run(f"cd {shlex.quote(str(terminal.home))}\n")
     follow(README, README.blocks[README.blocks.index(STARTS[-1]) + 1:], terminal)
 
@@ -97,12 +98,14 @@ def test_the_readme_works_in_a_container(terminal, git, containers):
     [container] = containers.containers()
     assert container["Config"]["User"] == "10001" and container["HostConfig"]["ReadonlyRootfs"]
     assert container["EffectiveCaps"] in (None, [])
-    # Whoever is on another machine cannot connect.
+    # The port is bound to 127.0.0.1, so other machines cannot connect.
     assert container["HostConfig"]["PortBindings"] == {"8080/tcp": [{"HostIp": "127.0.0.1", "HostPort": str(terminal.port)}]}
 
 
 def test_the_readme_works_with_what_the_demo_sets(terminal):
-    """Where no container can run: the binary with the environment of the image and of compose.yaml."""
+    """Tests the demo on a machine where no container can run: starts the binary with the environment of the image and
+    of compose.yaml.
+    """
     [service] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"].values()
     assert service["ports"] == ["127.0.0.1:8080:8080"]
     [fixtures] = [volume for volume in service["volumes"] if volume.endswith(":/fixtures:ro")]
@@ -114,7 +117,9 @@ def test_the_readme_works_with_what_the_demo_sets(terminal):
 
 
 def refuses_other_names(terminal):
-    """The demo needs no token, so a page must not reach it by a name that its author made lead to this machine."""
+    """The demo needs no token. So it must refuse requests with a host name that the author of a web page has pointed to
+    this machine.
+    """
     assert terminal.run("curl -s http://127.0.0.1:8080/v1/tables -H 'Host: evil.example:8080'\n")[1] == [421]
     assert terminal.run("curl -s http://127.0.0.1:8080/v1/tables -H 'Origin: http://evil.example'\n")[1] == [403]
     assert terminal.run("curl -s http://127.0.0.1:8080/v1/tables -H 'Host: localhost:8080'\n")[1] == [200]
@@ -136,7 +141,7 @@ def test_the_production_server_works_in_a_container(terminal, git, containers):
     assert {"Name": "RLIMIT_NOFILE", "Soft": 16384, "Hard": 16384} in limits["Ulimits"]
     assert limits["ReadonlyRootfs"] and limits["RestartPolicy"]["Name"] == "unless-stopped"
     assert container["EffectiveCaps"] in (None, [])
-    # What is stored outlives the container.
+    # The data are in a volume, which remains when the container is removed.
     assert [mount["Destination"] for mount in container["Mounts"] if mount["Type"] == "volume"] == ["/data"]
 
 

@@ -1,4 +1,4 @@
-// The client as a module, whose file must be called one for Node; the server has it as braid.js.
+// Loads the JavaScript client from Web/braid.js. Node needs a file name that ends in `.mjs`, so the file is copied.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

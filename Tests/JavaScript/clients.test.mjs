@@ -1,4 +1,4 @@
-// The blocks of JavaScript in docs/clients.md, as they stand there, on the real server.
+// Runs the JavaScript blocks in docs/clients.md, unchanged, with the real server.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,10 @@ import { Server } from "./server.mjs";
 const document = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
 const blocks = [...document.matchAll(/^```js\n(.*?)^```$/gms)].map(([, text]) => text);
 
-/** Runs a block with these names known to it; gives what it logged. */
+/**
+ * Runs a block of JavaScript that may use the values of `names`. Returns the lines that the block logged, and the value
+ * of `result`.
+ */
 async function run(t, block, names = {}, result = "undefined") {
   const directory = mkdtempSync(join(tmpdir(), "braid-js-"));
   t.after(() => rmSync(directory, { recursive: true }));
@@ -24,10 +27,10 @@ async function run(t, block, names = {}, result = "undefined") {
   return { logged, result: (await import(pathToFileURL(join(directory, "block.mjs")))).default };
 }
 
-test("The document's code does what it says", async (t) => {
+test("The code in docs/clients.md does what the page says", async (t) => {
   assert.equal(blocks.length, 3);
   const server = await Server.start(t);
-  // As in a page of the server's.
+  // Sets the origin, as in a page that the server has served.
   globalThis.location = { origin: server.url };
   const party = new BraidClient().session("party");
   const first = await party.snapshot();

@@ -1,4 +1,4 @@
-// The client's commands against the real server.
+// Tests of the client's commands with the real server.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import http from "node:http";
@@ -8,7 +8,7 @@ import { atOnce, Proxy, seeded, Server } from "./server.mjs";
 
 const ids = (snapshot, section) => snapshot.sections.find(({ id }) => id === section).rows.map(({ id }) => id);
 
-test("Every command of a session does what it says, and its update leads to the server's snapshot", async (t) => {
+test("Each command of a session has its effect, and its update leads to the server's snapshot", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url });
   const party = client.session("party");
@@ -54,7 +54,7 @@ test("Every command of a session does what it says, and its update leads to the 
   assert.deepEqual((await party.snapshot({ window })).sections[0].rows.map(({ id }) => id), ["Omar"]);
 });
 
-test("The data source's calls are the client's, row by row and section by section", async (t) => {
+test("The client has all calls of the data source, by index and by id", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url });
   const list = await client.sessions.open({ rows: [{ id: "a" }, { id: "b" }] });
@@ -83,7 +83,7 @@ test("The data source's calls are the client's, row by row and section by sectio
   assert.deepEqual(await models(), []);
 });
 
-test("Tables and sessions are listed, made and ended; templates and snapshots are tried without one", async (t) => {
+test("Tables and sessions can be listed, created and deleted; templates and diffs need no session", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: `${server.url}/` });
   assert.deepEqual(await client.health(), { status: "ready" });
@@ -112,7 +112,7 @@ test("Tables and sessions are listed, made and ended; templates and snapshots ar
   assert.deepEqual((await client.diff(party, empty)).stages, [{ deleteSections: [0, 1, 2] }]);
 });
 
-test("A refusal is a Problem that says what is wrong where, and is not asked for again", async (t) => {
+test("A refusal is a Problem that names the faults, and the client does not send the request again", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url, wait: () => assert.fail("it is sent again") });
   const refused = await client.session("party").edit({ delete: { section: "invited", row: 0 } }).catch((error) => error);
@@ -125,7 +125,7 @@ test("A refusal is a Problem that says what is wrong where, and is not asked for
   assert.equal(invalid.pointer, invalid.errors[0].pointer);
 });
 
-test("As of a base the row is found where it is by now; under a key a command is done once; a dry run does nothing", async (t) => {
+test("With a base the server finds the row, with a key it applies a command once, and a dry run changes nothing", async (t) => {
   const server = await Server.start(t);
   const party = new BraidClient({ url: server.url }).session("party");
   const old = await party.snapshot();
@@ -141,7 +141,7 @@ test("As of a base the row is found where it is by now; under a key a command is
   await assert.rejects(party.tap({ id: "Omar" }, { ifMatch: old }), { status: 412 });
 });
 
-test("Through a network that loses requests and answers, each command is done once", async (t) => {
+test("If the network loses requests and answers, each command is still applied exactly once", async (t) => {
   const server = await Server.start(t);
   const random = seeded(8);
   const proxy = await Proxy.start(t, server.port, (toServer) => (random() < 0.3 ? (toServer || random() < 0.5 ? "lose" : "tear") : "pass"));
@@ -158,7 +158,7 @@ test("Through a network that loses requests and answers, each command is done on
   await assert.rejects(list.snapshot(), { status: 404 });
 });
 
-/** A client whose network loses the next answer each time when `lose` was called. */
+/** Returns a client behind a network. After each call of `lose`, the network loses the next answer. */
 async function onLosingNetwork(t, server) {
   let isLosing = false;
   const proxy = await Proxy.start(t, server.port, (toServer) => {
@@ -169,7 +169,7 @@ async function onLosingNetwork(t, server) {
   return { client: new BraidClient({ url: proxy.url, wait: atOnce }), lose: () => (isLosing = true) };
 }
 
-test("Without a key a command is sent once: who loses its answer is told; dry runs, which do nothing, are sent again", async (t) => {
+test("A command without a key is not sent again after a lost answer, but a dry run is", async (t) => {
   const server = await Server.start(t);
   const { client, lose } = await onLosingNetwork(t, server);
   const list = await client.sessions.open({ rows: [] });
@@ -185,7 +185,7 @@ test("Without a key a command is sent once: who loses its answer is told; dry ru
   assert.equal(await count(), before + 1);
 });
 
-test("What is gone when it is asked to go again went the first time: tokens, sessions and tables", async (t) => {
+test("A 404 for a repeated DELETE of a token, session or table means success", async (t) => {
   const server = await Server.start(t);
   const { client, lose } = await onLosingNetwork(t, server);
   const description = await client.tables.get("attendees");
@@ -199,7 +199,7 @@ test("What is gone when it is asked to go again went the first time: tokens, ses
   }
 });
 
-test("What a proxy says in a problem's place is a Problem, whatever it is, and asked for again", async () => {
+test("The answer of a proxy is a Problem, whatever its body is, and the request is sent again", async () => {
   const bodies = [
     '{"type":5}', '{"detail":{"toString":1}}', '{"title":[{"toString":1}]}', '{"instance":{},"requestId":1,"line":"1"}', '{"errors":5}', '{"errors":"ab"}',
     '{"errors":[null,{"pointer":5}]}', "[]", '"x"', "null", "<html>",
@@ -213,13 +213,13 @@ test("What a proxy says in a problem's place is a Problem, whatever it is, and a
     assert.deepEqual(said, { name: "Problem", status: 503, type: "about:blank", kind: "about:blank", errors: [], tries: 2 }, body);
     assert.equal(problem.message, "The server answered 503.");
   }
-  // A date to try again that has passed by the client's clock.
+  // The date in `Retry-After` is in the past for the client's clock.
   const late = { status: 503, headers: { "Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT" } };
   const client = new BraidClient({ url: "http://x", fetch: async () => new Response("", late), retries: 0 });
   await assert.rejects(client.tables.list(), { status: 503, retryAfter: 0 });
 });
 
-test("A page in an answer's place, where a network wants a log-in first, is told as a failure, also where nothing was to be read of the answer", async () => {
+test("A log-in page of a network in place of an answer is an error, even if the answer has no content", async () => {
   for (const page of ["<html>Log in", ""]) {
     const fetch = async () => new Response(page, { headers: { "Content-Type": "text/html" } });
     const client = new BraidClient({ url: "http://x", fetch, wait: atOnce, retries: 1 }), session = client.session("x");
@@ -229,7 +229,7 @@ test("A page in an answer's place, where a network wants a log-in first, is told
   }
 });
 
-test("A page in an answer's place, where a network wants a log-in first, is no answer: the command is sent again, with its key", async () => {
+test("After a log-in page of a network, the client sends the command again with the same key", async () => {
   const keys = [];
   const page = () => new Response("<html>Log in", { headers: { "Content-Type": "text/html" } });
   const answers = [page, () => Response.json({ revision: 1 }), page, page, page];
@@ -241,7 +241,7 @@ test("A page in an answer's place, where a network wants a log-in first, is no a
   await assert.rejects(client.session("x").journalFile(), { name: "ConnectionError", message: "The answer is no application/x-ndjson.", tries: 2 });
 });
 
-test("A server that is busy is asked again, at the earliest when it said, with the same key", async (t) => {
+test("The client sends a request again to a busy server with the same key, after the time that the server asked for", async (t) => {
   const answers = [[503, { "Retry-After": "2" }], [429, {}], [502, {}], [408, {}], [409, { "Retry-After": "1" }, { type: "/problems/idempotency-key-in-use" }], [200, {}, { revision: 1 }]];
   const keys = [];
   const server = http.createServer((request, response) => {
@@ -257,15 +257,15 @@ test("A server that is busy is asked again, at the earliest when it said, with t
   assert.deepEqual(waits, [2250, 500, 1000, 2000, 5000]);
   assert.equal(new Set(keys).size, 1);
   assert.match(keys[0], /^[0-9a-f]{32}$/);
-  // So long nobody waits for an answer.
+  // The server asks for a pause of an hour. The client throws the error instead of waiting.
   answers.push([503, { "Retry-After": "3600" }]);
   await assert.rejects(client.session("x").tap({ id: "a" }), { status: 503, tries: 1, retryAfter: 3_600_000 });
-  // What cannot be told apart is not sent twice.
+  // A request for a token has no key, so after a 502 the client does not send it again.
   answers.push([502, {}]);
   await assert.rejects(client.session("x").tokens.create({ role: "viewer", expiresIn: 1 }), { status: 502, tries: 1 });
 });
 
-test("Where nobody answers the client gives up after its retries; an aborted request is not sent again", async (t) => {
+test("The client gives up after its retries, and does not send an aborted request again", async (t) => {
   const client = new BraidClient({ url: "http://127.0.0.1:1", retries: 2, wait: atOnce });
   const failed = await client.session("x").snapshot().catch((error) => error);
   assert.ok(failed instanceof ConnectionError);
@@ -280,7 +280,7 @@ test("Where nobody answers the client gives up after its retries; an aborted req
   await assert.rejects(slow, (error) => error instanceof ConnectionError && error.tries === 2 && /20 milliseconds/.test(error.message));
 });
 
-test("A long poll is given up only when the server has had all its time, and an answer's beyond it", async (t) => {
+test("A long poll times out only after the server's waiting time plus the time for an answer", async (t) => {
   const timers = [];
   const timer = globalThis.setTimeout;
   t.mock.method(globalThis, "setTimeout", (action, milliseconds, ...values) => (timers.push(milliseconds), timer(action, milliseconds, ...values)));
@@ -290,10 +290,10 @@ test("A long poll is given up only when the server has had all its time, and an 
   assert.deepEqual(timers, [65_000, 5000]);
 });
 
-test("Times beyond what a timer holds, 24 days, are waited for as long as one does, not passed over", async (t) => {
+test("A wait of more than 24 days is shortened to the longest time of a timer", async (t) => {
   const timers = [];
   const timer = globalThis.setTimeout;
-  // Timers of that length fire at once in browsers and in Node.
+  // Browsers and Node fire a timer of more than 24 days at once.
   t.mock.method(globalThis, "setTimeout", (action, milliseconds, ...values) => {
     if (milliseconds < 1000) return timer(action, milliseconds, ...values);
     timers.push(milliseconds);
@@ -312,7 +312,7 @@ test("Times beyond what a timer holds, 24 days, are waited for as long as one do
   assert.deepEqual(timers, [longest, longest, longest]);
 });
 
-test("A request can be had without sending it: sent later it is the command, and a shell reads it as it is", async (t) => {
+test("A request can be made without sending it, then sent later, or run in a shell as a curl command", async (t) => {
   const server = await Server.start(t, { token: "secret" });
   const client = new BraidClient({ url: server.url, token: "secret" });
   const party = client.session("party");
@@ -334,7 +334,7 @@ test("A request can be had without sending it: sent later it is the command, and
   assert.ok(!client.curl(party.request.tap({ id: "Omar" })).includes("-X"));
 });
 
-test("A fork of a session, and its snapshots at earlier positions", async (t) => {
+test("A fork of a session can be opened, and snapshots at earlier positions can be read", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url });
   const party = client.session("party");

@@ -1,11 +1,11 @@
-// braid.d.ts declares what braid.js has.
+// Checks that braid.d.ts declares exactly the members of braid.js.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { BraidClient, declarations, module, Session, Subscription } from "./braid.mjs";
 
-/** The names of methods, properties and accessors in the body of a declaration. */
+/** Returns the names of the methods, properties and accessors in the body of a declaration. */
 function members(name) {
   const start = declarations.search(new RegExp(`^(?:export )?(?:declare class|interface) ${name}\\b(?!.*\\{\\}$)`, "m"));
   assert.ok(start >= 0, name);
@@ -15,12 +15,12 @@ function members(name) {
 
 const methods = (type) => Object.getOwnPropertyNames(type.prototype).filter((name) => name !== "constructor");
 
-test("The module exports what is declared, and nothing else", () => {
+test("The module exports exactly the declared classes and functions", () => {
   const declared = [...declarations.matchAll(/^export declare (?:class|function) (\w+)/gm)].map(([, name]) => name);
   assert.deepEqual(Object.keys(module).sort(), declared.sort());
 });
 
-test("Sessions, their requests, clients and subscriptions have the members that are declared", () => {
+test("Sessions, their requests, clients and subscriptions have exactly the declared members", () => {
   const client = new BraidClient({ url: "http://x" });
   const session = client.session("x");
   const commands = methods(session.request.constructor).sort();
@@ -36,7 +36,7 @@ test("Sessions, their requests, clients and subscriptions have the members that 
 
 const compiler = spawnSync("tsc", ["--version"]).error === undefined;
 
-test("TypeScript takes the declarations, and refuses what they do not allow", { skip: !compiler && "there is no TypeScript compiler here" }, () => {
+test("TypeScript accepts correct uses of the declarations and refuses wrong ones", { skip: !compiler && "there is no TypeScript compiler here" }, () => {
   const file = fileURLToPath(new URL("declarations.ts", import.meta.url));
   const { status, stdout } = spawnSync("tsc", ["--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--moduleResolution", "node", file], { encoding: "utf8" });
   assert.equal(stdout, "");

@@ -1,4 +1,4 @@
-// What a program in TypeScript may write, and what not: compiled, never run.
+// Correct and wrong uses of the client in TypeScript. This file is compiled, but never run.
 import { applying, BraidClient, ConnectionError, Problem, stages, UpdateFault, type Answer, type Request, type Snapshot, type Update } from "../../Web/braid.js";
 
 export async function commands(client: BraidClient): Promise<Answer> {

@@ -1,10 +1,13 @@
-// The client against a server that injects faults: how it recovers from each of them.
+// Tests of how the client recovers from each fault that a server in test mode can produce.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { applying, BraidClient, Problem } from "./braid.mjs";
 import { atOnce, Listener, Server } from "./server.mjs";
 
-/** A server in test mode, a client whose retries do not wait, and the rules of the server's faults. */
+/**
+ * Starts a server in test mode. Returns it with a client whose retries do not wait, and with two objects for the
+ * session "party".
+ */
 async function started(t, options = {}) {
   const server = await Server.start(t, { fixtures: "Examples/attendees", options: ["--test-mode"] });
   const client = new BraidClient({ url: server.url, wait: atOnce, retries: 100, ...options });
@@ -35,14 +38,14 @@ test("A command whose answer is lost is sent again with its key, and is applied 
   assert.equal((await party.journal()).records.length, 1);
 });
 
-test("A command whose connection is closed before anything is done is sent again", async (t) => {
+test("If the connection is closed before the server applies a command, the command is sent again", async (t) => {
   const { server, party } = await started(t);
   await setFaults(server, { match: { method: "PATCH" }, times: 3, action: { close: {} } });
   assert.equal((await tell(party, "Ann")).revision, 1);
   assert.deepEqual(await applied(server), [3]);
 });
 
-test("A truncated answer is not taken for a whole one", async (t) => {
+test("A truncated answer does not count as a complete answer", async (t) => {
   const { server, party } = await started(t);
   const whole = await party.snapshot();
   await setFaults(server, { match: { path: "/v1/sessions/party/snapshot" }, times: 2, action: { truncate: { bytes: 100 } } });
@@ -50,7 +53,7 @@ test("A truncated answer is not taken for a whole one", async (t) => {
   assert.deepEqual(await applied(server), [2]);
 });
 
-test("A server that is busy is asked again after the time that it names", async (t) => {
+test("A request to a busy server is sent again after the time that the server asked for", async (t) => {
   const waits = [];
   const { server, party } = await started(t, { random: () => 0, wait: async (milliseconds) => void waits.push(milliseconds) });
   await setFaults(
@@ -60,14 +63,14 @@ test("A server that is busy is asked again after the time that it names", async 
   assert.deepEqual(waits, [7000, 3000]);
 });
 
-test("A refusal is the program's to handle, and is not tried again", async (t) => {
+test("A refusal is thrown, and the request is not sent again", async (t) => {
   const { server, party } = await started(t);
   await setFaults(server, { action: { respond: { type: "editing-not-allowed" } } });
   await assert.rejects(tell(party, "Ann"), (problem) => problem instanceof Problem && problem.status === 403 && problem.type === "/problems/editing-not-allowed");
   assert.deepEqual(await applied(server), [1]);
 });
 
-test("An answer that takes too long is given up, and the request is sent again", async (t) => {
+test("If an answer takes too long, the request is aborted and sent again", async (t) => {
   const { server, party } = await started(t, { timeout: 500 });
   await setFaults(server, { times: 1, delay: { milliseconds: 600_000 } });
   assert.equal((await tell(party, "Ann")).revision, 1);
@@ -100,7 +103,7 @@ for (const [what, action] of [
   });
 }
 
-test("A subscriber follows a reset of its stream: the snapshot replaces what it has", async (t) => {
+test("If the stream sends a snapshot again, the snapshot replaces the subscriber's snapshot", async (t) => {
   const { server, party, other } = await started(t);
   await setFaults(
     server, { id: "cut", times: 1, action: { cutStream: { events: 3 } } },
@@ -117,7 +120,7 @@ test("A subscriber follows a reset of its stream: the snapshot replaces what it 
   assert.deepEqual(listener.subscription.snapshot, await other.snapshot());
 });
 
-test("A list of updates says that it is a reset", async (t) => {
+test("A list of updates says if it contains a snapshot in place of updates", async (t) => {
   const { server, party } = await started(t);
   const shown = await party.snapshot();
   await tell(party, "Ann");
@@ -126,7 +129,7 @@ test("A list of updates says that it is a reset", async (t) => {
   assert.equal((await party.updates(shown)).updates.length, 1);
 });
 
-test("A subscriber notices a new epoch: its position means nothing any more, and it starts with a snapshot", async (t) => {
+test("After a change of the epoch, a subscriber starts again with a snapshot", async (t) => {
   const { server, party, other } = await started(t);
   const listener = new Listener(t, party);
   await listener.status("live");
@@ -139,12 +142,12 @@ test("A subscriber notices a new epoch: its position means nothing any more, and
   assert.deepEqual(listener.subscription.snapshot, await other.snapshot());
 });
 
-test("A server that refuses connections, as while it restarts, is waited for", async (t) => {
+test("The client waits for a server that refuses connections, as during a restart", async (t) => {
   const { server, party, other } = await started(t);
   const listener = new Listener(t, party);
   await listener.status("live");
   await setFaults(server, { match: { method: "PATCH" }, times: 1, action: { refuseConnections: { milliseconds: 300 } } });
-  // Between two attempts some time passes, so that a thousand of them are enough.
+  // The client waits 20 milliseconds between two attempts, so a thousand attempts last long enough.
   const patient = new BraidClient({ url: server.url, retries: 1_000, wait: () => new Promise((resolve) => setTimeout(resolve, 20)) });
   assert.equal((await tell(patient.session("party"), "Ann")).revision, 1);
   assert.deepEqual(await applied(server), [1]);
@@ -153,7 +156,7 @@ test("A server that refuses connections, as while it restarts, is waited for", a
   assert.ok(listener.of("status").some(([status]) => status === "waiting"));
 });
 
-test("A stream that is silent for a while goes on where it was", async (t) => {
+test("After a silence, a stream continues without a gap", async (t) => {
   const { server, party, other } = await started(t);
   await setFaults(server, { times: 1, action: { pauseStream: { events: 2, milliseconds: 200 } } });
   const listener = new Listener(t, party);
@@ -164,7 +167,7 @@ test("A stream that is silent for a while goes on where it was", async (t) => {
   assert.equal(listener.of("status").filter(([status]) => status === "connecting").length, 1, "on the same connection");
 });
 
-test("A slow answer arrives whole", async (t) => {
+test("A slow answer arrives completely", async (t) => {
   const { server, party } = await started(t);
   const whole = await party.snapshot();
   await setFaults(server, { times: 1, action: { throttle: { bytesPerSecond: 4_000 } } });

@@ -1,10 +1,12 @@
-// The order in which the client sends a session's commands, against the real server.
+// Tests of the order in which the client sends a session's commands, with the real server.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BraidClient } from "./braid.mjs";
 import { atOnce, Proxy, Server } from "./server.mjs";
 
-/** A session behind a network that can be down: `losses(count)` is kept when requests were lost this often. */
+/**
+ * A session behind a network that can be down. `losses(count)` resolves after the network has lost that many requests.
+ */
 async function behindNetwork(t) {
   const server = await Server.start(t);
   const network = { isDown: false, lost: 0, waiting: [] };
@@ -20,12 +22,12 @@ async function behindNetwork(t) {
   return { network, direct, client, session: client.session("list") };
 }
 
-test("Two commands that are called while the server is away arrive in the order of the calls, 50 times of 50", async (t) => {
+test("Two commands that are called while the server is away arrive in the order of the calls, in all 50 runs", async (t) => {
   const { network, direct, client, session } = await behindNetwork(t);
   for (let run = 0; run < 50; run++) {
     network.isDown = true;
     const losses = network.losses(4);
-    // Whichever object of the session they are called on.
+    // The order does not depend on which object of the session the commands are called on.
     const commands = [session, client.session("list")].map((session, index) => session.patchState({ value: 2 * run + index }));
     await losses;
     network.isDown = false;
@@ -34,7 +36,7 @@ test("Two commands that are called while the server is away arrive in the order 
   assert.deepEqual((await direct.snapshot()).state, { value: 99 });
 });
 
-test("A refused command does not keep the next one from being sent", async (t) => {
+test("After a refused command, the next command is sent", async (t) => {
   const { network, session } = await behindNetwork(t);
   network.isDown = true;
   const refused = assert.rejects(session.edit({ delete: { id: "nobody" } }), { name: "Problem" });
@@ -45,7 +47,7 @@ test("A refused command does not keep the next one from being sent", async (t) =
   assert.equal((await next).revision, 1);
 });
 
-test("An aborted command that waits for its turn is never sent; those after it still wait for those before it", async (t) => {
+test("A waiting command that is aborted is never sent, and the commands keep their order", async (t) => {
   const { network, direct, session } = await behindNetwork(t);
   network.isDown = true;
   const controller = new AbortController();
@@ -61,7 +63,7 @@ test("An aborted command that waits for its turn is never sent; those after it s
   await assert.rejects(session.patchState({}, { signal: AbortSignal.abort(new Error("before")) }), { message: "before" });
 });
 
-test("A command is sent as it was called, whatever becomes of its values while it waits", async (t) => {
+test("A waiting command is sent with the values that it had when it was called", async (t) => {
   const { direct, session } = await behindNetwork(t);
   const first = session.patchState({ first: true });
   const patch = { value: 1 };
@@ -71,7 +73,7 @@ test("A command is sent as it was called, whatever becomes of its values while i
   assert.equal((await direct.snapshot()).state.value, 1);
 });
 
-test("Reads, tokens and other sessions' commands do not wait; the session's end does", async () => {
+test("Reads, requests for tokens and commands of other sessions do not wait, but the end of the session does", async () => {
   const sent = [];
   const answers = new Map();
   const fetch = (url, { method }) => {

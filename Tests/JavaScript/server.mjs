@@ -1,4 +1,4 @@
-// The real server, and a network between it and the client that loses what it likes.
+// The real server, and a proxy that simulates a bad network between the server and the client.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,12 +12,12 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BINARY = process.env.BRAID_SERVER_BINARY ?? join(ROOT, ".build/debug/braid-server");
 
 export class Server {
-  /** Ends with the test. */
+  /** Starts a server that ends with the test. */
   static async start(test, { fixtures = "Examples", token, options = [] } = {}) {
     const server = new Server();
     server.directory = mkdtempSync(join(tmpdir(), "braid-"));
     server.options = ["--database", join(server.directory, "braid.sqlite"), "--log-level", "warning", "--fixtures", join(ROOT, fixtures), ...options];
-    // The server refuses variables BRAID_… that are not its own.
+    // The server refuses to start if an environment variable `BRAID_…` is not one of its settings.
     server.environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BRAID_")));
     if (token) server.environment.BRAID_TOKEN = token;
     test.after(async () => {
@@ -28,7 +28,7 @@ export class Server {
     return server;
   }
 
-  /** On the port that it had before. */
+  /** Starts the server, again on the port that it had before. */
   async start() {
     const command = ["serve", "--port", String(this.port ?? 0), ...this.options];
     this.process = spawn(BINARY, command, { stdio: ["ignore", "pipe", "inherit"], env: this.environment });
@@ -40,7 +40,7 @@ export class Server {
     throw new Error("the server did not start");
   }
 
-  /** As a power cut would. */
+  /** Kills the server without a chance to clean up, as a power failure would do. */
   async kill() {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     this.process.kill("SIGKILL");
@@ -50,8 +50,9 @@ export class Server {
 
 export class Proxy {
   /**
-   * Passes bytes on. `fate(toServer, bytes)` says of each piece what happens to it: "pass"; "lose": the connection is lost
-   * before it arrives; "tear": half of it arrives; "stall": from now on nothing goes through, and nobody is told.
+   * Starts a proxy that forwards bytes. `fate(toServer, bytes)` decides what happens to each piece: "pass" forwards it.
+   * "lose" closes the connection before the piece arrives. "tear" forwards half of the piece and closes the connection.
+   * "stall" forwards nothing from now on, but keeps the connection open.
    */
   static async start(test, port, fate = () => "pass") {
     const proxy = new Proxy();
@@ -90,7 +91,7 @@ export class Proxy {
   }
 }
 
-/** The same numbers for the same seed: mulberry32. */
+/** A random number generator (mulberry32) that returns the same numbers for the same seed. */
 export function seeded(seed) {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
@@ -100,13 +101,15 @@ export function seeded(seed) {
   };
 }
 
-/** No time passes before a retry. */
+/** Replaces the client's timer, so that retries do not wait. */
 export const atOnce = async (milliseconds, signal) => {
   await new Promise(setImmediate);
   signal?.throwIfAborted();
 };
 
-/** Notes what a subscription tells, and lets a test wait for it. Ends with the test. */
+/**
+ * Records the calls of a subscription's listeners, and lets a test wait for them. The subscription ends with the test.
+ */
 export class Listener {
   constructor(test, session, options = {}) {
     test.after(() => this.subscription.close());
@@ -125,7 +128,7 @@ export class Listener {
     return this.told.filter(([told]) => told === name).map(([, ...values]) => values);
   }
 
-  /** Until something that is told makes it true. */
+  /** Waits until `holds` returns true. The condition is checked after each call of a listener. */
   until(holds) {
     return new Promise((resolve) => (holds() ? resolve() : this.waiting.push([holds, resolve])));
   }

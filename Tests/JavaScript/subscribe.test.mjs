@@ -1,4 +1,4 @@
-// Sessions followed on the real server: through lost connections, restarts, resets and ends.
+// Tests of subscriptions with the real server: lost connections, restarts, resets and ended sessions.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { applying, BraidClient, ConnectionError, Problem } from "./braid.mjs";
@@ -6,7 +6,7 @@ import { atOnce, Listener, Proxy, seeded, Server } from "./server.mjs";
 
 const tell = (session, text) => session.patchModels({ invited: [{ name: text }] });
 
-/** Each update leads on from where the one before led; none came twice. */
+/** Checks that the received updates have no gap and no repetition: each update begins where the previous one ended. */
 function assertGapless(listener, from, to) {
   let revision = from;
   for (const [update, snapshot, previous] of listener.of("update")) {
@@ -18,7 +18,7 @@ function assertGapless(listener, from, to) {
   assert.equal(revision, to);
 }
 
-test("A subscriber has the snapshot, then each update as it happens, and is silent once closed", async (t) => {
+test("A subscriber receives the snapshot, then each update as it happens, and nothing after it is closed", async (t) => {
   const server = await Server.start(t);
   const party = new BraidClient({ url: server.url }).session("party");
   const listener = new Listener(t, party);
@@ -39,7 +39,7 @@ test("A subscriber has the snapshot, then each update as it happens, and is sile
   other.subscription.close();
 });
 
-test("A stream arrives compressed, and each event arrives at once", async (t) => {
+test("A stream is compressed, and still each event arrives at once", async (t) => {
   const server = await Server.start(t);
   const codings = new Map();
   const noting = async (url, options) => {
@@ -52,7 +52,7 @@ test("A stream arrives compressed, and each event arrives at once", async (t) =>
   await listener.status("live");
   for (let revision = 1; revision <= 10; revision++) {
     await tell(party, `guest ${revision}`);
-    // The next command is sent only after this event.
+    // The loop sends the next command only after the subscriber has received this event.
     await listener.revision(revision);
   }
   assertGapless(listener, 0, 10);
@@ -60,7 +60,7 @@ test("A stream arrives compressed, and each event arrives at once", async (t) =>
   assert.equal(codings.get("/v1/sessions/party/updates"), "gzip");
 });
 
-test("An update after revisions that showed nothing applies to the snapshot that is told with it", async (t) => {
+test("An update after revisions without visible changes applies to the snapshot that the listener receives", async (t) => {
   const server = await Server.start(t);
   const list = await new BraidClient({ url: server.url }).sessions.open({ rows: [{ id: "a" }] });
   const listener = new Listener(t, list);
@@ -74,7 +74,7 @@ test("An update after revisions that showed nothing applies to the snapshot that
   assertGapless(listener, 0, 2);
 });
 
-test("After the server was killed and started again, the subscriber goes on where it was: nothing is missed or told twice", async (t) => {
+test("After a restart of the killed server, the subscriber continues without a gap or a repetition", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url, random: () => 0.01 });
   const party = client.session("party");
@@ -82,7 +82,7 @@ test("After the server was killed and started again, the subscriber goes on wher
   await listener.status("live");
   for (let round = 0; round < 3; round++) {
     for (let number = 0; number < 5; number++) await tell(party, `guest ${round} ${number}`);
-    // Some were told by now, some will be.
+    // At this moment, the subscriber has received only some of the updates.
     await server.kill();
     await listener.status("waiting");
     await server.start();
@@ -96,7 +96,7 @@ test("After the server was killed and started again, the subscriber goes on wher
   listener.subscription.close();
 });
 
-test("A connection that is torn anywhere, again and again, is made anew without a gap", async (t) => {
+test("A subscriber whose connections break again and again receives each update exactly once", async (t) => {
   const server = await Server.start(t);
   const random = seeded(11);
   const proxy = await Proxy.start(t, server.port, (toServer) => (!toServer && random() < 0.4 ? "tear" : "pass"));
@@ -111,7 +111,7 @@ test("A connection that is torn anywhere, again and again, is made anew without 
   listener.subscription.close();
 });
 
-test("Three clients at once, each on a bad network and with an old table before it: all see what the server has, each command done once", async (t) => {
+test("Three clients on bad networks, with old tables, all end with the server's table, and each command is applied once", async (t) => {
   const server = await Server.start(t);
   const list = await new BraidClient({ url: server.url }).sessions.open({ table: "attendees", id: "all" });
   let added = 0;
@@ -123,7 +123,7 @@ test("Three clients at once, each on a bad network and with an old table before 
       const listener = new Listener(t, session);
       const play = async () => {
         for (let number = 0; number < 15; number++) {
-          // A table that is behind by what is on its way.
+          // The command refers to the subscriber's table, which does not contain the latest changes yet.
           const base = listener.subscription.snapshot ?? list.opened;
           const section = base.sections.findIndex(({ id }) => id === (random() < 0.5 ? "attending" : "invited"));
           const rows = base.sections[section]?.rows ?? [];
@@ -137,7 +137,7 @@ test("Three clients at once, each on a bad network and with an old table before 
             else if (kind < 0.7) await session.edit({ delete: { section, row } }, { base });
             else await session.move({ from: { section, row }, to: { section: "attending", row: 0 } }, { base });
           } catch (error) {
-            // What another one did came first, or the table's description does not allow it.
+            // The server may refuse the command: another client was faster, or the table description does not allow it.
             if (!(error instanceof Problem) || error.status >= 500 || error.status === 400) throw error;
           }
         }
@@ -159,7 +159,7 @@ test("Three clients at once, each on a bad network and with an old table before 
   assert.ok(added > 5 && last.revision > 15);
 });
 
-test("A connection on which nothing comes any more is given up, and made anew", async (t) => {
+test("A connection on which nothing arrives any more is closed, and the subscriber connects again", async (t) => {
   const server = await Server.start(t);
   let isStalled = false;
   const proxy = await Proxy.start(t, server.port, (toServer) => (isStalled && !toServer ? "stall" : "pass"));
@@ -175,7 +175,7 @@ test("A connection on which nothing comes any more is given up, and made anew", 
   listener.subscription.close();
 });
 
-test("A cell event that changed nothing is told once, also where the connection is lost behind it", async (t) => {
+test("A cell event without a change arrives exactly once, even if the connection is lost after it", async (t) => {
   const server = await Server.start(t);
   const table = { table: "t", cells: { C: { events: { go: {} } } }, bindings: [{ cell: "C", models: [{ id: "1" }] }] };
   const session = await new BraidClient({ url: server.url }).sessions.open({ table });
@@ -193,7 +193,7 @@ test("A cell event that changed nothing is told once, also where the connection 
   assert.equal(listener.of("cellEvent").length, 1);
 });
 
-test("An emitted event is told once, with its payload, also where the connection is lost behind it", async (t) => {
+test("An emitted event arrives exactly once with its payload, even if the connection is lost after it", async (t) => {
   const server = await Server.start(t);
   const onTap = [{ emit: { name: "opened", payload: { id: "${model.id}" } } }, { emit: { name: "bare" } }];
   const table = { table: "t", bindings: [{ cell: "C", models: [{ id: "1" }], onTap }] };
@@ -212,7 +212,7 @@ test("An emitted event is told once, with its payload, also where the connection
   assert.deepEqual(listener.of("emitted").map(([event]) => event), [{ name: "opened", payload: { id: "1" } }, { name: "bare" }]);
 });
 
-test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it", async (t) => {
+test("A tap without a change arrives exactly once with its row, even if the connection is lost after it", async (t) => {
   const server = await Server.start(t);
   const table = { table: "t", cells: { C: {} }, bindings: [{ cell: "C", models: [{ id: "1" }, { id: "2" }] }] };
   const session = await new BraidClient({ url: server.url }).sessions.open({ table });
@@ -230,7 +230,7 @@ test("A tap that changed nothing is told once, with its row, also where the conn
   assert.deepEqual(listener.of("tap"), [[{ at: [0, 1], id: "2", cell: "C", model: { id: "2" } }]]);
 });
 
-test("A listener's fault is its own: the stream goes on, and once closed it tells nothing", async (t) => {
+test("An error in a listener does not stop the stream, and a closed subscription calls no listener", async (t) => {
   const thrown = [];
   const later = globalThis.queueMicrotask;
   t.mock.method(globalThis, "queueMicrotask", (action) => later(() => {
@@ -254,7 +254,7 @@ test("A listener's fault is its own: the stream goes on, and once closed it tell
   assert.deepEqual(thrown, ["fault 0", "fault 1"]);
 });
 
-test("A stream on which nothing happens is kept, as long as there are signs of life", async (t) => {
+test("A quiet stream stays open as long as the server's comments arrive", async (t) => {
   let now = 0, timers = [], stream;
   t.mock.method(Date, "now", () => now);
   t.mock.method(globalThis, "setTimeout", (action, delay) => timers.push({ action, time: now + delay }));
@@ -282,7 +282,7 @@ test("A stream on which nothing happens is kept, as long as there are signs of l
   assert.equal(listener.subscription.status, "waiting");
 });
 
-test("A reset is an update like any other; an ended session ends its subscribers; one of the same id is another", async (t) => {
+test("A reset arrives as an update, an ended session ends its subscribers, and a new session with its id is another", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url, wait: atOnce });
   const guests = await client.sessions.open({ table: "attendees", id: "guests" });
@@ -302,7 +302,7 @@ test("A reset is an update like any other; an ended session ends its subscribers
   const late = new Listener(t, guests, { from: last });
   await late.until(() => late.of("end").length > 0);
   assert.equal(late.of("end")[0][0].status, 404);
-  // Its history is none that leads on from the old snapshot.
+  // The new session has the same id, but its epoch differs from that of the old snapshot.
   const again = await client.sessions.open({ table: "attendees", id: "guests" });
   const anew = new Listener(t, again, { from: last });
   await anew.status("live");
@@ -312,7 +312,7 @@ test("A reset is an update like any other; an ended session ends its subscribers
   anew.subscription.close();
 });
 
-test("Where history does not reach back, a snapshot comes in place of what was missed", async (t) => {
+test("If the journal does not reach back far enough, the subscriber receives a snapshot", async (t) => {
   const server = await Server.start(t, { options: ["--journal-limit", "3"] });
   const party = new BraidClient({ url: server.url }).session("party");
   const old = await party.snapshot();
@@ -327,7 +327,7 @@ test("Where history does not reach back, a snapshot comes in place of what was m
   listener.subscription.close();
 });
 
-test("An update that does not fit what the subscriber has is not guessed at: it asks for a snapshot", async (t) => {
+test("If an update does not fit the subscriber's table, the subscriber asks for a snapshot", async (t) => {
   const server = await Server.start(t);
   const party = new BraidClient({ url: server.url, wait: atOnce }).session("party");
   const wrong = await party.snapshot();
@@ -342,7 +342,7 @@ test("An update that does not fit what the subscriber has is not guessed at: it 
   listener.subscription.close();
 });
 
-test("A viewer's subscription ends with its token, and says why; controllers hear of taps and cell events", async (t) => {
+test("A revoked token ends the subscription with a 401, and only controllers receive taps and cell events", async (t) => {
   const server = await Server.start(t, { token: "secret" });
   const controller = new BraidClient({ url: server.url, token: "secret" });
   const event = controller.session("event");
@@ -367,7 +367,7 @@ test("A viewer's subscription ends with its token, and says why; controllers hea
   all.subscription.close();
 });
 
-test("A stream is read the same however its bytes are cut, and whichever line breaks it has", async (t) => {
+test("The subscriber receives the same events wherever the stream is cut, and for each kind of line break", async (t) => {
   const snapshot = { session: "x", epoch: "e", revision: 0, totalRowCount: 0, sections: [], state: { text: "ü\u2028€" } };
   const update = { from: 0, to: 1, stages: [], totalRowCount: 0, state: { text: "😀" } };
   for (const end of ["\n", "\r\n", "\r"]) {
@@ -385,7 +385,7 @@ test("A stream is read the same however its bytes are cut, and whichever line br
   }
 });
 
-test("Each time nothing is to be had, the subscriber waits longer, and as long as it was told", async (t) => {
+test("The subscriber waits longer after each failure, and at least as long as the server asked for", async (t) => {
   const waits = [];
   let count = 0;
   const fetch = async () => {
@@ -401,7 +401,7 @@ test("Each time nothing is to be had, the subscriber waits longer, and as long a
   assert.deepEqual(waits, [1000, 2000, 13_000, 8000, 16_000, 30_000]);
 });
 
-test("A page in the stream's place, where a network wants a log-in first, and a stream that ends at once are told as failures, and the stream asked for again", async (t) => {
+test("After a log-in page of a network, or a stream that ends at once, the subscriber connects again", async (t) => {
   const waits = [];
   const page = ["<html>Log in", { headers: { "Content-Type": "text/html" } }];
   const answers = [page, page, ["", { headers: { "Content-Type": "text/event-stream; charset=utf-8" } }], ["{}", { status: 404 }]];
@@ -416,7 +416,7 @@ test("A page in the stream's place, where a network wants a log-in first, and a 
   assert.deepEqual(failures.map(({ message }) => message), [noStream, noStream, ended]);
 });
 
-test("An event that makes no sense is not asked for again: the subscriber starts anew, and waits longer each time", async (t) => {
+test("After an event that it cannot read, the subscriber starts again with a snapshot, and waits longer each time", async (t) => {
   const snapshot = { session: "x", epoch: "e", revision: 0, totalRowCount: 0, sections: [], state: {} };
   const first = `event: snapshot\ndata: ${JSON.stringify(snapshot)}\nid: e.0\n\n`;
   const senseless = ['event: update\ndata: {"from": 0, "to\nid: e.1\n\n', "event: update\ndata: null\n\n", "event: cellEvent\ndata: <html>\n\n"];
@@ -437,7 +437,7 @@ test("An event that makes no sense is not asked for again: the subscriber starts
   assert.match(failures[0].message, /^the event "update" makes no sense: /);
 });
 
-test("A paused subscription has no connection, and goes on where it was when it is resumed", async (t) => {
+test("A paused subscription has no connection, and continues without a gap when it is resumed", async (t) => {
   const server = await Server.start(t);
   const party = new BraidClient({ url: server.url }).session("party");
   const followers = async () => {
@@ -454,7 +454,7 @@ test("A paused subscription has no connection, and goes on where it was when it 
   await tell(party, "Ann");
   await tell(party, "Bob");
   assert.equal(listener.of("update").length, 0);
-  // However often, and in whatever order: there is one connection at the end.
+  // However often pause and resume are called, there is only one connection in the end.
   for (const change of ["resume", "pause", "pause", "resume", "resume"]) subscription[change]();
   await listener.status("live");
   assertGapless(listener, 0, 2);
@@ -467,7 +467,7 @@ test("A paused subscription has no connection, and goes on where it was when it 
   assert.equal(subscription.status, "closed");
 });
 
-test("A subscription that is paused at once does not connect before it is resumed", async (t) => {
+test("A subscription that is paused at once connects only after it is resumed", async (t) => {
   let asked = 0;
   const fetch = async () => (asked++, new Response("", { status: 503 }));
   const listener = new Listener(t, new BraidClient({ url: "http://x", fetch, wait: () => new Promise(() => {}) }).session("x"));

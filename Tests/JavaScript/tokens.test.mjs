@@ -1,10 +1,13 @@
-// The client with a token provider, against the real server.
+// Tests of the client with a token provider, with the real server.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BraidClient } from "./braid.mjs";
 import { atOnce, Listener, Server } from "./server.mjs";
 
-/** A client whose provider makes a participant's token each time it is asked; `refused` is what it was asked with. */
+/**
+ * A client with a token provider that makes a new participant's token for each call. `refused` lists the arguments of
+ * the calls.
+ */
 async function withBackend(t) {
   const server = await Server.start(t, { token: "secret" });
   const controller = new BraidClient({ url: server.url, token: "secret" }).session("party");
@@ -22,12 +25,12 @@ async function withBackend(t) {
   return { server, controller, backend, revokeLast, party: new BraidClient({ url: server.url, token, wait: atOnce }).session("party") };
 }
 
-test("A stream whose token was revoked goes on with another one, where it was", async (t) => {
+test("After its token was revoked, a stream continues with another token and without a gap", async (t) => {
   const { controller, backend, revokeLast, party } = await withBackend(t);
   const listener = new Listener(t, party);
   await listener.status("live");
   const revoked = await revokeLast();
-  // Not by way of "waiting", which may be over before the revocation is answered.
+  // The test does not wait for the status "waiting", because this status may be over before the revocation is answered.
   await listener.until(() => backend.refused.length === 2 && listener.subscription.status === "live");
   assert.deepEqual(backend.refused, [undefined, revoked]);
   await controller.patchState({ mood: "good" });
@@ -36,7 +39,7 @@ test("A stream whose token was revoked goes on with another one, where it was", 
   assert.deepEqual(listener.of("end"), []);
 });
 
-test("A command whose token was revoked is sent once more with another one, also where it has no key", async (t) => {
+test("A command whose token was revoked is sent once more with another token, even without a key", async (t) => {
   const { backend, revokeLast, party } = await withBackend(t);
   assert.equal((await party.edit({ delete: { id: "Omar" } })).revision, 1);
   const revoked = await revokeLast();
@@ -44,7 +47,7 @@ test("A command whose token was revoked is sent once more with another one, also
   assert.deepEqual(backend.refused, [undefined, revoked]);
 });
 
-test("However many requests are refused at once, the provider is asked once", async (t) => {
+test("If many requests are refused at the same time, the client asks the provider only once", async (t) => {
   const { backend, revokeLast, party } = await withBackend(t);
   for (const expected of [1, 2]) {
     await Promise.all(Array.from({ length: 8 }, () => party.snapshot()));
@@ -53,7 +56,7 @@ test("However many requests are refused at once, the provider is asked once", as
   }
 });
 
-test("A provider that has no other token is asked once more, then the refusal is thrown", async (t) => {
+test("If the provider returns the same token again, the refusal is thrown", async (t) => {
   const { server } = await withBackend(t);
   let calls = 0;
   const party = new BraidClient({ url: server.url, token: () => (calls++, "wrong") }).session("party");
@@ -65,7 +68,7 @@ test("A provider that has no other token is asked once more, then the refusal is
   assert.equal(calls, 3);
 });
 
-test("A provider that throws is asked again, as after a failed connection", async (t) => {
+test("If the provider throws, the client asks again later, as after a failed connection", async (t) => {
   const { server } = await withBackend(t);
   let failures = 2;
   const token = () => {
@@ -77,7 +80,7 @@ test("A provider that throws is asked again, as after a failed connection", asyn
   await assert.rejects(never.session("party").snapshot(), ({ name, message, cause }) => name === "ConnectionError" && message === "The token provider failed." && cause.message === "never");
 });
 
-test("A provider that does not answer is given up with the request's time, or when the request is aborted", async () => {
+test("The client does not wait for the provider longer than for an answer, or after the request was aborted", async () => {
   const client = new BraidClient({ url: "http://x", token: () => new Promise(() => {}), timeout: 20, retries: 0 });
   await assert.rejects(client.tables.list(), { name: "ConnectionError", message: "No answer came within 20 milliseconds." });
   await assert.rejects(client.tables.list({ signal: AbortSignal.abort(new Error("enough")) }), { message: "enough" });

@@ -1,4 +1,5 @@
-// braid.js applies updates as the engine does: Tests/Golden/updates.json and, for windows, Tests/Golden/windows.json.
+// Checks that braid.js applies updates as the engine does. The golden (recorded) updates are in
+// Tests/Golden/updates.json and, for windows, in Tests/Golden/windows.json.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
@@ -13,14 +14,14 @@ function frozen(value) {
   return value;
 }
 
-test("Each golden update leads to the snapshot beside it, and changes nothing of the one before", () => {
+test("Each golden update leads from its first snapshot to its second one, and does not change the first one", () => {
   assert.ok(cases.length > 60 && windows.length > 60);
   for (const { name, before, update, after } of [...cases, ...windows]) {
     assert.deepEqual(applying(frozen(update), frozen(before)), after, name);
   }
 });
 
-test("Each faulty update is refused for the reason that the engine has", () => {
+test("Each faulty update is refused for the same reason as by the engine", () => {
   let count = 0;
   for (const { name, before, faults } of [...cases, ...windows]) {
     for (const { update, fault } of faults) {
@@ -31,7 +32,7 @@ test("Each faulty update is refused for the reason that the engine has", () => {
   assert.ok(count > 206);
 });
 
-test("What an update does not touch is the same object before and after", () => {
+test("The rows and sections that an update does not change are the same objects before and after it", () => {
   for (const { before, update } of cases) {
     const after = applying(update, before);
     const brought = JSON.stringify(update.stages);
@@ -51,7 +52,7 @@ test("What an update does not touch is the same object before and after", () => 
   assert.equal(after.state, before.state);
 });
 
-test("Stage by stage a view gets what is before and after, each a table that counts its rows", () => {
+test("For each stage, a view receives the snapshots before and after it, with correct row counts", () => {
   let count = 0;
   for (const { before, update, after } of cases) {
     let shown = before;
@@ -68,12 +69,12 @@ test("Stage by stage a view gets what is before and after, each a table that cou
   assert.ok(count > 80);
 });
 
-test("An operation of a newer server is refused, not left out", () => {
+test("An update with an unknown operation of a newer server is refused", () => {
   const before = { revision: 0, totalRowCount: 0, sections: [], state: {} };
   assert.throws(() => applying({ from: 0, to: 1, stages: [{ swapRows: [[0, 1]] }], totalRowCount: 0 }, before), /swapRows/);
 });
 
-test("Half of a hundred thousand rows go at once", () => {
+test("One stage can delete half of 100,000 rows", () => {
   const rows = Array.from({ length: 100_000 }, (_, index) => ({ id: String(index), cell: "C" }));
   const before = { revision: 0, totalRowCount: rows.length, sections: [{ id: "A", header: null, footer: null, rowCount: rows.length, rows }], state: {} };
   const deleteRows = Array.from({ length: 50_000 }, (_, index) => [0, 2 * index]);

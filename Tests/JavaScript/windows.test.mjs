@@ -1,4 +1,4 @@
-// Windows of a session, followed on the real server while rows come and go and the window moves.
+// Tests of windows with the real server: rows are inserted and deleted, and the window moves.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { applying, BraidClient } from "./braid.mjs";
@@ -16,7 +16,7 @@ async function open(server, count) {
 
 const rows = (snapshot) => snapshot.sections.flatMap(({ rows }) => rows.map(({ id }) => id));
 
-/** Waits until the subscription shows the window that it follows now, and compares it with the server's. */
+/** Waits until the subscription shows its current window, and compares the snapshot with that of the server. */
 async function assertIsTheWindow(session, listener, round) {
   const { subscription } = listener;
   const { revision } = await session.patchState({ round });
@@ -24,7 +24,7 @@ async function assertIsTheWindow(session, listener, round) {
   assert.deepEqual(subscription.snapshot, await session.snapshot({ window: subscription.window }));
 }
 
-test("A window is read, and followed while it changes", async (t) => {
+test("A window can be read, and a subscription keeps it up to date", async (t) => {
   const server = await Server.start(t);
   const session = await open(server, 10);
   const snapshot = await session.snapshot({ window: { section: "b", offset: 2, limit: 3 } });
@@ -41,20 +41,20 @@ test("A window is read, and followed while it changes", async (t) => {
   listener.subscription.close();
 });
 
-test("A window that moves is led from the shown rows to the new ones, and only those that enter are sent", async (t) => {
+test("When a window moves, one update leads from the old rows to the new ones, and contains only rows that enter", async (t) => {
   const server = await Server.start(t);
   const session = await open(server, 100);
   const listener = new Listener(t, session, { window: { offset: 0, limit: 20 } });
   await listener.status("live");
   listener.subscription.move({ offset: 5, limit: 20 });
-  // The rows on the screen are those of the old window until the new one is there.
+  // Until the new window has arrived, the visible rows are those of the old window, so they must not move the window.
   listener.subscription.show(0, 3);
   assert.equal(listener.subscription.window.offset, 5);
   await listener.until(() => listener.subscription.snapshot.window.offset === 5);
   const [update] = listener.of("update")[0];
   assert.deepEqual(update.stages.map((stage) => [stage.deleteRows.length, stage.insertRows.length]), [[5, 5]]);
   assert.equal(listener.of("snapshot").length, 1, "no second snapshot");
-  // Rows near the edge move the window, rows in its middle do not.
+  // The window moves if the visible rows come near its edge, and stays if they are in its middle.
   const followed = listener.subscription.window;
   listener.subscription.show(12, 14);
   assert.equal(listener.subscription.window.around, "a13");
@@ -70,7 +70,7 @@ test("A window that moves is led from the shown rows to the new ones, and only t
   listener.subscription.close();
 });
 
-test("A window whose rows all go follows the rows that come next", async (t) => {
+test("If all rows of a window are deleted, the window follows the rows that are inserted next", async (t) => {
   const server = await Server.start(t);
   const session = await open(server, 1);
   const listener = new Listener(t, session, { window: { around: "b0", before: 1, after: 2 } });
@@ -126,7 +126,7 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
-test("A window goes on after a restart of the server, also if its anchor is gone then", async (t) => {
+test("After a restart of the server, a subscription continues its window, even if the anchor was deleted", async (t) => {
   const server = await Server.start(t);
   const session = await open(server, 10);
   const listener = new Listener(t, session, { window: { around: "b3", aroundSection: "b", before: 2, after: 2 } });

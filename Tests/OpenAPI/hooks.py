@@ -4,18 +4,20 @@ import json
 import schemathesis
 from hypothesis import strategies as st
 
-# Lines for `observe`.
+# Bodies for `observe`: lines of JSON.
 LINES = st.lists(st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=2), max_size=2), max_size=3)
 schemathesis.openapi.media_type("application/x-ndjson", LINES.map(lambda lines: "".join(json.dumps(line) + "\n" for line in lines).encode()))
 
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    # Schemathesis cannot send an example that is not JSON.
+    # Schemathesis cannot send an example that is not JSON, so the example is removed.
     del raw_schema["paths"]["/v1/sessions/{id}/observe"]["post"]["requestBody"]["content"]["application/x-ndjson"]["example"]
-    # These resources exist only with `--test-mode`, where they would make the other requests of a run fail.
+    # The resources of the test mode exist only with `--test-mode`. They would make other requests of the run fail, so
+    # they are removed.
     raw_schema["paths"] = {path: item for path, item in raw_schema["paths"].items() if not path.startswith("/v1/test/")}
-    # The format of table descriptions has tests of its own; to walk its schema here takes minutes.
+    # Other tests check the format of table descriptions. Generating descriptions from the whole schema would take
+    # minutes, so a small schema replaces it.
     raw_schema["components"]["schemas"]["TableDescription"] = {
         "type": "object",
         "properties": {"table": {"type": "string"}, "bindings": {"type": "array", "items": {"type": "object"}}},
@@ -25,7 +27,7 @@ def before_load_schema(context, raw_schema):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # A long poll of a minute is right, and too long for a test.
+    # The server may let a long poll wait for a minute, which is too long for a test.
     wait = str(case.query.get("wait", ""))
     if wait.isdigit() and 1 < int(wait) <= 60:
         case.query["wait"] = 1

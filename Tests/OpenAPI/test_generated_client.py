@@ -1,4 +1,6 @@
-"""Whether a generator of clients understands docs/openapi.json: every operation is called through the client that it makes, with the document's examples."""
+"""Checks that a generator of clients understands docs/openapi.json: the tests call every operation through the
+generated client, with the examples of the document.
+"""
 import importlib
 import io
 import json
@@ -23,7 +25,8 @@ OPERATIONS = {
 }
 PARTY = {"table": "attendees", "models": {"attending": [{"name": "Jonathan"}, {"name": "Omar"}], "invited": [{"name": "Yvonne"}]}}
 LIST = {"sections": [{"id": "open", "rows": [{"id": "milk", "title": "Milk"}, {"id": "bread"}]}, {"id": "done", "rows": []}]}
-# The sessions that the examples of these operations suppose. The others suppose a party.
+# The sessions that the examples of these operations need. The examples of all other operations need a session with the
+# table `attendees`.
 SESSIONS = {"sendEvent": {"table": "form"}, "displayRows": {"table": "news"}}
 
 
@@ -56,7 +59,7 @@ def client(tmp_path_factory):
          "--output-path", folder / "braid_generated", "--config", HERE / "client.yaml"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert run.returncode == 0, run.stdout
-    # Everything was understood: what it does not understand the generator leaves out, with a warning.
+    # The generator prints a warning for each part of the document that it does not understand and leaves out.
     assert "WARNING" not in run.stdout, run.stdout
     sys.path.insert(0, str(folder))
     yield importlib.import_module("braid_generated.client")
@@ -65,7 +68,7 @@ def client(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def servers():
-    """By the option with which some resources exist only."""
+    """Two servers, because some resources exist only with one of two options. The keys are the options."""
     servers = {option: Server("--deterministic", "--fixtures", ROOT / "Examples", option, token=TOKEN) for option in ["--watch", "--test-mode"]}
     yield servers
     for server in servers.values():
@@ -73,7 +76,7 @@ def servers():
 
 
 def body(hint, value):
-    """The value as the type that the generated function takes."""
+    """Converts a JSON value to the type that a function of the generated client accepts."""
     for kind in typing.get_args(hint) or [hint]:
         if hasattr(kind, "from_dict") and isinstance(value, dict):
             try:

@@ -1,4 +1,4 @@
-"""Whether docs/openapi.json is true: valid, what the binary serves, and what the server does."""
+"""Checks that docs/openapi.json is valid, that the binary serves it, and that the server behaves as it says."""
 import json
 import pathlib
 import re
@@ -61,7 +61,9 @@ def test_the_served_document_is_the_file_and_openapi_3_1():
 
 
 def references(value, keyword=None):
-    """Yields every reference in the document, and whether programs that generate clients read it. They do not read `then`."""
+    """Yields every reference in the document. The second value says whether generators of clients read the reference:
+    they ignore `then`.
+    """
     for name, member in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []:
         inside = "then" if name == "then" else keyword
         if name == "$ref" and isinstance(member, str):

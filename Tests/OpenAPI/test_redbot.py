@@ -1,4 +1,4 @@
-"""REDbot's opinion of every GET: how its answer reads to caches, proxies and browsers."""
+"""Lets REDbot check the answer to every GET, as caches, proxies and browsers see it."""
 import concurrent.futures
 import json
 import pathlib
@@ -13,7 +13,7 @@ from test_openapi import ExampleServer
 REDBOT = pathlib.Path(sys.executable).parent / "redbot"
 VALUES = {"{id}": "party", "{table}": "attendees", "{version}": "1", "{name}": "row-not-found", "{section}": "0", "{row}": "0", "{file}": "table.js"}
 QUERIES = {"/v1/sessions/{id}/updates": "?since=0"}
-# A row by its id. In this path, a section is an id, too.
+# The path of a row by its id. In this path, `{section}` is a section's id and not its index.
 PATHS = {"/v1/sessions/{id}/sections/{section}/rows/{rowId}": "/v1/sessions/party/sections/description/rows/1"}
 
 
@@ -25,7 +25,7 @@ def paths():
 @pytest.fixture(scope="module")
 def opinions():
     server = ExampleServer("--test-mode", token=None)
-    # It resolves names by DNS alone, which knows no localhost.
+    # REDbot resolves names only with DNS, which does not know localhost.
     url = server.url.replace("localhost", "127.0.0.1")
 
     def ask(path):

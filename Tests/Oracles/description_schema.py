@@ -1,7 +1,8 @@
-"""Holds docs/table-description.schema.json against Tests/Descriptions and the examples, with PyPI's jsonschema.
+"""Compares docs/table-description.schema.json with Tests/Descriptions and the examples. Uses the package jsonschema
+from PyPI.
 
-Every valid description must pass; of the invalid ones the schema must see exactly those that say `bySchema`.
-Usage: description_schema.py [the repository's root]. Exit status 1 on any disagreement.
+The schema must accept every valid description. It must refuse exactly those invalid descriptions that are marked
+with `bySchema`. Usage: description_schema.py [the repository's root]. Exit status 1 on any disagreement.
 """
 import json
 import sys

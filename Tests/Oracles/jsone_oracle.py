@@ -1,11 +1,12 @@
-"""JSON-e's reference implementation (PyPI: json-e) as an oracle.
+"""Uses JSON-e's reference implementation (PyPI: json-e) as an oracle: it computes the expected results for the engine's
+tests.
 
     jsone_oracle.py cases                 the hand-written cases of jsone_cases.json, with the reference's results
     jsone_oracle.py random SEED COUNT     generated cases, the same for the same seed
     jsone_oracle.py specification FILE    the cases of JSON-e's specification.yml, with the results that it specifies
 
-Prints a line of JSON per case: {"template", "context", and "result", "absent": true or "error": true}.
-The reference is repaired where the engine differs by choice; `Template`'s documentation lists why.
+Prints a line of JSON per case: {"template", "context", and "result", "absent": true or "error": true}. The oracle
+changes the reference where the engine deliberately differs. The documentation of `Template` gives the reasons.
 """
 import datetime
 import json
@@ -20,7 +21,7 @@ import jsone.render
 from jsone.AST import BinOp
 from jsone.shared import DeleteMarker, TemplateError, to_str
 
-# The module: the package hides it behind the function of the same name.
+# The package's function `render` hides the module of the same name, so the module is taken from `sys.modules`.
 reference = sys.modules["jsone.render"]
 NOW = "2017-01-19T16:27:20.974Z"
 
@@ -32,7 +33,7 @@ def is_number(value):
 
 
 def same(left, right):
-    """Equality in which a boolean is no number."""
+    """Compares two values. Unlike in Python, a boolean never equals a number."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, list) and isinstance(right, list):
@@ -43,12 +44,12 @@ def same(left, right):
 
 
 def narrowed(value):
-    """Whole numbers have 64 bits."""
+    """Converts a whole number that does not fit into 64 bits to a float, as the engine does."""
     return float(value) if isinstance(value, int) and not -2**63 <= value < 2**63 else value
 
 
 class Done:
-    """A node whose value is known."""
+    """A node of an expression whose value was already computed."""
 
     def __init__(self, value):
         self.value = value
@@ -65,7 +66,8 @@ class Repaired(interpreter.Interpreter):
                 return any(same(left, element) for element in right)
         if node.token.kind in ("||", "&&", ".", "in"):
             return super().visit_BinOp(node)
-        # The exponent of ** is its left side: the order of evaluation stays.
+        # In the reference's tree, the left operand of `**` is the exponent. The operands are evaluated in the same
+        # order as in the reference.
         left, right = narrowed(self.visit(node.left)), narrowed(self.visit(node.right))
         result = super().visit_BinOp(BinOp(node.token, Done(left), Done(right)))
         if result is not narrowed(result):
@@ -100,8 +102,8 @@ def comparable(op, left, right):
 
 
 def find(template, context):
-    """Renders no data as a template."""
-    original_find({**template, "$find": []}, context)  # checks the properties
+    """Replaces the reference's `$find`, which would render the array's elements as templates."""
+    original_find({**template, "$find": []}, context)  # raises an error for wrong members of the template
     value = reference.renderValue(template["$find"], context)
     if not isinstance(value, list):
         raise TemplateError("$find value must evaluate to an array")
@@ -120,8 +122,9 @@ def match(template, context):
 
 
 def sort(template, context):
-    """Whole and other numbers together; no booleans."""
-    original_sort({**template, "$sort": []}, context)  # checks the properties
+    """Replaces the reference's `$sort`: whole numbers and floats can be sorted together, and booleans cannot be sorted.
+    """
+    original_sort({**template, "$sort": []}, context)  # raises an error for wrong members of the template
     value = reference.renderValue(template["$sort"], context)
     if not isinstance(value, list):
         raise TemplateError("not an array")
@@ -159,7 +162,9 @@ def repaired_builtins():
         return join(context, *arguments)
 
     def with_one(builtin):
-        """The reference hands a single number on to Python's min and max, which want a sequence then."""
+        """Repairs `min` and `max` for a single argument: Python's functions expect a sequence if there is only one
+        argument.
+        """
         return lambda context, *arguments: builtin(context, *(arguments * 2 if len(arguments) == 1 else arguments))
 
     def narrowing(builtin):
@@ -222,7 +227,9 @@ def solve(template, context):
 # MARK: Generated cases
 
 class Generator:
-    """Templates that make sense more often than not: names are known, operands mostly fit their operators."""
+    """Generates random templates that are valid more often than not: most names exist, and most operands fit their
+    operators.
+    """
 
     words = ["", "a", "b", "key", "hello world", " padded\t", "Ünïcödé ☃", "𝒳y", "10", "-2.5", "x,y,,z", "0", "abc"]
 
@@ -272,7 +279,7 @@ class Generator:
                 "r": [{"a": self.integer(), "b": self.string()} for _ in range(self.random.randint(0, 4))],
                 "v": self.value(3)}
 
-    # Expressions, by the kind of value they should give
+    # Expressions. The name of each method says which kind of value its expressions should have.
 
     def expression(self, depth):
         return self.pick(self.number, self.number, self.text, self.text, self.boolean, self.array, self.object,
@@ -464,7 +471,7 @@ class Generator:
         names = self.pick(("x",), ("x", "y"))
         return {"$find": value, self.each(*names): self.scoped(names, lambda: self.boolean(2))}
 
-    # What can never be rendered; nothing in it may hide in a branch that is not taken
+    # Templates that can never be rendered. The engine must find the error even in a branch that is not used.
 
     def broken(self):
         return self.pick(

@@ -1,9 +1,10 @@
-"""The Python implementation of JSON Type Definition (PyPI: jtd) as an oracle.
+"""Uses the Python implementation of JSON Type Definition (PyPI: jtd) as an oracle: it computes the expected results for
+the engine's tests.
 
     jtd_oracle.py SEED COUNT     generated cases, the same for the same seed
 
-Prints a line of JSON per case: {"schema", "instance", and "errors": [[instancePath, schemaPath]...] or "wrong": true}.
-The reference is repaired where it departs from RFC 8927; each repair says how.
+Prints a line of JSON per case: {"schema", "instance", and "errors": [[instancePath, schemaPath]...] or "wrong":
+true}. The oracle repairs the reference where it departs from RFC 8927. A comment explains each repair.
 """
 import datetime
 import json
@@ -23,18 +24,23 @@ unrestored = reference._validate_with_state
 
 
 def restoring(state, schema, instance, tag):
-    """The reference leaves a token behind when a discriminator meets something that is no object."""
+    """Repairs the reference, which leaves a schema token behind if a schema with a discriminator meets a value that is
+    not an object.
+    """
     depth = len(state.schema_tokens[-1])
     unrestored(state, schema, instance, tag)
     del state.schema_tokens[-1][depth:]
 
 
 def is_timestamp(text):
-    """The reference's package refuses the year 0 and all leap seconds, and takes digits of any script."""
+    """Repairs the check of timestamps. The package that the reference uses refuses the year 0 and all leap seconds, and
+    accepts digits of any script.
+    """
     match = re.fullmatch(r"([0-9]{4})(-..-..T..:..:)(..)(\.[0-9]+)?(Z|[+-]..:..)", text)
     if not match or not text.isascii():
         return False
-    # The calendar repeats after 400 years, and these have a year before and behind them.
+    # The calendar repeats every 400 years. The years from 2000 to 2399 have the same calendar, and the package accepts
+    # the years before and after them.
     start, second, zone = f"{2000 + int(match[1]) % 400}{match[2]}", match[3], match[5]
     if second != "60":
         return strict(start + second + zone)
@@ -51,8 +57,8 @@ reference.strict_rfc3339.validate_rfc3339 = is_timestamp
 
 
 def repaired(schema):
-    """The reference takes null for an absent keyword, does not look at metadata, and wants a string in
-    additionalProperties. Raises for what is wrong."""
+    """Makes the reference refuse schemas that it wrongly accepts: with null as a keyword's value, with wrong metadata,
+    or with an `additionalProperties` that is not a boolean. Raises an error for such a schema."""
     if any(value is None for value in schema.values()) or not isinstance(schema.get("metadata", {}), dict):
         raise TypeError("null or metadata")
     schema = dict(schema)
@@ -74,7 +80,9 @@ def pointer(tokens):
 
 
 def solve(schema, instance):
-    """None for a definition that only refers to itself: the reference would not end."""
+    """Returns a case with its expected result. Returns None if a definition refers only to itself, because the
+    reference would not end.
+    """
     case = {"schema": schema, "instance": instance}
     try:
         jtd.Schema.from_dict(repaired(schema)).validate()
@@ -159,7 +167,7 @@ class Generator:
         return {"discriminator": tag, "mapping": {name: self.properties(depth, tag) for name in self.names(3)}}
 
     def broken(self, schema):
-        """One keyword set, taken away or spoiled somewhere."""
+        """Damages a schema: sets, removes or changes one keyword at a random place."""
         schemas = []
 
         def collect(schema):
@@ -184,7 +192,7 @@ class Generator:
             {"a": {"properties": {}}}, {"a": {"properties": {"kind": {}}, "nullable": True}}, {"type": "string"}, {"a": None}])
         return schema
 
-    # Instances: mostly what the schema wants, so that the walk goes deep.
+    # Instances. Most of them fit the schema, so that the validation reaches deep levels.
 
     def instance(self, schema, definitions, depth=6):
         if not isinstance(schema, dict) or depth <= 0 or self.chance(12):

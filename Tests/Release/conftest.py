@@ -10,7 +10,9 @@ LEFT_OUT = shutil.ignore_patterns(".git", ".build*", "data", "dist", "Corpora", 
 
 
 class Repository:
-    """A repository with a commit of the files in this checkout, so that a test can also try files that are not committed yet."""
+    """A git repository with one commit of all files in this checkout. So a test also covers files that are not
+    committed yet.
+    """
 
     def __init__(self, root):
         self.root = root

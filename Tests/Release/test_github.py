@@ -1,4 +1,4 @@
-"""Whether GitHub understands what is in .github."""
+"""Checks that GitHub understands the files in .github."""
 import pathlib
 import re
 import subprocess
@@ -17,7 +17,7 @@ EACH_WORKFLOW = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path
 
 
 def uses(path):
-    """The actions and workflows that a workflow uses."""
+    """Returns the actions and other workflows that a workflow uses."""
     return re.findall(r"uses: (\S+)", path.read_text())
 
 
@@ -31,7 +31,7 @@ def test_files_follow_their_schemas(path):
 
 @EACH_WORKFLOW
 def test_workflows_may_do_only_what_they_declare(path):
-    """A workflow without `permissions` gets those of the repository, which may be all."""
+    """A workflow without `permissions` has the permissions that the repository grants, which may be all permissions."""
     workflow = yaml.safe_load(path.read_text())
     assert workflow["permissions"] in ({}, {"contents": "read"})
     for name, job in workflow["jobs"].items():

@@ -1,4 +1,5 @@
-"""Whether the JavaScript client can be installed with npm, in a project with TypeScript and in one without."""
+"""Checks that npm can install the JavaScript client in a project with TypeScript and in a project without TypeScript.
+"""
 import json
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ export const kind: string = new Problem(404).kind;
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A project that has installed the package."""
+    """A project in which the JavaScript client is installed."""
     folder = tmp_path_factory.mktemp("project")
     name = subprocess.run([ROOT / "Scripts/pack-javascript-client", folder], check=True, capture_output=True, text=True).stdout.strip()
     (folder / "package.json").write_text(json.dumps({"name": "app", "private": True}))

@@ -1,4 +1,6 @@
-"""Whether Scripts/release makes what it says. A script takes the place of the binary: to build the real one takes minutes."""
+"""Checks that Scripts/release makes the files that it should make. A script takes the place of the binary, because
+building the real binary takes minutes.
+"""
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -20,7 +22,7 @@ from server import ROOT
 VERSION = re.search(r'package static let version = "(.*)"', (ROOT / "Sources/BraidServer/App.swift").read_text())[1]
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
 PLATFORM = f"braid-server-{VERSION}-linux-{ARCHITECTURE}"
-DATE = 1767323045  # of the commit
+DATE = 1767323045  # the date of the commit, in seconds since 1970
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +116,7 @@ def test_the_same_commit_makes_the_same_files(repository, binary, files):
 
 @pytest.fixture(scope="session")
 def image(repository, binary):
-    """The image's manifest, its configuration, and the files of its layers."""
+    """Returns the manifest of the image, its configuration, and the files of its layers."""
     if not shutil.which("buildah"):
         pytest.skip("there is no buildah here")
     made = release(repository, binary, "image")
@@ -191,7 +193,7 @@ def test_the_bill_of_materials_lists_each_part_of_the_binary(files, binary):
     server = packages.pop("braid-server")
     assert server["versionInfo"] == VERSION
     assert server["checksums"] == [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(binary.read_bytes()).hexdigest()}]
-    # By Debian's names of the source packages. libpq is no part of a release.
+    # The linked libraries, with the names of their source packages in Debian. A release is not linked with libpq.
     sources = {"md": "libmd", "sqlite3": "sqlite3", "z": "zlib", "zstd": "libzstd"}
     linked = {name for path in (ROOT / "Sources").glob("*/module.modulemap") for name in re.findall('link "(.*)"', path.read_text())}
     assert linked == {*sources, "pq"}
@@ -239,7 +241,7 @@ def test_the_binary_has_the_version_of_the_sources():
 
 @pytest.mark.parametrize("package", ["Benchmarks", "Fuzzing"])
 def test_dependencies_have_bounded_versions_and_a_reason(package):
-    """SwiftPM reads `from:` as below the next major version, too, but a reader may not know that."""
+    """In SwiftPM, `from:` also means a version below the next major version, but a reader may not know that."""
     lines = (ROOT / package / "Package.swift").read_text().splitlines()
     declared = [number for number, line in enumerate(lines) if ".package(" in line and "DIFFERENCEKIT" not in line and "differenceKit" not in line]
     assert declared

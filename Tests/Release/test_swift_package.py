@@ -1,4 +1,4 @@
-"""Whether an app that uses the Swift client resolves and builds nothing of the server."""
+"""Checks that an app that uses the Swift client neither resolves nor builds any dependency of the server."""
 import json
 import subprocess
 
@@ -23,7 +23,7 @@ print(BraidClient(url: URL(string: "http://127.0.0.1:1")!).session("party").id)
 
 @pytest.fixture(scope="module")
 def app(repository, tmp_path_factory):
-    """An app in a folder of its own. Its only dependency is a clone of this repository."""
+    """An app in its own folder, whose only dependency is a clone of this repository."""
     repository.run("git", "branch", "--force", "release")
     folder = tmp_path_factory.mktemp("app")
     (folder / "Sources/app").mkdir(parents=True)

@@ -2,7 +2,7 @@
 import CZlib
 import CZstd
 
-/// Decompresses a body as it arrives, as strictly as a browser: a body in gzip is a single member.
+/// Decompresses a body as it arrives. A body in gzip must be a single member, because browsers accept no more.
 public final class Decompressor {
     public struct Failure: Error {
         public let detail: String
@@ -13,7 +13,7 @@ public final class Decompressor {
     /// Whether the bytes so far are a complete body.
     public private(set) var isComplete = false
 
-    /// - Parameter coding: the content of the `Content-Encoding` field. `nil` means a plain body.
+    /// - Parameter coding: the value of the field `Content-Encoding`. `nil` means that the body is not compressed.
     public init(_ coding: String?) throws {
         switch coding {
         case "gzip":
@@ -37,7 +37,7 @@ public final class Decompressor {
         if let zstd { ZSTD_freeDStream(zstd) }
     }
 
-    /// Returns the plain bytes that the compressed bytes add.
+    /// Adds compressed bytes, and returns the plain bytes that can be decompressed now.
     public func add(_ bytes: [UInt8]) throws -> [UInt8] {
         if bytes.isEmpty { return [] }
         if let gzip { return try inflated(bytes, gzip) }
@@ -91,14 +91,14 @@ public final class Decompressor {
     }
 }
 
-/// Returns the plain bytes of a complete body.
+/// Decompresses a complete body.
 public func decompressed(_ bytes: [UInt8], _ coding: String?) throws -> [UInt8] {
     let decompressor = try Decompressor(coding), plain = try decompressor.add(bytes)
     guard decompressor.isComplete else { throw Decompressor.Failure(detail: "the body is not complete") }
     return plain
 }
 
-/// Returns the bytes as a member in gzip, as clients compress a request's body.
+/// Compresses bytes to one gzip member, as clients do with the body of a request.
 public func gzipMember(_ bytes: [UInt8]) -> [UInt8] {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())

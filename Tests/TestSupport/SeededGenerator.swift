@@ -1,10 +1,10 @@
-/// A generator that returns the same numbers for the same seed, everywhere.
+/// A generator of random numbers that returns the same numbers for the same seed on every platform.
 ///
 /// Source: SplitMix64 in Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Creates the generator of a seed. Neighboring seeds have unrelated numbers.
+    /// Creates a generator. Seeds that differ by 1 give unrelated numbers.
     public init(seed: UInt64) {
         state = (seed ^ (seed >> 31)) &* 0xD6E8_FEB8_6659_FD93 &+ 0x2545_F491_4F6C_DD1D
     }

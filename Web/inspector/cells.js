@@ -1,10 +1,14 @@
-// What a cell looks like follows from what it is given to show (its view model, or else its model) and from the events that the
-// description declares for it. The rules, in order; the first that fits holds (docs/inspector.md has them as a table).
+// The look of a cell depends on the row's view model, or on the row's model if there is no view model. It also depends
+// on the events that the description declares for the cell. The first of the following rules that fits decides. A table
+// in docs/inspector.md lists the rules.
 import { compactJSON, h, symbol } from "./dom.js";
 
 const isText = (value) => typeof value === "string";
 const isLabel = (value) => isText(value) || typeof value === "number";
-/** The first of these that can be shown. Anything may stand under any name, also an object whose `toString` is no function. */
+/**
+ * The first value that is a text or a number, as text. Models may contain any JSON under any name, even an object whose
+ * `toString` is not a function.
+ */
 export const labelText = (...values) => String(values.find(isLabel) ?? "");
 
 export const rules = [
@@ -29,7 +33,10 @@ const jtdTypes = {
   choice: (schema) => Array.isArray(schema.enum) || schema.type === "string",
   date: (schema) => schema.type === "string" || schema.type === "timestamp",
 };
-/** What Braid's own samples call their events: for who may not read the session's description. */
+/**
+ * The names of events in the samples of iOS Braid. The page assumes these names if it may not read the session's
+ * description.
+ */
 const customary = {
   flag: { event: "switchToggled", name: "isOn" },
   text: { event: "textEntered", name: "text" },
@@ -37,7 +44,10 @@ const customary = {
   date: { event: "dateSelected", name: "date" },
 };
 
-/** The declared event with a parameter of a kind: `{event, name}`, or undefined. `events` null: they are not known. */
+/**
+ * Finds the first declared event with a parameter of a kind, as `{event, name}`. If `events` is null, the declared
+ * events are unknown and the usual names are returned.
+ */
 export function parameter(events, kind) {
   if (!events) return customary[kind];
   for (const [event, schema] of Object.entries(events)) {
@@ -46,7 +56,10 @@ export function parameter(events, kind) {
   }
 }
 
-/** Only what cannot run: images of the web, of this server, or inside the URL. */
+/**
+ * Returns the URL of an image, or null if the URL is not safe. Safe URLs are `http` and `https` URLs, paths on this
+ * server, and `data:` URLs of images, because none of them can run code.
+ */
 export function safeImageURL(text) {
   if (/^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/i.test(text)) return text;
   if (!/^(https?:\/\/|\/(?!\/))/i.test(text) || !URL.canParse(text, location.href)) return null;
@@ -54,8 +67,9 @@ export function safeImageURL(text) {
 }
 
 /**
- * The content of a row's cell: elements.
- * `context`: `{events, state, send(event, parameters), entry(event), readOnly}`; `entry`: what was entered for an event and has no answer yet.
+ * Returns the elements that show a row's cell.
+ * `context` is `{events, state, send(event, parameters), entry(event), readOnly}`. `entry` returns the input for an
+ * event that the server has not answered yet.
  */
 export function cellContent(row, context) {
   const content = row.viewModel ?? row.model;
@@ -71,7 +85,7 @@ function parts(row, content, context) {
   try {
     return looks[rule.look](content, context, row);
   } catch (error) {
-    // A fault of one look must not hide the rows behind it.
+    // An error in one cell must not keep the page from showing the following rows.
     console.warn(`A ${rule.look} could not be made`, error);
     return [unknown(row, content)];
   }
@@ -116,7 +130,8 @@ const looks = {
   date(content, context) {
     const event = parameter(context.events, "date");
     const type = inputTypes.get(content.mode) ?? "date";
-    // A picker without a date of its own picks a member of the state, as in the form example.
+    // A date picker whose view model contains no date shows the member of the state that `picks` names, as in the form
+    // example.
     const value = labelText(content.date, content.value, isText(content.picks) ? context.state?.[content.picks] : undefined);
     return [
       isLabel(content.title) && labels(content),
@@ -132,7 +147,7 @@ const looks = {
   image(content) {
     const named = [content.imageURL, content.image].find(isText);
     const url = safeImageURL(named);
-    // A name without a path is an image of the app's own: only its app has it.
+    // A name that is not a URL or a path means an image in the app's bundle, which this page cannot load.
     const image = url
       ? h("img", {
         class: "thumbnail",
@@ -149,13 +164,16 @@ const looks = {
   text: (content) => [h("div", { class: "centred" }, String(content.text))],
 };
 
-/** Dates change with every key; what was entered is sent when no more keys come. */
+/**
+ * Milliseconds. A date field fires a change event after each key, so the page sends the date when no key was pressed
+ * for this long.
+ */
 const entryPause = 700;
 
 function input(props, event, context) {
   let waiting;
   const entry = () => event && context.entry(event.event);
-  /** Shows whether what was entered could be sent, now and whenever that changes. */
+  /** Marks the field if its input could not be sent, and updates the mark when this changes. */
   const show = () => {
     const isUnsent = entry()?.isUnsent ?? false;
     element.classList.toggle("unsent", isUnsent);
@@ -192,7 +210,8 @@ function input(props, event, context) {
       },
     },
   });
-  // As the field holds it: a date that is none, or a text of two lines, is not sent changed by who only looks at it.
+  // The value that the browser's field contains: browsers drop an invalid date and the line breaks of a text. A
+  // comparison with this value keeps the page from sending a change that nobody typed.
   const held = element.value;
   let sent = held;
   if (entry()) element.value = sent = entry().parameters[event.name];
@@ -217,7 +236,7 @@ function labels(content, row) {
   );
 }
 
-/** Where a cell is given its model, what a model says beside its name: `members 2`. */
+/** For a row without a view model: the model's other members, such as `members 2`, as a subtitle. */
 function otherMembers(model, row) {
   const told = new Set(["id", "type", "cell", "title", "name", "subtitle", "detail", "image", "imageURL"]);
   return Object.entries(model).filter(([name, value]) => !told.has(name) && isLabel(value) && String(value) !== row.id).map(([name, value]) =>
@@ -230,7 +249,7 @@ const glyph = (name) => h("div", { class: "thumbnail glyph", title: name, role: 
 const unknown = (row, content) =>
   h("div", { class: "unknown" }, h("div", { class: "subtitle" }, row.cell ?? "cell"), h("pre", {}, compactJSON(content ?? null)));
 
-/** Events without parameters are buttons. */
+/** Buttons for the cell's events that have no parameters. */
 function plainEvents({ events, send, readOnly }) {
   return Object.entries(events ?? {})
     .filter(([, schema]) =>

@@ -6,7 +6,7 @@ const modelsOf = (sections) => Object.fromEntries(sections.map(({ id, rows }) =>
 const titlesOf = (sections, name) => Object.fromEntries(sections.map((section) => [section.id, section[name]?.title ?? null]));
 const firstRow = ({ sections }) => ({ section: sections[0]?.id ?? "", rowId: sections[0]?.rows[0]?.id ?? "" });
 
-/** A body for each command, as the shown snapshot suggests it. */
+/** The suggested body of each command, made from the displayed snapshot. */
 const samples = {
   patchModels: ({ sections }) => modelsOf(sections.slice(0, 1)),
   models: ({ sections }) => modelsOf(sections),
@@ -32,10 +32,13 @@ const samples = {
   sections: () => ({ section: { rows: [] }, at: null }),
 };
 
-/** Any command, as JSON: tried out without being carried out, sent, or copied. */
+/**
+ * The form in which a person writes any command as JSON. The buttons send the command, send it as a dry run, or copy it
+ * as curl.
+ */
 export class Console {
   #screen;
-  /** The last command that was sent: its answer is the one that is shown. */
+  /** Identifies the last command that was sent. The console shows only the answer to this command. */
   #sent;
   constructor(screen) {
     this.#screen = screen;
@@ -78,7 +81,7 @@ export class Console {
     this.result.replaceChildren();
   }
 
-  /** The body, if a command can be made of it. */
+  /** Returns the body as JSON, or `undefined` if the text is not JSON or does not fit the command. */
   #read() {
     this.fault.textContent = "";
     let body;

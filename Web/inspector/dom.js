@@ -1,12 +1,15 @@
-// Elements, without a framework. Text comes into the page through text nodes and attributes only, never as markup:
-// whatever a model holds, it is shown and not run.
+// Functions that create elements, without a framework. These functions insert text only as text nodes and attributes,
+// never as HTML, so text in a model cannot run as code.
 
-/** An element. `props`: `class`, `on: {event: listener}`, properties of the element that it has (`value`, `disabled`, …), else attributes. */
+/**
+ * Creates an element. `props` contains `class`, `on: {event: listener}`, and properties of the element (`value`,
+ * `disabled`, …). Any other member of `props` becomes an attribute.
+ */
 export function h(tag, props = {}, ...children) {
   return filled(document.createElement(tag), props, children);
 }
 
-/** An SVG element; its props are attributes. */
+/** Creates an SVG element. All members of `props` except `on` become attributes. */
 export function svg(tag, props = {}, ...children) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
 }
@@ -23,7 +26,7 @@ function filled(element, props, children) {
   return element;
 }
 
-/** A button that says what it does; `icon` is the id of a symbol in index.html. */
+/** Creates a button with a label. `icon` is the id of a symbol in index.html. */
 export function button(label, action, { icon, iconOnly = false, kind = "", ...props } = {}) {
   const content = [icon && symbol(icon), iconOnly ? null : h("span", {}, label)];
   return h("button", {
@@ -38,13 +41,16 @@ export function button(label, action, { icon, iconOnly = false, kind = "", ...pr
 
 export const symbol = (id) => svg("svg", { class: "symbol", "aria-hidden": "true" }, svg("use", { href: `#${id}` }));
 
-/** What a pointer or the space bar is held down on; what is to be done when it is let go. */
+/**
+ * The element on which the pointer or the space bar is pressed, or null. `putOff` contains the functions to call after
+ * the release.
+ */
 let held = null;
 const putOff = new Set();
 
 const hold = ({ target }) => held = target;
 const letGo = () =>
-  // Behind the click, which the same turn of the event loop brings.
+  // The timeout runs after the click event, which the browser fires right after the release.
   setTimeout(() => {
     held = null;
     const actions = [...putOff];
@@ -53,10 +59,13 @@ const letGo = () =>
   });
 addEventListener("pointerdown", (event) => event.button === 0 && hold(event), true);
 addEventListener("keydown", (event) => event.key === " " && hold(event), true);
-// Where a menu opens, the pointer is let go unseen.
+// When a context menu opens, the page never receives `pointerup`.
 for (const type of ["pointerup", "pointercancel", "keyup", "contextmenu"]) addEventListener(type, letGo, true);
 
-/** Whether somebody is about to click in `element`: replaced now, it would never get the click. `later` is called once it has. */
+/**
+ * Whether the pointer or the space bar is pressed in `element`. Replacing the element before the release would lose the
+ * click, so `later` is called after the click.
+ */
 export function isHeld(element, later) {
   if (!held || !element.contains(held)) return false;
   putOff.add(later);
@@ -65,7 +74,7 @@ export function isHeld(element, later) {
 
 const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** JSON text as text nodes and coloured spans. */
+/** JSON text as an array of text nodes and colored spans. */
 export function coloured(text) {
   const parts = [];
   let end = 0;
@@ -78,7 +87,10 @@ export function coloured(text) {
   return [...parts, text.slice(end)];
 }
 
-/** A JSON value, readable: indented, but what fits on a line stays on one. `before`: how much stands on its first line already. */
+/**
+ * A JSON value as indented text, in which a value that fits into `width` characters stays on one line. `before` is the
+ * number of characters before the value on its first line.
+ */
 export function compactJSON(value, { width = 48, indent = "", before = 0 } = {}) {
   if (typeof value !== "object" || value === null) return spaced(value);
   const line = JSON.stringify(value).length <= width ? spaced(value) : null;

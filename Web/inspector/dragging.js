@@ -1,8 +1,11 @@
-// Moving rows, by pointer and by keyboard. While a row is on its way, the list shows a frame in which it stands where it would
-// come to stand; the server is asked once, when it is dropped.
+// Moving a row by pointer or keyboard. While a person drags a row, the list shows the table as it would be after the
+// drop. The page sends one command to the server, when the person drops the row.
 import { indexIn, sectionName, withMovedRow } from "./frames.js";
 
-/** The places where a row may go: `{at: [section, row], y}`; the row counts after it was taken out, `y` without it. */
+/**
+ * The places where a row may be dropped, as `{at: [section, row], y}`. Both the row index and `y`, the height of the
+ * place in the list, are counted as if the dragged row had been removed.
+ */
 export function dropPlaces(layout, frame, [s, r]) {
   const { sections } = frame.snapshot;
   const { movesTo } = sections[s];
@@ -16,7 +19,7 @@ export function dropPlaces(layout, frame, [s, r]) {
     if (item.kind === "row" && !isDragged) put(item.s, item.r - (item.s === s && item.r > r ? 1 : 0));
     if (!isDragged) y += height;
     const next = layout.items[i + 1];
-    // Between a header and rows that are outside of the window there is no place that is known.
+    // If rows between a header and the window are unknown, the places right after the header are unknown, too.
     const isNext = next?.s === item.s && (next?.kind === "row" || (next?.kind === "gap" && item.kind === "header"));
     const isEnd = (item.kind === "header" || item.kind === "row") && !isNext;
     if (isEnd) put(item.s, sections[item.s].rows.length - (item.s === s ? 1 : 0));
@@ -30,7 +33,7 @@ export class Dragging {
   #announce;
   #carried = null;
 
-  /** `drop(from, to)`: the row is to be moved; the list shows it there already. */
+  /** `drop(from, to)` is called when a row was dropped. The list already shows the row at its new place. */
   constructor(list, { drop, announce }) {
     this.#list = list;
     this.#drop = drop;
@@ -92,7 +95,10 @@ export class Dragging {
     this.#drop(from, to);
   }
 
-  /** From `pointerdown` on a row's handle until the pointer is let go. `from`: the row's place; null: it is gone. */
+  /**
+   * Drags a row from `pointerdown` on the row's handle until the release. `from` is the row's index path, or null if
+   * the row no longer exists.
+   */
   byPointer(event, from) {
     if (!from || this.isCarrying || event.button !== 0) return;
     event.preventDefault();
@@ -106,7 +112,7 @@ export class Dragging {
     let pointerY = event.clientY;
     const stop = new AbortController();
     const follow = () => {
-      // The table changed, and the row went back.
+      // A change of the table has ended the drag: the row is back at its old place.
       if (this.#carried !== carried) return stop.abort();
       const y = pointerY - this.#list.origin - grip;
       this.#list.held = { key: carried.key, y };
@@ -118,7 +124,7 @@ export class Dragging {
       const element = this.#list.element(carried.key);
       if (element) this.#list.put(element, y);
     };
-    // Near the window's edges the list scrolls beneath the row.
+    // While the pointer is near the upper or lower edge, the list scrolls under the dragged row.
     const scroll = () => {
       if (this.#carried !== carried) return;
       const box = scroller.getBoundingClientRect();
@@ -144,7 +150,10 @@ export class Dragging {
     addEventListener("keydown", (event) => event.key === "Escape" && end(true), options);
   }
 
-  /** Keys on a row's handle: Space or Enter picks the row up and puts it down, arrows move it, Escape leaves it where it was. */
+  /**
+   * Handles a key on a row's handle. Space or Enter picks the row up and drops it, the arrow keys move it, and Escape
+   * returns it to its old place.
+   */
   byKey(event, from) {
     const { key } = event;
     if (!this.isCarrying) {
@@ -166,7 +175,7 @@ export class Dragging {
     event.stopPropagation();
   }
 
-  /** The table changed beneath the row: it goes back. */
+  /** Ends the drag and returns the row to its old place, because the table has changed. */
   cancel() {
     if (this.isCarrying) {
       this.#carried.place = this.#carried.start;

@@ -18,23 +18,29 @@ const newDescription = {
   }],
 };
 const pause = 250;
-/** Before a server that did not answer is asked again. */
+/** Milliseconds before the page asks a server again that did not answer. */
 const patience = 2000;
 
-/** The editor of a table description: what the server says of it stands where it is wrong, and a session of it beside it. */
+/**
+ * The editor of a table description. The editor marks the faults that the server finds, and shows a preview session of
+ * the description.
+ */
 export class Editor {
   #app;
   #preview = null;
   #waiting;
-  /** How often the text changed: what is answered about an earlier one is passed over. */
+  /** The number of changes of the text. The editor ignores the server's answer to an earlier text. */
   #asked = 0;
-  /** The text as it was read or saved last, and the name that it has there; null: none. */
+  /**
+   * The text as it was last read from the server or saved, and the description's name on the server. `#name` is null
+   * for a new description.
+   */
   #read = "";
   #name;
-  /** Aborted by a later save: then nobody wants the one before sent again. */
+  /** A later save aborts this controller, because repeating an older save would overwrite the newer text. */
   #saving;
 
-  /** `name`: of a description that there is, or null for a new one. */
+  /** `name` is the name of a registered description, or null for a new description. */
   constructor(app, name) {
     this.#app = app;
     this.#name = name;
@@ -47,7 +53,7 @@ export class Editor {
       wrap: "off",
       "aria-label": "Table description",
       "aria-describedby": "faults",
-      // Until there is something to write in.
+      // Read-only until the description has been loaded.
       readOnly: true,
       on: { input: () => this.#changed(), keydown: (event) => this.#key(event) },
     });
@@ -79,7 +85,7 @@ export class Editor {
     this.#endPreview();
   }
 
-  /** What is written is not worth keeping. */
+  /** Treats the current text as saved, so that the page does not ask before it discards the text. */
   giveUp() {
     this.#read = this.area.value;
   }
@@ -98,18 +104,18 @@ export class Editor {
     }
   }
 
-  /** Whether there is something that is saved nowhere. */
+  /** Whether the text contains unsaved changes. */
   get isWritten() {
     return this.area.value !== this.#read;
   }
 
-  /** With another token, or after the page was put away. */
+  /** Checks the text again after a change of the token, or when the browser restores the page from its cache. */
   checkAgain() {
     this.closed = false;
     this.#changed();
   }
 
-  /** The text, which is valid, as what saves it. */
+  /** The request that saves the text. The text must be valid JSON. */
   #request() {
     const body = JSON.parse(this.area.value);
     return { method: "PUT", path: `/v1/tables/${encodeURIComponent(body.table)}`, headers: { "Content-Type": "application/json" }, body };
@@ -125,7 +131,10 @@ export class Editor {
     this.#waiting = setTimeout(() => this.#check(), pause);
   }
 
-  /** Asks before the page goes; only as long as there is something to lose: browsers keep no page that may ask. */
+  /**
+   * Makes the browser ask before it leaves the page, but only while there are unsaved changes. Browsers do not keep a
+   * page with a `beforeunload` handler in their back/forward cache.
+   */
   #guard() {
     window.onbeforeunload = this.isWritten ? (event) => event.preventDefault() : null;
   }
@@ -161,7 +170,7 @@ export class Editor {
     await this.#showPreview(description, asked);
   }
 
-  /** Faults, or warnings: a description that has only these is valid. */
+  /** Shows faults or warnings. A description that has only warnings is valid. */
   #tell(faults) {
     this.#draw(faults);
     const isValid = faults.every(({ isWarning }) => isWarning);
@@ -191,7 +200,9 @@ export class Editor {
     this.area.setSelectionRange(start, end);
   }
 
-  /** The text in colours under the transparent one of the text area; faults are marked on their first line. */
+  /**
+   * Draws the colored text behind the text area, whose own text is transparent. Each fault is marked on its first line.
+   */
   #draw(faults) {
     const text = this.area.value;
     const parts = [];
@@ -219,12 +230,15 @@ export class Editor {
       const { value, selectionStart } = this.area;
       const indent = /^[ \t]*/.exec(value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1))[0];
       const deeper = "{[".includes(value[selectionStart - 1] ?? "x") ? "  " : "";
-      // Keeps the text area's own undo.
+      // `execCommand` inserts the text and keeps the undo history of the text area.
       document.execCommand("insertText", false, `\n${indent}${deeper}`);
     }
   }
 
-  /** `applies`: also binds the sessions that there are. */
+  /**
+   * Saves the text as a new version. With `applies`, the existing sessions of the description are bound to this
+   * version, too.
+   */
   async #save({ applies = false } = {}) {
     const request = this.#request();
     const { body } = request;
@@ -247,7 +261,10 @@ export class Editor {
     }
   }
 
-  /** Binds the sessions of the description to a version. Those that would lose something stay, unless that is confirmed. */
+  /**
+   * Binds all sessions of the description to a version. A session that would lose models or titles keeps its version,
+   * unless the person confirms the loss.
+   */
   async #apply(table, version) {
     const { server } = this.#app;
     const bind = (id, body) => server.perform(server.command(id, "table", body, {}));
@@ -256,7 +273,7 @@ export class Editor {
     do {
       const page = await server.client.sessions.list({ table, after, limit: 1000 });
       after = page.next;
-      // A session with a description of its own keeps it.
+      // A session that was opened with an inline description has no `tableVersion`, and keeps its description.
       for (const { id } of page.sessions.filter(({ tableVersion }) => tableVersion !== undefined && tableVersion !== version)) {
         try {
           await bind(id, { version });
@@ -310,7 +327,10 @@ export class Editor {
     }
   }
 
-  /** Also when the page goes: `keepalive` lets the request outlive it. */
+  /**
+   * Closes and ends the preview session. The request is sent with `keepalive`, so it succeeds even if the browser is
+   * leaving the page.
+   */
   #endPreview() {
     const preview = this.#preview;
     if (!preview) return;
@@ -321,12 +341,15 @@ export class Editor {
 }
 
 const sessions = (count) => `${count} session${count === 1 ? "" : "s"}`;
-/** The section's id, with which a pointer into the models begins. */
+/** The id of the section, which is the first part of a pointer into the models. */
 const sectionOf = (pointer) => pointer.split("/")[1].replaceAll("~1", "/").replaceAll("~0", "~");
 
 const lineOf = (text, offset) => text.slice(0, offset).split("\n").length;
 
-/** Browsers say where a text stops being JSON in words; the position in them, or the end. */
+/**
+ * The fault for a text that is not JSON. Some browsers name the position in their error message; otherwise the fault is
+ * at the end of the text.
+ */
 function syntaxFault(text, error) {
   const [, line, column] = /line (\d+) column (\d+)/.exec(error.message) ?? [];
   const ofLine = line === undefined ? text.length : text.split("\n").slice(0, line - 1).join("\n").length + Number(column);

@@ -1,7 +1,9 @@
-// A frame is a snapshot together with a key for every section and row, by which the page knows its elements.
+// A frame is a snapshot and one key for each section and each row. The page finds the element of a row by the row's
+// key.
 //
-// Keys follow an update as the rows do: by the client's own `applying`, on a table that has keys in the place of rows. So the
-// page animates what the update says, also where rows have no ids; and the picture of an update's stages is drawn from the same.
+// To follow the keys through an update, the page applies the update with the client's functions to a table that
+// contains keys in place of rows. The page can therefore animate rows without ids, and can draw the stages of an
+// update.
 import { applying, stages } from "/braid.js";
 
 let made = 0;
@@ -9,7 +11,10 @@ const newKey = () => `k${++made}`;
 const newRow = () => ({ id: newKey() });
 const newSection = (section) => ({ id: newKey(), header: null, footer: null, rowCount: section.rows.length, rows: section.rows.map(newRow) });
 
-/** The frame of a snapshot that no update leads to. Rows that `before` has too, by their ids, keep their keys. */
+/**
+ * The frame of a snapshot that does not follow from an update. A row keeps its key if `before`, the previous frame,
+ * contains a row with the same id in the same section.
+ */
 export function frame(snapshot, before) {
   const known = new Map();
   const name = (...path) => JSON.stringify(path.map(({ id }) => id));
@@ -26,9 +31,10 @@ export function frame(snapshot, before) {
 }
 
 /**
- * What a moment shows of `update`, which leads from the frame `before` to `snapshot`. `frame` and `after`: the frame after the
- * update. A moment keeps `before` and `after`, also if its `frame` is replaced later.
- * `stages`: the keys before and after each stage; `reloaded`: the keys of rows that are to be loaded anew.
+ * Returns the members of a moment (one revision in the timeline) for `update`, which changes the frame `before` into
+ * `snapshot`. `frame` and `after` are the frame after the update. The moment keeps `before` and `after`, even if its
+ * `frame` is replaced later. `stages` contains the keys before and after each stage. `reloaded` contains the keys of
+ * the rows that the update reloads.
  */
 export function following(before, update, snapshot) {
   let { keys } = before;
@@ -44,7 +50,7 @@ export function following(before, update, snapshot) {
   return { before, after, frame: after, stages: passed, reloaded };
 }
 
-/** The same stage for a table of keys: rows that come get new ones, rows that change keep theirs. */
+/** The same stage for a table of keys. Inserted rows receive new keys; moved and changed rows keep their keys. */
 function ofKeys(stage, keys) {
   const { updateSections: _, reloadRows: __, updateRows: ___, ...result } = stage;
   if (stage.insertRows) result.insertRows = stage.insertRows.map(({ at }) => ({ at, row: newRow() }));
@@ -56,7 +62,7 @@ function ofKeys(stage, keys) {
   return result;
 }
 
-/** The frame with one row elsewhere: what is shown while a row is dragged. */
+/** The frame after one row has been moved. The list shows this frame while a row is dragged. */
 export function withMovedRow(frame, from, to) {
   const { snapshot } = frame;
   const { revision, totalRowCount, sections, window } = snapshot;
@@ -66,10 +72,13 @@ export function withMovedRow(frame, from, to) {
   return following(frame, update, applying(update, snapshot)).frame;
 }
 
-/** The index, among all rows of a section, of one that its snapshot or window has at `r`. */
+/**
+ * The index of a row among all rows of its section. `r` is the row's index in the snapshot, which may contain only a
+ * window.
+ */
 export const indexIn = (section, r) => (section.offset ?? 0) + r;
 
-/** What a row is called in labels: its title, its id, or where it stands. */
+/** A row's name in labels: its title, its id, or its row number. */
 export function rowName(row, r) {
   const content = row.viewModel ?? row.model;
   const named = content && typeof content === "object" ? content.title ?? content.name ?? content.text : content;
@@ -77,12 +86,12 @@ export function rowName(row, r) {
   return row.id ?? (typeof named === "number" ? String(named) : `row ${r + 1}`);
 }
 
-/** What a section is called: the text of its header, or its id. */
+/** A section's name in labels: the text of its header, or its id. */
 export function sectionName(section) {
   return titleText(section.header) || section.id;
 }
 
-/** The text of a header or footer; a view shows its view model's title or text. */
+/** The text of a header or footer. For a header or footer with a view, this is the title or text in its view model. */
 export function titleText(title) {
   if (!title) return "";
   if (typeof title.title === "string") return title.title;

@@ -2,16 +2,22 @@ import { cellContent } from "./cells.js";
 import { compactJSON, h, isHeld, symbol } from "./dom.js";
 import { rowName, titleText } from "./frames.js";
 
-/** Makes the content of a list's items, and brings it up to date where it is there already. */
+/** Creates the elements of a list's items, and replaces an item's content when it has changed. */
 export class ItemMaker {
-  /** What rows are made of beside themselves; another object has all of them made anew. */
+  /**
+   * What all rows depend on, such as the state and the events of the cells. A new `version` makes every row's content
+   * be created again.
+   */
   context = {};
   #made = new WeakMap();
-  /** The key of the row that is reached by Tab; `isSelected`: somebody chose it. */
+  /** The key of the row that the Tab key reaches. `isSelected` says whether a person has selected this row. */
   selected = null;
   isSelected = false;
 
-  /** `forget(key)`: an item has another height; `again()`: items could not be made, and can now. */
+  /**
+   * `forget(key)` is called when an item's height may have changed. `again()` is called when content that could not be
+   * replaced earlier can be replaced.
+   */
   constructor(forget, again) {
     this.forget = forget;
     this.again = again;
@@ -29,7 +35,7 @@ export class ItemMaker {
       element.setAttribute("aria-selected", String(this.isSelected && item.key === this.selected));
     }
     if (made && made.content === item.content && made.version === this.context.version) return;
-    // Nobody's typing is interrupted: the row is made anew when the focus leaves it.
+    // A row in which a person is typing is not replaced. Its content is created again when the field loses the focus.
     if (made && element.contains(document.activeElement) && document.activeElement.matches("input")) {
       document.activeElement.addEventListener("blur", this.again, { once: true });
       return;
@@ -105,14 +111,14 @@ function title(content, role, level) {
   return cell;
 }
 
-/** Focus outlives the content that it was in. */
+/** Replaces an element's content, and moves the focus to the same control in the new content. */
 function keepingFocus(element, change) {
   const focused = element.contains(document.activeElement) && document.activeElement !== element ? document.activeElement : null;
   change();
   if (focused) (element.querySelector(controlLike(focused)) ?? element).focus({ preventScroll: true });
 }
 
-/** A control that does the same, in the content that comes after. */
+/** A CSS selector that finds the same control in the new content. */
 function controlLike(control) {
   const name = control.getAttribute("aria-label") ?? "";
   return control.classList.length > 0 ? `.${control.classList[0]}` : `${control.localName}[aria-label="${CSS.escape(name)}"], ${control.localName}`;

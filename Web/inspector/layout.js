@@ -1,13 +1,13 @@
 import { titleText } from "./frames.js";
 
-/** The height of a row of which nothing is known. */
+/** The estimated height, in pixels, of a row that was not measured and has no `height` or `estimatedHeight`. */
 const usual = 46;
 
 /**
- * A frame as one list of items, from top to bottom: `{key, kind: "header" | "row" | "footer" | "hidden" | "gap", s, r?, row, …}`;
- * `row`: how many of the table's rows come before it. A gap stands for rows that are outside of the frame's window.
- * `hidden`: ids of sections that are declared and not displayed, by the id of the section they stand before (or null: at the end).
- * `rowHeight`: the height of a gap's rows.
+ * The items of a frame, from top to bottom: `{key, kind: "header" | "row" | "footer" | "hidden" | "gap", s, r?, row,
+ * …}`. `row` is the number of the table's rows before the item. A gap takes the place of rows outside of the frame's
+ * window. `hidden` maps the id of a displayed section to the ids of the hidden sections before it; the key null is for
+ * the hidden sections at the end. `rowHeight` is the height of each row of a gap.
  */
 export function itemsOf({ snapshot, keys }, hidden = new Map(), rowHeight = usual) {
   const { window, sections, totalRowCount } = snapshot;
@@ -63,7 +63,10 @@ export function itemsOf({ snapshot, keys }, hidden = new Map(), rowHeight = usua
   return { items, count: index };
 }
 
-/** Declared sections that are not displayed, by the id of the displayed one behind them (null: none is). */
+/**
+ * The ids of the declared sections that are not displayed, by the id of the next displayed section. The key null is for
+ * those after the last displayed section.
+ */
 export function hiddenSections(description, { sections }) {
   const hidden = new Map();
   const displayed = new Set(sections.map(({ id }) => id));
@@ -78,7 +81,9 @@ export function hiddenSections(description, { sections }) {
   return hidden;
 }
 
-/** Where each item stands: from heights that were measured, and estimates where none was yet. */
+/**
+ * The place of each item, computed from the measured heights, and from estimates for items that were not measured yet.
+ */
 export class Layout {
   constructor(items, heights) {
     this.items = items;
@@ -98,7 +103,10 @@ export class Layout {
     return this.tops[this.items.length];
   }
 
-  /** The items of which something stands between two heights: `[first, behind the last)`. */
+  /**
+   * The items that are at least partly between two heights, as `[first, end)`: `end` is the index after the last of
+   * these items.
+   */
   between(top, bottom) {
     const first = this.indexAt(top);
     let end = first;
@@ -106,7 +114,10 @@ export class Layout {
     return [first, end];
   }
 
-  /** The index of the item at a height, by binary search: the first one above the table, their count below it. */
+  /**
+   * The index of the item at the height `y`, by binary search. The index is 0 above the table, and the number of items
+   * below the table.
+   */
   indexAt(y) {
     let low = 0, high = this.items.length;
     while (low < high) {
@@ -117,7 +128,7 @@ export class Layout {
     return low;
   }
 
-  /** The index, among all rows of the table, of the row at a height. */
+  /** The index of the row at the height `y`, among all rows of the table. */
   rowAt(y) {
     const i = Math.min(this.indexAt(y), this.items.length - 1);
     const { kind, row, rows, rowHeight } = this.items[i];

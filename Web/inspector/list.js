@@ -3,14 +3,19 @@ import { itemsOf, Layout } from "./layout.js";
 import { Scrolling } from "./scroll.js";
 
 const margin = 800;
-/** As many items are all in the page at once: for searching in it, and for screen readers. */
+/**
+ * A list of at most this many items is in the page completely, so that the browser's search and screen readers find all
+ * of it.
+ */
 const allAtOnce = 160;
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 const easing = "cubic-bezier(.2, .8, .2, 1)";
 
 /**
- * A frame as a list that looks like UITableView's inset-grouped one. Of a long list only what is near the window is in the page.
- * Items are told by their keys, and placed by `transform`: when a frame follows another, each glides from where it stands.
+ * A list that looks like UITableView's inset-grouped style. Of a long list, only the items near the visible part are in
+ * the page.
+ * A CSS transform places each item. When a new frame is shown, each item glides from its old place; the items' keys
+ * tell which items are the same.
  */
 export class List {
   #elements = new Map();
@@ -18,17 +23,19 @@ export class List {
   #layout = new Layout([], this.#heights);
   #frame = null;
   #scroll;
-  /** The height of rows outside of the frame's window: as high as the first rows were on an average. */
+  /** The estimated height of each row outside of the frame's window: the average height of the first measured rows. */
   #rowHeight;
-  /** What is on its way goes on from where it is: one animation for each element. */
+  /**
+   * The running animation of each element. A new animation replaces it and starts where the element is at that moment.
+   */
   #glides = new WeakMap();
-  /** The row that follows the pointer: `{key, y}`. */
+  /** The row that a person drags with the pointer, and its height in the list: `{key, y}`. Otherwise null. */
   held = null;
   hidden = new Map();
-  /** Called after the list was scrolled. */
+  /** Called after each scroll event of the list. */
   scrolled = () => {};
 
-  /** `make(item, element)` gives an item's content; `scroller` is what scrolls. */
+  /** `make(item, element)` fills the element of an item. `scroller` is the element that scrolls. */
   constructor(scroller, label, make) {
     this.scroller = scroller;
     this.make = make;
@@ -62,7 +69,10 @@ export class List {
   get frame() {
     return this.#frame;
   }
-  /** The height of the window at which the items begin. They may begin far above it. */
+  /**
+   * The vertical position of the first item, relative to the browser's viewport. It is negative if the first item is
+   * above the viewport.
+   */
   get origin() {
     return this.content.getBoundingClientRect().top - this.#scroll.shift;
   }
@@ -73,7 +83,10 @@ export class List {
     this.sizes.disconnect();
   }
 
-  /** Shows `frame`; `reloaded`: keys of rows to be drawn attention to. What is at the window's top stays there. */
+  /**
+   * Shows `frame`, a snapshot with a key for each row, and flashes the rows whose keys `reloaded` contains. The items
+   * at the upper edge of the visible part stay where they are.
+   */
   show(frame, { animated = true, reloaded = new Set() } = {}) {
     const focused = this.content.contains(document.activeElement) ? document.activeElement : null;
     const from = animated && this.#frame && !reducedMotion.matches ? this.#places() : null;
@@ -82,7 +95,7 @@ export class List {
     this.#lay();
     this.#place(anchors, from);
     this.#learnRowHeight();
-    // Where elements cannot be moved in the page without being taken out.
+    // In browsers without `moveBefore`, moving an element removes the focus.
     if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
     for (const key of from ? reloaded : []) {
       this.#elements.get(key)?.animate({ backgroundColor: ["var(--flash)", "var(--card)"] }, { duration: 900, easing: "ease-out" });
@@ -96,14 +109,17 @@ export class List {
     this.content.setAttribute("aria-rowcount", count);
   }
 
-  /** After what changes the heights of many: the window's width, edit mode. */
+  /** Measures the items in the page again, after the width of the list or the edit mode has changed. */
   remeasure() {
     for (const key of this.#elements.keys()) this.#heights.delete(key);
     this.#place();
     this.#learnRowHeight();
   }
 
-  /** Rows outside of the frame's window are as high as those that were measured first: what is known later moves no scroll bar. */
+  /**
+   * Estimates the height of unknown rows from the first measured rows. The estimate does not change later, so that the
+   * scroll bar does not jump.
+   */
   #learnRowHeight() {
     if (this.#rowHeight !== undefined || !this.#layout.items.some(({ kind }) => kind === "gap")) return;
     const heights = this.#layout.items.filter(({ kind }) => kind === "row").map(({ key }) => this.#heights.get(key)).filter(Boolean);
@@ -115,8 +131,8 @@ export class List {
   }
 
   /**
-   * The items in the window, with how far each is below the window's top. None, if the list's beginning is in sight; null for the
-   * end of rows that are not known.
+   * The visible items, each with its distance from the upper edge of the visible part. The result is empty at the
+   * beginning of the list, and null if only unknown rows at the end are visible.
    */
   #anchors() {
     const { top } = this.#scroll;
@@ -128,7 +144,10 @@ export class List {
     return known.length === 0 && bottom >= height ? null : known;
   }
 
-  /** Scrolls so that what was at the window's top is there: the first item that has the same neighbour behind it. */
+  /**
+   * Scrolls so that an item of `anchors` is where it was. The method prefers an item that is still directly before the
+   * item that followed it.
+   */
   #hold(anchors) {
     if (!anchors) return this.scrollToEdge(true);
     const known = new Map(anchors.length > 0 ? this.#layout.items.map(({ key }, i) => [key, i]) : []);
@@ -150,12 +169,12 @@ export class List {
     this.#place([]);
   }
 
-  /** Scrolls to the beginning of the table or to its end, whether the rows there are known or not. */
+  /** Scrolls to the beginning or the end of the table, even if the rows there are not loaded yet. */
   scrollToEdge(isEnd) {
     this.scroller.scrollTop = isEnd ? this.scroller.scrollHeight : 0;
   }
 
-  /** Scrolls to the first row of the frame, if nothing but rows outside of the frame's window is in sight. */
+  /** Scrolls to the first row of the frame if only rows outside of the frame's window are visible. */
   reveal() {
     const first = this.#layout.items.findIndex(({ kind }) => kind === "row");
     if (first < 0 || this.visibleRows().length > 0) return;
@@ -163,21 +182,24 @@ export class List {
     this.#place([]);
   }
 
-  /** The rows in the window. */
+  /** The items of the visible rows. */
   visibleRows() {
     const { top } = this.#scroll;
     const [first, end] = this.#layout.between(top, top + this.scroller.clientHeight);
     return this.#layout.items.slice(first, end).filter((item) => item.kind === "row");
   }
 
-  /** The indexes, among all rows of the table, of the first and the last row in the window. */
+  /** The indexes of the first and the last visible row, among all rows of the table. */
   visibleRange() {
     if (this.#layout.items.length === 0) return null;
     const { top } = this.#scroll;
     return [this.#layout.rowAt(top), this.#layout.rowAt(top + this.scroller.clientHeight)];
   }
 
-  /** Where everything is on the screen. */
+  /**
+   * The vertical position of each item relative to the browser's viewport: `seen` for items in the page, `unseen` for
+   * the computed places of all items.
+   */
   #places() {
     const { origin } = this;
     return {
@@ -194,11 +216,15 @@ export class List {
     return this.#layout.between(top - margin, top + this.scroller.clientHeight + margin);
   }
 
-  /** `anchors`: what is to stay where it is, whatever becomes known of the heights above it. `from`: animated, from there. */
+  /**
+   * Places the items near the visible part. The items of `anchors` stay where they are even if heights above them
+   * change. With `from`, the items' earlier places, the items glide to their new places.
+   */
   #place(anchors = this.#anchors(), from = null) {
     if (!this.#frame) return;
     let range;
-    // Heights that were estimates move what is behind them: again, until all that is in the window was measured.
+    // A measured height that differs from its estimate moves the items below, so this step repeats until all items in
+    // the range are measured.
     for (let round = 0; round < 4; round++) {
       this.#scroll.height = this.#layout.height;
       this.#hold(anchors);
@@ -220,12 +246,15 @@ export class List {
     for (const [key, element] of this.#elements) if (!wanted.has(key) && !this.#isKept(key, element)) this.#leave(key, element, from);
   }
 
-  /** Puts an element at a height of the list. */
+  /** Puts an element at the height `y` of the list. */
   put(element, y) {
     element.style.transform = `translateY(${y - this.#scroll.shift}px)`;
   }
 
-  /** Of a gap, only what is near the window is in the page. Returns the height where that begins. */
+  /**
+   * Shows the part of a gap (rows that are not loaded) that is near the visible part. Returns the height in the list at
+   * which this part begins.
+   */
   #fitGap(i, element) {
     const { top } = this.#scroll;
     const { rowHeight } = this.#layout.items[i];
@@ -237,7 +266,7 @@ export class List {
     return y;
   }
 
-  /** The row under the pointer, and the one with the focus, are not taken out because the list was scrolled. */
+  /** Whether an element outside of the range stays in the page: the dragged row and the item with the focus stay. */
   #isKept(key, element) {
     if (this.held?.key === key) return true;
     const i = element.contains(document.activeElement) ? this.#layout.items.findIndex((item) => item.key === key) : -1;
@@ -245,11 +274,15 @@ export class List {
     return i >= 0;
   }
 
-  /** Makes the elements of a range, and puts them in the order in which they are read and reached by Tab. */
+  /**
+   * Creates the elements of a range of items. The elements are put in reading order, which is also the order of the Tab
+   * key.
+   */
   #fill(first, end) {
     const { items } = this.#layout;
     const wanted = new Set(items.slice(first, end).map(({ key }) => key));
-    // What leaves is passed over: nothing is moved past it, as Chromium scrolls to the element with the focus when that is moved.
+    // Elements that will be removed are skipped: moving other elements past them could move the element with the focus,
+    // and Chromium then scrolls to it.
     const passed = (element) => {
       while (element && !wanted.has(element.dataset.key)) element = element.nextElementSibling;
       return element;
@@ -260,7 +293,7 @@ export class List {
       let element = this.#elements.get(item.key);
       if (!element) this.#elements.set(item.key, element = h("div", { "data-key": item.key }));
       this.make(item, element);
-      // Where one element stands between, it is the one to be moved, as soon as its place comes.
+      // If the element is the next one but one, the next element is moved later, when its own turn comes.
       if (element === next || element === passed(next?.nextElementSibling)) next = passed(element.nextElementSibling);
       else if (element.isConnected && this.content.moveBefore) this.content.moveBefore(element, next);
       else this.content.insertBefore(element, next);
@@ -281,12 +314,12 @@ export class List {
     return changed;
   }
 
-  /** Heights of items whose content changed are measured anew by the next `show`. */
+  /** Discards the measured height of an item whose content has changed. The next `show` measures the item again. */
   forget(key) {
     this.#heights.delete(key);
   }
 
-  /** Where on the element something is that is somewhere on the screen. */
+  /** Converts a vertical position in the browser's viewport to a position in the list's element. */
   #local(screenY) {
     return screenY - this.content.getBoundingClientRect().top;
   }

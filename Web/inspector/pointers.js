@@ -1,6 +1,7 @@
 /**
- * Where the values of a JSON text stand, by JSON Pointer: `{start, end}`, in UTF-16 units; a member from its name on.
- * A text that is not JSON yet gives what stands before the fault.
+ * The places of all values in a JSON text, by JSON Pointer, as `{start, end}` in UTF-16 code units. The place of a
+ * member begins at the member's name.
+ * If the text is not valid JSON, the result contains the values before the first error.
  */
 export function locations(text) {
   const places = new Map();
@@ -57,11 +58,14 @@ export function locations(text) {
   try {
     space();
     value("");
-  } catch { /* What was found so far is what there is. */ }
+  } catch { /* The result contains the values that were found before the error. */ }
   return places;
 }
 
-/** Where a pointer's value stands, or that of the nearest value around it. */
+/**
+ * The place of a pointer's value. If the text does not contain this value, the result is the place of the nearest value
+ * that encloses it.
+ */
 export function located(places, pointer) {
   for (let near = pointer;; near = near.slice(0, near.lastIndexOf("/"))) {
     if (places.has(near)) return places.get(near);

@@ -3,12 +3,15 @@ import { button, compactJSON, h, jsonBlock } from "./dom.js";
 import { indexIn, rowName } from "./frames.js";
 import { copy, toast } from "./toasts.js";
 
-/** The panel of the selected row: what it is, and each command that it allows, to be sent or copied. */
+/**
+ * The panel of the selected row. The panel shows the row's data and the commands that the row allows, each with buttons
+ * to send it and to copy it as curl.
+ */
 export class RowPanel {
   element = h("div", { class: "panel-content" });
   #about = h("div", { class: "panel-content" });
   #actions = h("div", { class: "actions", on: { input: () => (this.#isTyped = true), submit: () => (this.#isTyped = false) } });
-  /** Something stands in the fields that was not sent. */
+  /** Whether the fields of the commands contain input that was not sent. */
   #isTyped = false;
 
   show(screen) {
@@ -54,7 +57,8 @@ export class RowPanel {
       ...(row.viewModel !== undefined ? [h("h3", {}, "View model"), jsonBlock(row.viewModel, "View model")] : []),
       ...(row.model !== undefined ? [h("h3", {}, "Model"), jsonBlock(row.model, "Model")] : []),
     );
-    // What is being written stays as long as it can be sent, whatever becomes of the row.
+    // While a person has typed into the fields and the row still allows the same commands, the fields stay, even if the
+    // row changes.
     if (isOffered && this.#isTyped) return;
     const controls = () => [...this.#actions.querySelectorAll("input, textarea, select, button")];
     const focused = controls().indexOf(document.activeElement);
@@ -64,12 +68,18 @@ export class RowPanel {
   }
 }
 
-/** Which section of the table one of a window is, is not known. */
+/**
+ * The row's place as text. In a window, the section's index in the table is unknown, so the text contains the row's
+ * index in the section.
+ */
 const placeText = (section, [s, r]) =>
   section.offset === undefined ? `[${s}, ${r}] in ${section.id}` : `${indexIn(section, r).toLocaleString("en")} in ${section.id}`;
 const movesTo = ({ movesTo }) => movesTo === "anySection" ? "to any section" : `to ${movesTo?.join(", ") ?? "nowhere"}`;
 
-/** The commands that the row allows. Where it stands is looked up when one is sent: it may have moved. */
+/**
+ * The forms for the commands that the row allows. Each form looks up the row's place when its command is sent, because
+ * the row may have moved.
+ */
 function actions(screen, key, section, row) {
   const place = () => screen.table.find(key);
   const named = () => screen.table.reference(place());
@@ -109,9 +119,13 @@ function actions(screen, key, section, row) {
   return list;
 }
 
-/** A line with a command's name, its fields, and buttons that send and copy it. `command()` gives `[kind, body, {base}]`. */
+/**
+ * A form with the name of a command, its fields, and buttons that send and copy the command. `command()` returns
+ * `[kind, body, {base}]`.
+ */
 function action(screen, key, label, fields, command) {
-  // What is no JSON is said as what is refused.
+  // Calls `use` with the command. A field that does not contain JSON is reported in a message, like a refusal of the
+  // server.
   const using = (use) => {
     if (!screen.table.find(key)) return toast("The row is gone", { kind: "problem" });
     try {
@@ -122,7 +136,7 @@ function action(screen, key, label, fields, command) {
   };
   const submit = (event) => {
     event.preventDefault();
-    // What had no answer stays in the fields.
+    // If the server does not answer, the fields count as changed again, so that their input is kept.
     const failed = () => event.target.dispatchEvent(new Event("input", { bubbles: true }));
     using(([kind, body, options]) => screen.perform(kind, body, { ...options, failed }));
   };
@@ -147,7 +161,7 @@ function jsonField(label, value) {
   return { element, read: () => JSON.parse(element.value) };
 }
 
-/** A field for a value of a JTD schema: `{name, element, read()}`. */
+/** A form field for a value of a JTD schema (JSON Type Definition), as `{name, element, read()}`. */
 function field(name, schema, value) {
   const label = (input) => h("label", {}, h("span", {}, name), input);
   if (schema.enum) {

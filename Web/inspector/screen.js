@@ -7,34 +7,46 @@ import { announce, askForJSON, problemToast, toast, untilAnswered } from "./toas
 
 const states = { connecting: "Connecting…", live: "Live", waiting: "Reconnecting…", paused: "Paused", ended: "Ended" };
 
-/** Milliseconds. */
+/**
+ * Milliseconds. If the previous change of the table was shown less than this time ago, the next change is shown without
+ * animation.
+ */
 const calm = 150;
-/** Milliseconds: rows that come later are waited for. */
+/** Milliseconds. If the rows of a moved window take longer than this, the status says "Connecting…". */
 const patience = 300;
-/** A table of more rows is followed through a window: where somebody looks, with as many rows more on both sides. */
+/**
+ * The page follows a table of at most this many rows as a whole, and a longer table through a window. The window
+ * contains the visible rows and `overscan` more rows before and after them.
+ */
 const most = 500;
 const overscan = 100;
 
-/** One session on the screen: its table, its bar, and the slider through its revisions. Panels beside it listen to `changed` and `selected`. */
+/**
+ * One session on the screen: its table, its bar, and the slider through its revisions. The panels next to the table
+ * listen to `changed` and `selected`.
+ */
 export class Screen {
   #server;
   #listeners;
   #subscription;
-  /** Whether the subscription was led to other rows, and has not shown them yet. */
+  /** Whether the window of the subscription was moved and the rows of the moved window have not arrived yet. */
   #isMoving = false;
   #late;
   #drawing;
-  /** The moment that the table shows. */
+  /** The moment that the table shows: an element of the timeline, with one revision's snapshot. */
   #drawn;
   #shown = 0;
-  /** Aborted when the rows that were reported last are no longer those that are displayed. */
+  /** Aborted when other rows have become visible, so that the page no longer repeats the report of the earlier rows. */
   #reporting;
   #reading;
   #isReading = false;
-  /** Keys of rows that were loaded anew since the table was shown. */
+  /** Keys of rows that updates have reloaded since the table was last drawn. */
   #reloaded = new Set();
 
-  /** `listeners`: `changed(screen)`, `selected(screen)`, `ended(screen)`: all optional. `buttons`: more for the bar. */
+  /**
+   * `listeners` may contain `changed(screen)`, `selected(screen)` and `ended(screen, problem)`. `buttons` are more
+   * buttons for the bar.
+   */
   constructor(server, id, listeners = {}, buttons = []) {
     this.#server = server;
     this.#listeners = listeners;
@@ -53,7 +65,7 @@ export class Screen {
       announce,
       perform: async (...command) => {
         const done = await this.perform(...command);
-        // What changed nothing brings no update either.
+        // A command that changed nothing is not followed by an update, so the table waits for none.
         return done === true ? this.answer?.outcome === "applied" : done;
       },
       select: (key) => {
@@ -76,7 +88,7 @@ export class Screen {
     document.addEventListener("visibilitychange", this.#followWhileSeen);
   }
 
-  /** Follows the session through a window, or, without one, all of it. */
+  /** Subscribes to the session: to a window of its table with `window`, otherwise to the whole table. */
   #follow(options) {
     this.#subscription?.close();
     this.#isMoving = false;
@@ -86,7 +98,8 @@ export class Screen {
       onSnapshot: (snapshot) => {
         this.timeline.start(snapshot);
         this.#fit(snapshot);
-        // Also of one that was ended and opened anew meanwhile, or where it could not be read before.
+        // Each snapshot may come from another session that was opened with the same id, so the page reads the
+        // description again.
         this.#readDescription();
       },
       onUpdate: (update, snapshot) => {
@@ -103,7 +116,10 @@ export class Screen {
     this.#followWhileSeen();
   }
 
-  /** Follows all of a table that is short, and a window of one that has become long. */
+  /**
+   * Chooses how to follow the table. A short table is followed as a whole. A table that was followed as a whole and has
+   * become long is followed through a window.
+   */
   #fit(snapshot) {
     const from = whole(snapshot);
     if (from) {
@@ -115,11 +131,12 @@ export class Screen {
     }
   }
 
-  /** Leads the window to the rows that are in sight. */
+  /** Moves the window of the subscription to the visible rows. */
   #look() {
     const { list, dragging } = this.table;
     const { window, status } = this.#subscription;
-    // What is not drawn yet is looked at then; a row that is carried has its places in the window that there is.
+    // If a drawing is scheduled, this method runs again after it. While a row is dragged, the window stays, because the
+    // drop places refer to its rows.
     const isConnected = status === "live" || status === "connecting";
     if (!window || !isConnected || this.#drawing || !this.timeline.isLive || dragging.isCarrying) return;
     const range = list.visibleRange();
@@ -130,7 +147,10 @@ export class Screen {
     if (this.#subscription.window !== window) this.#isMoving = true;
   }
 
-  /** What is inserted above the rows that are in sight moves them out of a window that has no anchor: the row in the middle becomes it. */
+  /**
+   * Makes the row in the middle of the visible rows the anchor of the window. Without an anchor, rows that are inserted
+   * above would push the visible rows out of the window.
+   */
   #stay(first, last) {
     const visible = this.table.list.visibleRows();
     const middle = visible[visible.length >> 1];
@@ -139,17 +159,22 @@ export class Screen {
     this.#subscription.move({ around: middle.content.id, aroundSection, before: middle.row - first + overscan, after: last - middle.row + overscan });
   }
 
-  /** A browser has six connections for all of its tabs: a tab that is hidden gives its own up. */
+  /**
+   * A browser opens at most six connections to a server, for all of its tabs together. A hidden tab therefore closes
+   * its connection.
+   */
   #followWhileSeen = () => document.visibilityState === "hidden" ? this.#subscription.pause() : this.#subscription.resume();
 
   get path() {
     return this.#server.client.session(this.id).request.path;
   }
-  /** What is on the screen. */
+  /** The snapshot that the table shows, or `undefined` before the first snapshot. */
   get snapshot() {
     return this.table.frame?.snapshot;
   }
-  /** The window that is followed, as the query of a request; empty for all of the table. */
+  /**
+   * The window of the subscription as the query of a request. The query is empty if the page follows the whole table.
+   */
   get query() {
     const parameters = Object.entries(this.#subscription.window ?? {}).filter(([, value]) => value !== undefined);
     return parameters.length > 0 ? `?${new URLSearchParams(parameters)}` : "";
@@ -168,8 +193,9 @@ export class Screen {
   }
 
   /**
-   * Sends a command. Resolves to true if it was done, to the problem's name if it was refused (`quiet`: the one that is not shown),
-   * and to null if there was no answer and nobody wants to send it again. `failed` and `signal` are those of `untilAnswered`.
+   * Sends a command. Resolves to true if the server accepted the command, and to the problem's kind if the server
+   * refused it. Resolves to null if the server did not answer and the person gave up. A refusal of the kind `quiet` is
+   * not shown. `failed` and `signal` are the options of `untilAnswered`.
    */
   async perform(kind, body, { base, quiet, dryRun, failed, signal } = {}) {
     const request = this.#server.command(this.id, kind, body, { base, dryRun });
@@ -197,7 +223,10 @@ export class Screen {
     this.table.refresh();
   }
 
-  /** Tells the server which rows are in the window, whenever others are: what prefetching waits for. */
+  /**
+   * Switches the reports of displayed rows on or off. With reports, the page tells the server which rows are visible
+   * whenever they change; prefetch handlers need these reports.
+   */
   setReports(reports) {
     this.reports = reports;
     this.reported = "";
@@ -211,13 +240,16 @@ export class Screen {
     const told = JSON.stringify(rows);
     if (rows.length === 0 || told === this.reported) return;
     this.reported = told;
-    // Once other rows are displayed, nobody wants the report before sent again.
+    // A newer report makes the older report obsolete, so the page no longer offers to send the older one again.
     this.#reporting?.abort();
     this.#reporting = new AbortController();
     this.perform("displayedRows", { rows }, { signal: this.#reporting.signal });
   }
 
-  /** Reads from the journal what was before this page came, back to the opening if it reaches so far. */
+  /**
+   * Reads the revisions before the page's first one from the journal, if the journal reaches back to the opening of the
+   * session.
+   */
   async readHistory() {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -234,11 +266,13 @@ export class Screen {
     const journal = (after) => client.session(this.id).journal({ after, limit: 1000 });
     let { records, next } = await journal(0);
     if (records.length && records[0].revision !== 1) return toast("The journal does not reach back to the opening");
-    // What it was opened as is not kept as a snapshot: a session that is opened in the same way, and ended, has it.
+    // The server does not keep the snapshot with which a session was opened. The page opens a temporary session in the
+    // same way, and uses its snapshot.
     const { id: _, table, ...rest } = opening;
     const first = await client.sessions.open({ ...rest, ...(table !== undefined && { table: description }), id: this.#server.previewID() });
     await first.delete();
-    // A page ends where it is long. What this page keeps may begin later by now.
+    // The journal comes in pages. Reading continues until the revision of the timeline's first moment. This revision
+    // can change while the page reads, because the timeline drops old moments.
     while (next !== undefined && records.at(-1).revision < this.timeline.moments[0].revision) {
       const page = await journal(next);
       records.push(...page.records);
@@ -248,7 +282,10 @@ export class Screen {
     this.timeline.precede({ ...first.opened, session, epoch }, records);
   }
 
-  /** The command that led to a revision, from the journal; undefined where it may not be read. */
+  /**
+   * Reads the command that led to a revision from the journal. Resolves to `undefined` if the page may not read the
+   * journal.
+   */
   async commandOf(revision) {
     if (!this.description) return undefined;
     const answer = await this.#server.client.session(this.id).journal({ after: revision - 1, limit: 1 }).catch(() => null);
@@ -265,9 +302,12 @@ export class Screen {
     this.#listeners.changed?.(this);
   }
 
-  /** After an update: the session may have been bound to another version. */
+  /**
+   * Reads the description again half a second after an update, because the session may have been bound to another
+   * version.
+   */
   #readDescriptionSoon() {
-    // Who may not read it does not ask again.
+    // If the page was not allowed to read the description before, it does not try again.
     if (!this.description) return;
     this.#reading ??= setTimeout(() => {
       this.#reading = undefined;
@@ -277,7 +317,7 @@ export class Screen {
 
   #setStatus(status) {
     clearTimeout(this.#late);
-    // Connections that follow one another lead the window from row to row: only one that takes long is worth telling.
+    // While the window moves, the subscription reconnects often, so the status shows only a connection that takes long.
     if (status === "connecting" && this.#isMoving) {
       this.#late = setTimeout(() => this.#showStatus(status), patience);
       return;
@@ -299,7 +339,10 @@ export class Screen {
     this.#listeners.ended?.(this, problem);
   }
 
-  /** However many updates come, the table is shown once for each frame of the display: as it is by then. */
+  /**
+   * Schedules a drawing of the table. However many updates arrive, the table is drawn once for each frame of the
+   * display, and then shows the newest revision.
+   */
   #show(moment, previous) {
     if (moment !== previous) moment.reloaded?.forEach((key) => this.#reloaded.add(key));
     this.#drawing ??= requestAnimationFrame(() => {
@@ -320,7 +363,7 @@ export class Screen {
       `${snapshot.totalRowCount.toLocaleString("en")} rows`,
     ].join(" · ");
     if (moment.frame !== this.table.frame) {
-      // What changes faster than anyone can follow is not animated.
+      // Changes that follow one another too fast to see are not animated.
       const now = performance.now();
       const isMoved = moment === this.#drawn;
       const animated = !isMoved && now - this.#shown > calm;
@@ -338,7 +381,7 @@ export class Screen {
     this.slider.style.setProperty("--part", this.slider.disabled ? 0 : this.slider.value / this.slider.max);
     this.moment.textContent = timeline.isLive ? `r${moment.revision}` : `r${moment.revision} of ${timeline.last.revision}`;
     this.liveButton.hidden = timeline.isLive;
-    // What the journal tells is told of all of the table.
+    // The journal contains updates of the whole table, so the page cannot apply them to a window.
     this.historyButton.hidden = timeline.moments[0].revision === 0 || snapshot.window !== undefined;
     this.#report();
     this.#look();
@@ -365,7 +408,10 @@ export class Screen {
   }
 }
 
-/** A window that has all rows of a short table, as a snapshot of the table; undefined for any other. */
+/**
+ * If a window contains all rows of a short table, returns the window as a snapshot of the whole table. Otherwise
+ * returns `undefined`.
+ */
 function whole({ window, ...snapshot }) {
   const { sections, totalRowCount } = snapshot;
   const isWhole = window && totalRowCount <= most && sections.reduce((sum, { rows }) => sum + rows.length, 0) === totalRowCount;

@@ -1,15 +1,27 @@
-/** Pixels: browsers place no element behind some ten million of them. A higher content is scrolled through one of this height. */
+/**
+ * Pixels. Browsers cannot place elements beyond about ten million pixels. Content that is higher than this limit is
+ * scrolled through an element of this height.
+ */
 const tallest = 6_000_000;
-/** So many pixels at both ends of a content that is too high stand where they would without a limit. */
+/**
+ * Pixels. The content within this distance of its two ends is scrolled without scaling, even if the content exceeds the
+ * limit.
+ */
 const exact = 50_000;
-/** Pixels: where a content that is too high is scrolled by less, it is moved as far; by more, its scroll bar is dragged. */
+/**
+ * Pixels, for content that exceeds the limit. A scroll event of at most this distance moves the content by the same
+ * distance. A longer one counts as dragging the scroll bar.
+ */
 const farthest = 3_000;
-/** Pixels by which the scroll bar of a content that is too high may be off until the scrolling ends. */
+/**
+ * Pixels. The scroll bar of content that exceeds the limit may be off by less than this distance until the scrolling
+ * ends.
+ */
 const drift = 100_000;
 
 /**
- * The scrolling of an element that stands for a content of any height. An item at the height `y` of the content is drawn at
- * `y - shift` in the element.
+ * The scrolling of content whose height may exceed the browser's limit, by an element that does not exceed the limit.
+ * An item at the height `y` of the content is drawn at `y - shift` in the element.
  */
 export class Scrolling {
   #scroller;
@@ -31,7 +43,10 @@ export class Scrolling {
     return this.#scroller.scrollTop - this.#element.offsetTop;
   }
 
-  /** The height of the content at the scroller's upper edge; negative while something above the element is in sight. */
+  /**
+   * The height of the content that is at the upper edge of the scroller. The value is negative while something above
+   * the element is visible.
+   */
   get top() {
     return this.#at + this.shift;
   }
@@ -50,12 +65,15 @@ export class Scrolling {
     if (wasScaled || this.#isScaled) this.top = top;
   }
 
-  /** Puts the scroll bar where it belongs, when the scrolling has ended. What the content shows stays, once it is drawn again. */
+  /**
+   * Corrects the scroll bar after the scrolling has ended. The caller draws the content again afterwards; the visible
+   * part of the content stays the same.
+   */
   settle() {
     if (this.#isScaled) this.#settle(this.top);
   }
 
-  /** To be called first when the scroller was scrolled. */
+  /** Handles a scroll event. The listener of the scroller's `scroll` event must call this method first. */
   scrolled() {
     const by = this.#at - this.#last;
     this.#last = this.#at;
@@ -71,12 +89,12 @@ export class Scrolling {
     this.shift = this.#isScaled ? Math.round(top - this.#at) : 0;
   }
 
-  /** Whether a height of the content is so near to one of its ends that the element is to stand exactly there. */
+  /** Whether `top` is so close to an end of the content that the content is scrolled without scaling there. */
   #isExact(top) {
     return top <= exact || top >= this.#height - this.#scroller.clientHeight - exact;
   }
 
-  /** Where the element is scrolled to when the content is at `top`, and the other way round. */
+  /** The scroll position of the element when the content is at `top`. `#contentAt` is the inverse. */
   #barAt(top) {
     return mapped(top, this.#height, Math.min(this.#height, tallest), this.#scroller.clientHeight);
   }
@@ -85,7 +103,10 @@ export class Scrolling {
   }
 }
 
-/** A place of something `from` pixels high as a place of something `to` pixels high: the same at the ends, and in proportion between. */
+/**
+ * Converts a scroll position in something `from` pixels high to one in something `to` pixels high. Positions near the
+ * ends keep their distance from the end; positions between are scaled.
+ */
 function mapped(place, from, to, seen) {
   if (from === to || place <= exact) return place;
   if (place >= from - seen - exact) return to - (from - place);

@@ -1,6 +1,9 @@
 import { BraidClient, ConnectionError, Problem } from "/braid.js";
 
-/** The commands of a session by their names, as in the journal, and some calls of the data source; each makes its request from its body. */
+/**
+ * The commands of a session by their names in the journal, and some requests of the data source. Each `request` makes a
+ * request from the command's body.
+ */
 export const commands = {
   edits: { method: "POST", request: (make, body, options) => make.edit(body, options) },
   moves: { method: "POST", request: (make, body, options) => make.move(body, options) },
@@ -28,19 +31,22 @@ export const commands = {
   table: { method: "PUT", request: (make, body, options) => make.setTable(body, options) },
 };
 
-/** The server that the page came from, as the one whose token it is. It remembers what this page had it do. */
+/**
+ * The server that served this page, with the person's token. This object records the requests by which the page changes
+ * something.
+ */
 export class Server {
-  /** `{request, error?, took}`, the newest first. */
+  /** The last 100 recorded requests, as `{request, error?, took}`, the newest first. `took` is in milliseconds. */
   asked = [];
   #changed;
 
-  /** `changed()`: there is one more in `asked`. */
+  /** `changed()` is called after each request that was added to `asked`. */
   constructor(token, changed) {
     this.client = new BraidClient({ url: location.origin, token, retries: 3 });
     this.#changed = changed;
   }
 
-  /** Sends a request that changes something; gives the answer, or throws the client's errors. */
+  /** Sends and records a request that changes something. Resolves to the answer, or throws an error of the client. */
   async perform(request) {
     const entry = { request, started: performance.now() };
     try {
@@ -55,20 +61,22 @@ export class Server {
     }
   }
 
-  /** A command's request; its key is new with each. */
+  /** The request of a command, with a new `Idempotency-Key`. */
   command = (id, kind, body, options) => commands[kind].request(this.client.session(id).request, body, options);
 
-  /** For a terminal: without the key, as it is another request each time. */
+  /** The request as a curl command, without its `Idempotency-Key`: each run of the command is to be a new request. */
   curl({ headers: { "Idempotency-Key": _, ...headers } = {}, ...request }) {
     return this.client.curl({ ...request, headers });
   }
 
-  /** How a session was opened, and with which version of its description: the first line of its journal. */
+  /**
+   * Reads how a session was opened, and with which version of its description: the first line of the session's journal.
+   */
   async opening(id) {
     const stop = new AbortController();
     const path = `${this.client.session(id).request.path}/journal`;
     const response = await this.client.fetch({ method: "GET", path, headers: { Accept: "application/x-ndjson" } }, undefined, stop.signal);
-    // A proxy's error may be a page.
+    // An error of a proxy may be an HTML page instead of JSON.
     if (!response.ok) throw new Problem(response.status, await response.json().catch(() => undefined));
     let text = "";
     const decoder = new TextDecoder();
@@ -87,15 +95,18 @@ export class Server {
     }
   }
 
-  /** The request that opens a session: one, however often it is sent. */
+  /** The request that opens a session. Its `Idempotency-Key` keeps a repeated request from opening a second session. */
   openingRequest(body) {
     return { method: "POST", path: "/v1/sessions", headers: { "Content-Type": "application/json", "Idempotency-Key": randomName(16) }, body };
   }
 
-  /** For a session that is soon ended: recognisable, should the browser end before it. */
+  /**
+   * The id of a temporary session. The prefix makes the session recognizable if the browser quits before the page has
+   * ended the session.
+   */
   previewID = () => `preview-${randomName(6)}`;
 
-  /** Ends a session without waiting, also while the page goes. */
+  /** Ends a session. The caller need not wait, and the request succeeds even if the browser is leaving the page. */
   end(id) {
     const headers = this.client.token ? { Authorization: `Bearer ${this.client.token}` } : {};
     return fetch(this.client.session(id).request.path, { method: "DELETE", keepalive: true, headers }).catch(() => {});

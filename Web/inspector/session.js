@@ -7,7 +7,9 @@ import { UpdatesPanel } from "./updates.js";
 
 const panelPause = 150;
 
-/** A session with its panels. `app`: `{server, main, panel, go(path), sessionsChanged()}`. */
+/**
+ * The view of one session: its screen and its panels. `app` is `{server, main, panel, go(path), sessionsChanged()}`.
+ */
 export class SessionView {
   constructor(app, id) {
     this.app = app;
@@ -66,7 +68,10 @@ export class SessionView {
     next.focus();
   }
 
-  /** However many updates come, panels are made a few times a second. */
+  /**
+   * Schedules a drawing of the panel. However many updates arrive, the panel is drawn at most every `panelPause`
+   * milliseconds.
+   */
   #show = () => {
     this.drawing ??= setTimeout(() => {
       this.drawing = undefined;
@@ -75,7 +80,7 @@ export class SessionView {
     }, Math.max(0, (this.drawn ?? 0) + panelPause - performance.now()));
   };
 
-  /** Only the panel that is seen is made. */
+  /** Draws the visible panel. The other panels are drawn when they become visible. */
   #draw() {
     const { screen } = this;
     if (!screen?.snapshot || !this.body || isHeld(this.body, this.#show)) return;
@@ -98,7 +103,7 @@ export class SessionView {
       jsonBlock(state, "State"),
       h("h3", {}, "Send a command"),
     ];
-    // The console stays in the page: what is being written in it is not lost.
+    // The console's element stays in the page, so that the text in it is not lost.
     if (this.console.element.parentNode !== this.session) this.session.replaceChildren(h("div", {}), this.console.element);
     this.session.firstElementChild.replaceChildren(...parts);
   }
@@ -181,7 +186,7 @@ export class SessionView {
     try {
       await untilAnswered(() => this.app.server.perform({ method: "DELETE", path: this.screen.path }), { failed: () => (isRepeated = true) });
     } catch (error) {
-      // What is gone when it is asked to go again went the first time.
+      // A 404 after a repeated request means that an earlier attempt has ended the session.
       if (!(error.status === 404 && (isRepeated || error.tries > 1))) return problemToast(error);
     }
     this.app.sessionsChanged();

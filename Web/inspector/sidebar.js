@@ -4,14 +4,16 @@ import { copy, dialog, problemToast, untilAnswered } from "./toasts.js";
 const atOnce = 100;
 const shownAtOnce = 500;
 
-/** The lists of sessions and table descriptions. `app`: `{server, go(path), path}`. */
+/** The lists of sessions and table descriptions on the left. `app` is `{server, go(path), path}`. */
 export class Sidebar {
   #app;
-  /** Where the listing goes on; undefined: it is whole. */
+  /** The cursor of the next page of sessions, or `undefined` if all sessions are listed. */
   #next;
   #loading;
   #reading = false;
-  /** Whether the lists have been read: until then, nothing is known to be missing. */
+  /**
+   * Whether the lists have been read. Until then the sidebar does not say that there are no sessions or descriptions.
+   */
   #known = false;
   #sessions = [];
   #tables = [];
@@ -25,7 +27,7 @@ export class Sidebar {
       on: { input: () => this.#shownAnew() },
     });
     this.list = h("div", { class: "sidebar-lists" });
-    // They stay the same, so that the focus finds them again.
+    // The sidebar creates its buttons once, so that a button keeps the focus when the lists are replaced.
     const plus = { icon: "icon-plus", iconOnly: true, kind: "plain" };
     this.opening = button("Open a session", () => this.#open(), plus);
     this.describing = button("New description", () => app.go("new-table"), plus);
@@ -33,7 +35,7 @@ export class Sidebar {
     element.append(h("div", { class: "search" }, this.search), this.list);
   }
 
-  /** Reads the lists anew, as many pages of sessions as there were. */
+  /** Reads the lists again, with as many sessions as were listed before. */
   async load() {
     const { client } = this.#app.server;
     const loading = this.#loading = {};
@@ -54,14 +56,17 @@ export class Sidebar {
         problemToast(error);
         return this.#shownAnew();
       }
-      // A token for one session may not list them.
+      // A token for a single session is not allowed to list sessions, and the server answers 403.
       [this.#tables, this.#sessions, this.#next] = [[], [], undefined];
     }
     this.#known = true;
     this.#shownAnew();
   }
 
-  /** Reads the next page, and on while there is a search, since that looks at all sessions. */
+  /**
+   * Reads the next page of sessions. While the search field contains text, all following pages are read, because the
+   * search looks at all sessions.
+   */
   async #more() {
     if (this.#reading || this.#next === undefined) return;
     this.#reading = true;
@@ -69,7 +74,7 @@ export class Sidebar {
       do {
         const sessions = this.#sessions;
         const page = await this.#app.server.client.sessions.list({ limit: atOnce, after: this.#next });
-        // It is no page of lists that were read anew meanwhile.
+        // If the lists were read again meanwhile, this page belongs to the old list and is ignored.
         if (sessions !== this.#sessions) continue;
         sessions.push(...page.sessions);
         this.#next = page.next;
@@ -119,7 +124,9 @@ export class Sidebar {
     (same?.isConnected ? same : this.search).focus({ preventScroll: true });
   };
 
-  /** The open session tells by itself how many rows it has. */
+  /**
+   * Updates a session's row count in the list. The view of the open session calls this method when its table changes.
+   */
   count(id, rows) {
     const session = this.#sessions.find((session) => session.id === id);
     if (!session || session.totalRowCount === rows) return;
@@ -151,7 +158,7 @@ export class Sidebar {
     );
   }
 
-  /** Opens a new session of a description, or goes to one that there is. */
+  /** Asks which session to open. Opens a new session of a description, or goes to an existing session by its id. */
   async #open() {
     const { server } = this.#app;
     const options = this.#tables.map(({ table }) => h("option", { value: table }, table));
@@ -171,7 +178,7 @@ export class Sidebar {
     try {
       const { session } = await untilAnswered(() => server.perform(chosen.open), { curl });
       this.load();
-      // The one that is shown may have ended, and have had the same id.
+      // The view is created again, because it may show an ended session that had the same id.
       this.#app.go(`sessions/${encodeURIComponent(session)}`, { anew: true });
     } catch (error) {
       problemToast(error, curl);

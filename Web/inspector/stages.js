@@ -1,14 +1,18 @@
-// The picture of an update: for each stage, the table before it on the left and after it on the right. Only what the stage
-// touches is drawn, with a neighbour on each side; what lies between is a gap.
+// The picture of an update. For each stage, it shows the table before the stage on the left and after the stage on the
+// right. The picture contains the rows that the stage changes and their neighbors; gaps take the place of all other
+// rows.
 import { h, svg } from "./dom.js";
 import { rowName, sectionName } from "./frames.js";
 
 const width = 320, column = 128, line = 20;
 
-/** `moment`: of a timeline, with an update. */
+/**
+ * The pictures of all stages of one update. `moment` is an element of the timeline: one revision and the update that
+ * led to it.
+ */
 export function stagePictures(moment) {
   const late = namesOf(moment.after);
-  // What everything is called so far: from stage to stage, what changes has its new name.
+  // The names of sections and rows by key. After each stage, what the stage changed receives its new name.
   const names = new Map([...late, ...namesOf(moment.before)]);
   const items = moment.stages.map(({ stage, before, after }, i) => {
     const rename = () => changedKeys(stage, before).forEach((key) => names.set(key, late.get(key) ?? names.get(key)));
@@ -26,13 +30,13 @@ function namesOf({ snapshot, keys }) {
   return names;
 }
 
-/** The keys of what a stage brings new content for. */
+/** The keys of the rows and sections for which a stage contains new content. */
 function changedKeys({ reloadRows = [], updateRows = [], moveRows = [], reloadSections = [], updateSections = [] }, { sections }) {
   const rows = [...reloadRows, ...updateRows, ...moveRows.filter(({ row }) => row).map(({ from }) => ({ at: from }))];
   return [...rows.map(({ at: [s, r] }) => sections[s].rows[r].id), ...[...reloadSections, ...updateSections].map(({ at }) => sections[at].id)];
 }
 
-/** `rename` is called between the table before and the one after. */
+/** The picture of one stage. `rename` is called after the left side was drawn and before the right side is drawn. */
 function picture(stage, before, after, names, rename) {
   const marks = marksOf(stage, before, after);
   const places = [new Map(), new Map()];
@@ -56,7 +60,7 @@ function picture(stage, before, after, names, rename) {
   return svg("svg", { class: "stage", viewBox: `-1 0 ${width + 2} ${height}`, role: "img", "aria-label": spoken(stage) }, lines, left, right);
 }
 
-/** Key -> what happens to it, for both sides. */
+/** What the stage does to each row and section, by key, for the left side and for the right side. */
 function marksOf(stage, before, after) {
   const marks = { before: new Map(), after: new Map() };
   const row = (keys, [s, r]) => keys.sections[s].rows[r].id;
@@ -80,7 +84,7 @@ function marksOf(stage, before, after) {
 
 const shownTouched = 12;
 
-/** What is drawn of one side: sections, the rows that are touched and their neighbours, gaps. */
+/** The entries of one side: sections, the changed rows with their neighbors, and gaps. */
 function entries(keys, marks) {
   return keys.sections.flatMap(({ id, rows }) => {
     const mark = marks.get(id);
@@ -129,7 +133,7 @@ function drawn({ kind, key, mark = "", count }, x, y, names) {
 
 const spoken = (stage) => Object.entries(stage).map(([name, list]) => `${name.replace(/([A-Z])/, " $1").toLowerCase()}: ${list.length}`).join(", ");
 
-/** `−1 +2 ⇄1 ↻1`, as chips. */
+/** The number of deletes, inserts, moves, reloads and updates, as chips such as `−1 +2 ⇅1 ↻1 •1`. */
 export function chips(stages) {
   const count = { deleted: 0, inserted: 0, moved: 0, reloaded: 0, updated: 0 };
   const kinds = { delete: "deleted", insert: "inserted", move: "moved", reload: "reloaded", update: "updated" };
@@ -140,7 +144,7 @@ export function chips(stages) {
   );
 }
 
-/** What an update did, in words: for screen readers. */
+/** What an update did, as a sentence for screen readers. */
 export function inWords(stages) {
   const count = { deleteRows: 0, insertRows: 0, moveRows: 0, reloadRows: 0, updateRows: 0, deleteSections: 0, insertSections: 0, moveSections: 0 };
   for (const { stage } of stages) for (const name in count) count[name] += stage[name]?.length ?? 0;

@@ -7,23 +7,30 @@ import { hiddenSections } from "./layout.js";
 import { List } from "./list.js";
 
 /**
- * A session's table: the list, what pointers and keys do to it, and edit mode.
- * `actions`: `perform(kind, body, options)` sends a command, and is true if it changed something, null if there was no answer; `select(row | null)`; `announce(text)`;
- * `needModel(row)` asks for the model of a row that is to be inserted.
+ * A session's table: its list, its reactions to pointer and keys, and its edit mode. `actions` contains four functions.
+ * `perform(kind, body, options)` sends a command. It resolves to true if the command changed something, and to false if
+ * nothing changed. It resolves to the problem's kind if the server refused the command, and to null if there was no
+ * answer. `select(row | null)` reports the selected row, `announce(text)` speaks to screen readers, and
+ * `needModel(row)` asks the person for the model of a row to insert.
  */
 export class Table {
   #actions;
   #version = 0;
   /**
-   * What was entered in rows' fields and has no answer yet, by the row's key and the event's name: `{parameters, isUnsent, drop()}`.
-   * The field that shows it sets `changed()`.
+   * The input in rows' fields that the server has not answered yet, as `{parameters, isUnsent, drop()}`. The keys
+   * combine the row's key and the event's name. The field that shows an input sets its `changed()`.
    */
   #entries = new Map();
-  /** The selected row's section and id, by which it is found again after it was outside of the window. */
+  /**
+   * The section and id of the selected row. By them, the table finds the row again after the window has left the row
+   * and returned.
+   */
   #chosen;
-  /** "Home" or "End" until the row at that edge of the table is known, and can be selected. */
+  /**
+   * "Home" or "End" after this key was pressed, until the first or last row of the table is loaded and can be selected.
+   */
   #edge;
-  /** The session's description, or null where it may not be read. */
+  /** The session's description, or null if the page may not read it. */
   description = null;
   readOnly = false;
   editing = false;
@@ -49,10 +56,13 @@ export class Table {
     this.list.close();
   }
 
-  /** `options`: those of the list; `isMoved`: nothing happened to the table, but other rows of it are known. */
+  /**
+   * Shows a frame: a snapshot with a key for each row. `options` are the options of the list's `show`. With `isMoved`,
+   * the table has not changed, but the window shows other rows.
+   */
   show(frame, { isMoved = false, ...options } = {}) {
     const isSame = frame === this.frame;
-    // What is learnt beside the frame, as the description is, takes no row out of anyone's hand.
+    // If only other data has changed, such as the description, the person can continue to drag a row.
     if (!isSame || this.readOnly) this.dragging.cancel();
     this.frame = frame;
     const { sections, state } = frame.snapshot;
@@ -71,7 +81,7 @@ export class Table {
         ? (id) => this.#display(id)
         : null,
     };
-    // Which sections are outside of a window is not known.
+    // A window does not contain all sections, so the page cannot tell which sections are hidden.
     this.list.hidden = this.showsHidden && !frame.snapshot.window ? hiddenSections(this.description, frame.snapshot) : new Map();
     this.#keepSelection();
     const focused = this.#focusedRow();
@@ -84,7 +94,10 @@ export class Table {
     this.#showEmpty(frame.snapshot);
   }
 
-  /** The selected row stays selected while it is outside of the window; the first row is then reached by Tab in its place. */
+  /**
+   * Keeps the selection when the selected row leaves the window and returns. While the row is outside of the window,
+   * the Tab key reaches the first row instead.
+   */
   #keepSelection() {
     const { snapshot, keys } = this.frame;
     const { items } = this;
@@ -113,17 +126,21 @@ export class Table {
     this.list.remeasure();
   }
 
-  /** A reference to a row, and what it needs to be true: by id where that says which, else by index as of the shown revision. */
+  /**
+   * A reference to a row, and the base that the reference needs. A unique id needs no base. Otherwise the reference is
+   * an index path, and the base is the displayed revision.
+   */
   reference([s, r]) {
     const { sections, revision, window } = this.frame.snapshot;
     const { id } = sections[s].rows[r];
-    // Other rows of the id may be outside of the window, in other sections.
+    // In a window, rows with the same id may exist in other sections outside of the window, so the reference contains
+    // the section, too.
     if (window && id !== undefined) return { ref: { id, section: sections[s].id }, base: undefined };
     const isUnique = id !== undefined && sections.every((section, i) => section.rows.every((row, j) => row.id !== id || (i === s && j === r)));
     return isUnique ? { ref: { id }, base: undefined } : { ref: this.place([s, r]), base: revision };
   }
 
-  /** A place among the rows of a section, also of those outside of the window. */
+  /** A row's section and its index among all rows of the section, including rows outside of the window. */
   place([s, r]) {
     const section = this.frame.snapshot.sections[s];
     return { section: section.id, row: indexIn(section, r) };
@@ -148,7 +165,10 @@ export class Table {
     this.#actions.select(key);
   }
 
-  /** Where the row with a key stands in the shown frame: `[section, row]`, or null. */
+  /**
+   * The index path, in the displayed frame, of the row with a key. The result is null if the frame does not contain the
+   * row.
+   */
   find(key) {
     for (const [s, section] of this.frame?.keys.sections.entries() ?? []) {
       const r = section.rows.findIndex((row) => row.id === key);
@@ -158,26 +178,30 @@ export class Table {
   }
 
   /**
-   * Where the row of an element stands in the shown frame, or null: it is gone. Where the list has it does not count: while a row is
-   * carried, and until the server has agreed to a drop, that is another place.
+   * The index path, in the displayed frame, of the row of an element, or null if the frame does not contain the row.
+   * The row's place in the list may differ while a person drags the row, and after a drop until the server has
+   * answered.
    */
   #at(element) {
     return this.find(element.closest(".row").dataset.key);
   }
 
-  /** The place of a row that is about to be picked up: a drop before that is not answered yet goes back first. */
+  /**
+   * The index path of a row that a person is about to pick up. If the server has not answered an earlier drop yet, the
+   * list first shows the table without this drop.
+   */
   #grip(handle) {
     if (!this.dragging.isCarrying && this.list.frame !== this.frame) this.list.show(this.frame, { animated: false });
     return this.#at(handle);
   }
 
-  /** The index among all rows of the one that has the focus, or -1. */
+  /** The index, among the list's rows, of the row with the focus. The result is -1 if no row has the focus. */
   #focusedRow() {
     const key = document.activeElement?.closest?.(".item")?.dataset.key;
     return key === undefined || !this.list.content.contains(document.activeElement) ? -1 : this.#rows().findIndex((row) => row.key === key);
   }
 
-  /** Where a row that had the focus is gone, the next one has it. */
+  /** Selects the row that has taken the place of the removed row with the focus. */
   #focusRow(index) {
     const rows = this.#rows();
     const row = rows[Math.min(index, rows.length - 1)];
@@ -205,7 +229,7 @@ export class Table {
     this.#tap(place);
   }
 
-  /** Shows a row's Delete button, or hides it again; no other row's is shown. */
+  /** Toggles the Delete button of a row, and hides the Delete buttons of all other rows. With null, all are hidden. */
   #confirm(element) {
     for (const other of this.list.content.querySelectorAll("[data-confirming]")) if (other !== element) other.removeAttribute("data-confirming");
     if (element?.toggleAttribute("data-confirming")) element.querySelector(".delete").focus();
@@ -243,8 +267,9 @@ export class Table {
   }
 
   /**
-   * A control shows what was chosen before the server agrees; if the server refuses it, the control shows again what holds. What was
-   * entered and had no answer stays, marked as not sent, until somebody has it sent again or enters something else.
+   * Sends a cell event. The control shows the person's choice before the server agrees; after a refusal, the control
+   * shows the old value again.
+   * An input without an answer stays, marked as not sent, until the person sends it again or enters something else.
    */
   async #send(element, event, parameters) {
     const place = this.#at(element);
@@ -265,7 +290,7 @@ export class Table {
     this.#entries.delete(name);
     entry.changed?.();
     if (done === true) return;
-    // Unless somebody types on: then when the focus leaves it.
+    // If the person has typed more since, the field keeps its focus, and its row is replaced when it loses the focus.
     if (element.contains(document.activeElement) && document.activeElement.value === entered) document.activeElement.blur();
     this.refresh();
   }
@@ -293,7 +318,10 @@ export class Table {
     event.preventDefault();
   }
 
-  /** The row with the focus is outside of the window: the keys go on from the rows that are in sight. */
+  /**
+   * Handles a key while the row with the focus is outside of the window and the list has the focus. The keys then
+   * continue from the visible rows.
+   */
   #keyOnList(event) {
     if (event.target !== this.list.content || !["ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) return;
     const [row] = this.list.visibleRows();
@@ -315,7 +343,7 @@ export class Table {
     this.select(rows[next].key);
   }
 
-  /** Whether the first row of the table is known, or the last one. */
+  /** Whether the table's first row (for "Home") or last row (for "End") is loaded. */
   #isKnown(edge) {
     const { items } = this.list.layout;
     return (edge === "Home" ? items.find(isRowOrGap) : items.findLast(isRowOrGap))?.kind !== "gap";
@@ -337,7 +365,10 @@ export class Table {
 const isRowOrGap = ({ kind }) => kind === "row" || kind === "gap";
 const entryName = (key, event) => JSON.stringify([key, event]);
 
-/** Cell name -> event name -> schema. Without declared cells: the events that have a handler, with any parameters. */
+/**
+ * The schema of each event, by the cell's name and the event's name. If the description declares no cells, these are
+ * the events with a handler, and any parameters are allowed.
+ */
 function cellEvents({ cells, bindings = [] }) {
   if (cells) return Object.fromEntries(Object.entries(cells).map(([cell, { events }]) => [cell, events ?? {}]));
   const handled = {};

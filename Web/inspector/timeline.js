@@ -2,23 +2,33 @@ import { following, frame } from "./frames.js";
 import { applying } from "/braid.js";
 
 const kept = 500;
-/** Of a table that is followed through a window, where the rows of other windows are kept with each moment. */
+/**
+ * The maximum number of revisions that the timeline keeps for a table that is followed through a window. The number is
+ * small, because each revision keeps the rows of its own window.
+ */
 const keptOfWindows = 100;
 
-/** What happened to a session, as far as this page saw it or read it from the journal: a frame for each revision. */
+/**
+ * The history of a session as far as this page saw it or read it from the journal. Each element is called a moment: one
+ * revision with its frame (the snapshot and its keys).
+ */
 export class Timeline {
   /**
-   * `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, in order; the first one has no update. The update leads
-   * from the frame `before` to the frame `after`; `frame` is the latter until other rows are looked at.
+   * The moments, as `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, in the order of revisions.
+   * The first moment has no update. The update leads from the frame `before` to the frame `after`. `frame` is the same
+   * as `after`, until the window moves.
    */
   moments = [];
-  /** Taps, cell events and emitted events from the stream, for controllers. Each also has its `time`, and `after`, the moment before. */
+  /**
+   * The taps, cell events and emitted events that a controller receives from the stream. Each one has its `time`, and
+   * `after`, the last moment before it.
+   */
   events = [];
-  /** The index of the moment that is shown; null: always the last. */
+  /** The index of the displayed moment (revision). null means that the timeline always shows the last one. */
   position = null;
   #changed;
 
-  /** `changed(moment, previous)` is called whenever another moment is to be shown, or the moments changed. */
+  /** `changed(moment, previous)` is called whenever the moments (revisions) or the displayed moment have changed. */
   constructor(changed) {
     this.#changed = changed;
   }
@@ -33,14 +43,15 @@ export class Timeline {
     return this.position === null;
   }
 
-  /** A snapshot without an update that leads to it: the first, or one after a gap. */
+  /** Adds a snapshot that does not follow from an update: the first snapshot, or the snapshot after missed updates. */
   start(snapshot) {
     const last = this.last;
     if (last && last.frame.snapshot.epoch === snapshot.epoch && last.revision === snapshot.revision) {
       if (last.frame.snapshot.window || snapshot.window) this.#replace(frame(snapshot, last.frame));
       return;
     }
-    // Another session of the same id: what was before is none of its.
+    // Another epoch means that the session is not comparable with the earlier one of the same id, so the earlier
+    // moments are dropped.
     if (last && last.frame.snapshot.epoch !== snapshot.epoch) {
       this.moments = [];
       this.position = null;
@@ -50,7 +61,7 @@ export class Timeline {
 
   follow(update, snapshot) {
     const next = following(this.last.frame, update, snapshot);
-    // Nothing happened: the window was moved.
+    // An update from a revision to the same revision says that only the window has moved.
     if (update.from === update.to) return this.#replace(next.frame);
     this.#add({ revision: update.to, update, at: new Date(), ...next });
   }
@@ -60,7 +71,10 @@ export class Timeline {
     this.#changed(this.shown, this.shown);
   }
 
-  /** Puts what was before the first moment there: `snapshot`, and the journal's `records` from there on. */
+  /**
+   * Inserts the revisions before the first known one. `snapshot` is the session's snapshot at its opening, and
+   * `records` are the journal's records from there on.
+   */
   precede(snapshot, records) {
     const first = this.moments[0];
     const before = [{ revision: snapshot.revision, frame: frame(snapshot), at: null }];
@@ -70,7 +84,8 @@ export class Timeline {
       const next = applying(update, { ...frame.snapshot, revision: update.from });
       before.push({ revision: update.to, update, at: new Date(at), ...following(frame, update, next) });
     }
-    // From here on the keys are the earlier frames': what follows is done again.
+    // The keys of the following revisions' frames must continue those of the inserted frames. So the following frames
+    // are computed again.
     const again = this.moments.filter((moment) => moment.revision > before.at(-1).revision);
     const shown = this.shown;
     this.moments = before;
@@ -89,7 +104,7 @@ export class Timeline {
     this.#changed(this.shown, previous);
   }
 
-  /** Shows other rows as of the last moment. */
+  /** Replaces the rows of the last moment, after the window has moved. */
   #replace(frame) {
     this.last.frame = frame;
     this.#changed(this.shown, this.shown);

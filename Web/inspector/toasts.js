@@ -4,17 +4,17 @@ import { button, h, shortened } from "./dom.js";
 const place = document.querySelector("#toasts");
 const announcer = document.querySelector("#announcer");
 
-/** Says something to screen readers. */
+/** Makes screen readers say a text. */
 export function announce(text) {
   announcer.textContent = announcer.textContent === text ? `${text}\u00a0` : text;
 }
 
-/** The functions that close the toasts on the page, the oldest first. */
+/** The functions that close the visible messages, the oldest first. */
 const open = [];
 
 /**
- * A message that goes by itself, unless the pointer or the focus rests on it or it `stays`. Returns what closes it; `closed()` is
- * called then.
+ * Shows a message. The message disappears after some seconds, unless the pointer or the focus is on it, or `stays` is
+ * set. Returns a function that closes the message. `closed()` is called when the message is closed.
  */
 export function toast(title, { detail, errors = [], kind = "", actions = [], stays = false, closed } = {}) {
   const close = () => {
@@ -45,12 +45,13 @@ export function toast(title, { detail, errors = [], kind = "", actions = [], sta
 }
 
 const unanswered = "The server does not answer";
-/** The errors for which a Retry was offered: they are on the page already. */
+/** The errors for which the page has shown a message with a Retry button. `problemToast` does not show them again. */
 const offered = new WeakSet();
 
 /**
- * Sends a request, and offers a Retry whenever there is no answer. Throws the error when nobody wants that.
- * `failed()` is called each time there was no answer. `signal`: aborted when the Retry would no longer make sense.
+ * Sends a request, and offers a Retry button whenever the server does not answer. Throws the error if the person closes
+ * the message without a retry.
+ * `failed()` is called each time the server does not answer. `signal` is aborted when a retry no longer makes sense.
  */
 export async function untilAnswered(send, { curl, failed, signal } = {}) {
   for (;;) {
@@ -78,7 +79,10 @@ function retryOffered(detail, curl, signal) {
   });
 }
 
-/** A refusal, in the words of the problem document; or that there was no answer. Other errors are faults of the page's: they are thrown on. */
+/**
+ * Shows a message about a refusal, with the texts of the problem document, or says that the server did not answer. Any
+ * other error is a defect of this page, and is thrown again.
+ */
 export function problemToast(error, curl) {
   if (offered.has(error)) return;
   const actions = curl ? [copyButton(() => curl)] : [];
@@ -87,11 +91,14 @@ export function problemToast(error, curl) {
   else throw error;
 }
 
-/** `text()` is what is copied. */
+/** A button that copies a text. `text()` returns this text. */
 export const copyButton = (text, label = "Copy as curl") =>
   button(label, () => copy(text()), { icon: label.endsWith("curl") ? "icon-terminal" : "icon-copy", iconOnly: true, kind: "copy" });
 
-/** Without a secure context there is no clipboard: the text is shown, to be copied by hand. */
+/**
+ * Copies a text to the clipboard. Outside of a secure context, browsers allow no access to the clipboard, so a dialog
+ * shows the text for copying by hand.
+ */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -103,11 +110,14 @@ export async function copy(text) {
   }
 }
 
-/** A modal dialog; a promise of the value of the button that was pressed (a function is called for it), undefined if none was. */
+/**
+ * Shows a modal dialog. Resolves to the value of the pressed button, or to `undefined` if the person cancelled. If the
+ * value is a function, the function is called for the value.
+ */
 export function dialog(title, content, choices) {
   return new Promise((resolve) => {
     const close = (value) => {
-      // The focus goes back to where it was.
+      // `close` returns the focus to the element that had it before the dialog.
       element.close();
       element.remove();
       resolve(value);
@@ -144,7 +154,7 @@ export function dialog(title, content, choices) {
 
 export const confirmed = (title, text, label) => dialog(title, [h("p", {}, text)], [["Cancel", false], [label, true, "destructive"]]);
 
-/** Asks for a JSON value; undefined if none was given. */
+/** Asks the person for a JSON value. Resolves to `undefined` if the person gave none. */
 export function askForJSON(title, text, value) {
   const area = h("textarea", { class: "code", rows: 8, spellcheck: false, value: JSON.stringify(value, null, 2), "aria-label": "JSON" });
   const fault = h("p", { class: "fault", role: "alert" });

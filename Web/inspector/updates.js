@@ -4,7 +4,10 @@ import { copyButton } from "./toasts.js";
 
 const listed = 60;
 
-/** The panel of what happened: each revision, and of the one that is shown its command, its picture, its JSON. */
+/**
+ * The panel that lists the session's revisions. For the displayed revision, the panel shows its command, the picture of
+ * its update, and the update as JSON.
+ */
 export class UpdatesPanel {
   #asking;
   #asked = new WeakSet();
@@ -14,7 +17,7 @@ export class UpdatesPanel {
   show(screen) {
     const { timeline } = screen;
     if (!timeline.last) return;
-    // So many that the one that is shown is among them.
+    // The panel lists at most `listed` revisions, and the displayed revision is among them.
     const shown = timeline.position ?? timeline.moments.length - 1;
     const first = Math.max(0, Math.min(shown - listed / 4, timeline.moments.length - listed));
     const items = timeline.moments.slice(first, first + listed).flatMap((moment, i) => [
@@ -37,7 +40,8 @@ export class UpdatesPanel {
         class: "moment",
         "data-revision": moment.revision,
         "aria-expanded": String(isShown),
-        // Where it stands by then: earlier ones come from the journal, and go when there are too many.
+        // The index of the revision is looked up at the click. It changes when earlier revisions are read from the
+        // journal or old ones are dropped.
         on: { click: () => timeline.show(timeline.moments.findIndex(({ revision }) => revision === moment.revision)) },
       },
       h("span", { class: "revision" }, `r${moment.revision}`),
@@ -47,7 +51,10 @@ export class UpdatesPanel {
     return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(moment, index));
   }
 
-  /** Made once for each moment, so that what was scrolled to or selected in it stays so. */
+  /**
+   * The details of a revision. They are created once for each revision, so that a scroll position or a selection in
+   * them is kept.
+   */
   #detail(moment, index) {
     if (!this.#details.has(moment)) this.#details.set(moment, h("div", { class: "detail-body" }, this.#told(moment, index)));
     return this.#details.get(moment);
@@ -73,11 +80,14 @@ export class UpdatesPanel {
     return [h("div", { class: "command" }), picture, json];
   }
 
-  /** Puts the command that led to a moment into its detail, as soon as the journal has told. */
+  /**
+   * Reads from the journal the command that led to a revision, and inserts the command into the details of this
+   * revision.
+   */
   #askForCommand(screen, moment) {
     clearTimeout(this.#asking);
     if (!moment.update || this.#asked.has(moment)) return;
-    // Of updates in quick succession, only the last one's is asked for.
+    // If updates follow one another quickly, the page asks only for the command of the last one.
     this.#asking = setTimeout(async () => {
       const command = await screen.commandOf(moment.revision);
       if (!command || this.#asked.has(moment)) return;
@@ -98,7 +108,10 @@ function summary({ stages, update }) {
   return update.extents || update.window ? "outside of the window" : "state only";
 }
 
-/** A tap or a cell event, above the moment after which it came. */
+/**
+ * The list item of a tap, a cell event or an emitted event. The newest item is at the top, so this item is above the
+ * revision before the event.
+ */
 function eventItem({ name: emitted, payload, event, id, cell, time }) {
   const [[name, parameters]] = emitted === undefined ? Object.entries(event ?? { tap: undefined }) : [[emitted, payload]];
   return h(
@@ -112,7 +125,10 @@ function eventItem({ name: emitted, payload, event, id, cell, time }) {
 
 const clock = (time) => time.toLocaleTimeString([], { hour12: false });
 
-/** A command of the journal as what `POST …/transactions` takes, where its name alone is no resource. */
+/**
+ * The kind and the body of a request for a command of the journal. A command without a resource of that name is sent as
+ * a transaction.
+ */
 function asRequest(kind, command) {
   if (kind === "dataSource") return ["transactions", { commands: [command] }];
   return kind === "transactions"

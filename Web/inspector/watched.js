@@ -1,14 +1,17 @@
 import { toast } from "./toasts.js";
 
-/** Seconds that the server waits for a change of a file before it answers. */
+/** Seconds. The longest time that the server waits for a change of a file before it answers. */
 const wait = 30;
-/** Milliseconds before a server that did not answer is asked again. */
+/** Milliseconds before the page asks a server again that did not answer. */
 const patience = 2000;
 
-/** Follows the description files that the server watches, and shows what is wrong with them until it is mended. */
+/**
+ * Follows the description files that the server watches (`--watch`), and shows the faults of each file until they are
+ * corrected.
+ */
 export class WatchedFiles {
   #app;
-  /** What is shown of each file, and what closes it. */
+  /** The displayed message of each file: its text, and the function that closes it. */
   #shown = new Map();
 
   constructor(app) {
@@ -19,7 +22,8 @@ export class WatchedFiles {
   async #follow() {
     let since;
     for (;;) {
-      // A browser has six connections for all of its tabs.
+      // A browser opens at most six connections to a server, for all of its tabs together, so a hidden tab does not
+      // ask.
       if (document.visibilityState === "hidden") {
         await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
         continue;
@@ -27,12 +31,12 @@ export class WatchedFiles {
       try {
         const { revision, watching, files } = await this.#app.server.client.fixtures({ since, wait: since === undefined ? 0 : wait });
         if (!watching) return;
-        // Another version may have been registered.
+        // The changed file may have been registered as a new version.
         if (since !== undefined && revision !== since) this.#app.sessionsChanged();
         since = revision;
         this.#show(files);
       } catch (error) {
-        // A session's token shows no files.
+        // A token for a single session is not allowed to read the state of the files.
         if (error.status === 403) return;
         since = undefined;
         await new Promise((resolve) => setTimeout(resolve, patience));

@@ -5,25 +5,26 @@ enum Size {
     static let smallFlag = "--small"
     static let isSmall = CommandLine.arguments.contains(smallFlag)
 
-    /// Returns a number of rows, sessions, runs or commands.
+    /// Returns the number of rows, sessions, runs or commands: `full`, or `small` in a check.
     static func count(_ full: Int, small: Int) -> Int { isSmall ? small : full }
 
-    /// Returns the sizes that a part compares, without the large ones in a check.
+    /// Returns the table sizes that a benchmark compares. In a check, sizes above 1,000 are left out.
     static func counts(_ full: [Int]) -> [Int] { isSmall ? full.filter { $0 <= 1_000 } : full }
 
-    /// Returns the duration of a load or a pause, in seconds.
+    /// Returns the duration of a load or a pause, in seconds. In a check, this is at most 0.1 seconds.
     static func seconds(_ full: Double) -> Double { isSmall ? min(full, 0.1) : full }
 }
 
-/// The error if a program that a part needs is not installed.
+/// The error if a benchmark needs a program that is not installed.
 struct Missing: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
-    /// The exit status EX_UNAVAILABLE of sysexits.h.
+    /// The exit status for this error: EX_UNAVAILABLE of sysexits.h.
     static let status: Int32 = 69
 }
 
-/// Runs every part briefly, each in its own process, and prints one line for each. Returns whether none failed.
+/// Runs every benchmark briefly, each in its own process, and prints one line for each. Returns whether none of them
+/// failed.
 func check(_ names: [String]) throws -> Bool {
     var counts: [String: Int] = [:]
     for name in names {

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Measures one, two and four servers on one PostgreSQL database: which work scales with the number of servers, and how much
-/// processor time the servers and the database use.
+/// Measures one, two and four servers that share one PostgreSQL database. The result says which work scales with the
+/// number of servers, and how much processor time the servers and the database use.
 func clusterBenchmark() throws {
     guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
         throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")
@@ -64,7 +64,7 @@ private final class BenchmarkCluster {
         }
     }
 
-    /// Returns a request that changes one row each time.
+    /// Returns a request that changes one row. With a new `text`, the request really changes the row.
     private static func command(_ session: String, _ text: String) -> [UInt8] {
         Connection.request(
             "PATCH", "/v1/sessions/\(session)/models", #"{"a":[{"id":"0","name":"Some name","text":"\#(text)"}]}"#)
@@ -98,7 +98,7 @@ private final class BenchmarkCluster {
 
     private static func milliseconds(_ microseconds: Double) -> String { String(format: "%.1f", microseconds / 1_000) }
 
-    /// Measures a thousand followers of one session on all servers. The commands go to the first server.
+    /// Measures a thousand followers of one session, distributed over all servers. All commands go to the first server.
     func followers() throws {
         let stream = Array(
             "GET /v1/sessions/s0/updates HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
@@ -119,14 +119,14 @@ private final class BenchmarkCluster {
     // MARK: Processor time
 
     private struct ProcessorTime {
-        /// The processor time in seconds.
+        /// The processor times in seconds: of all servers, of the database, and of this program, which makes the load.
         var servers = 0.0, database = 0.0, load = 0.0
     }
 
     /// Reads the processor time from `/proc/pid/stat`, see proc(5).
     ///
-    /// The database's time is that of its current processes. Connections are kept, so no process ends during the
-    /// measurement.
+    /// The time of the database is the sum over its current processes. The servers keep their connections, so no
+    /// process of the database ends during the measurement.
     private func processorTime() -> ProcessorTime {
         let postmaster = (try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8))?.split(
             separator: "\n"

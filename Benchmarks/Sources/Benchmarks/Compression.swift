@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures the size and the time of a snapshot of 331 KB, and the memory of a stream, in each coding.
+/// Measures, for each coding, the size and the time of a snapshot of 331 KB, and the memory that a stream needs.
 func compressionBenchmark() throws {
     print("\ncompression: in memory (no disk in the way), medians of 19")
     let codings = ["identity", "gzip", "zstd"]
@@ -37,7 +37,8 @@ func compressionBenchmark() throws {
                 return reader
             }
         }
-        // The allocator takes the memory that opening needs anyway with the first half.
+        // The streams of the warm-up make the allocator get the memory that opening a stream needs anyway. Only the
+        // memory of the other streams is measured.
         let warmUp = try open()
         sleep(2)
         let before = residentKilobytes(server.processIdentifier), readers = try open()
@@ -48,7 +49,8 @@ func compressionBenchmark() throws {
     }
 }
 
-/// The opening of a session with a snapshot of 331 KB: rows as a guest list has them, with names, addresses and notes.
+/// The request that opens a session with a snapshot of 331 KB. The rows are those of a guest list, with names,
+/// addresses and notes.
 private func guests() -> String {
     let names = ["Ada", "Grace", "Barbara", "Radia", "Frances", "Omar", "Yvonne", "Linus", "Ken", "Dennis", "Edsger"]
     let words =

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Measures how time and memory grow with rows, sections and sessions. `streams` measures growth with subscribers.
+/// Measures how time and memory grow with the number of rows, sections and sessions. The benchmark `streams` measures
+/// how they grow with the number of subscribers.
 func curveBenchmark() throws {
     print("\ncurves: over HTTP, one client, in memory (no disk in the way); microseconds, p50")
     try rowCurve()

@@ -1,7 +1,8 @@
 import BraidEngine
 import Foundation
 
-/// Measures the compilation of descriptions, the rendering of view models, and changes of a state from which rows are derived.
+/// Measures three things: compiling a table description, rendering view models, and changing a state from which rows
+/// are derived.
 func descriptionBenchmark() throws {
     print("\ndescriptions (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"

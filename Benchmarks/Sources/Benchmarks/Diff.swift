@@ -4,8 +4,8 @@ import Foundation
 import DifferenceKit
 #endif
 
-/// Measures diffs of two tables that share nothing, next to DifferenceKit if it is available, and next to hashing all
-/// ids.
+/// Measures the diff of two tables that share no memory. For comparison, the benchmark measures DifferenceKit, if it is
+/// available, and the time of hashing all ids.
 func diffBenchmark() throws {
     print("\ndiff: median of runs that take turns; ratios with their goals in brackets")
     for workload in DiffWorkload.measured {
@@ -32,8 +32,8 @@ func diffBenchmark() throws {
     try equalIDs()
 }
 
-/// Measures tables in which many rows have the same id, which make a diff with a weak hash table quadratic. The engine
-/// refuses such tables.
+/// Measures tables in which many rows have the same id. With a weak hash table, the diff of such tables takes quadratic
+/// time. The engine refuses them.
 private func equalIDs() throws {
     for distinct in [1, 10] {
         let rows = (0..<10_000).map { DiffWorkload.Row(id: $0 % distinct) }
@@ -59,8 +59,8 @@ func format(_ number: Double) -> String { String(format: number < 10 ? "%.3f" : 
 
 /// Returns the median time of each contender (an algorithm under test) in nanoseconds.
 ///
-/// The contenders run in turn, so that other work of the machine affects all of them. Each runs twice in each round:
-/// the first run fills the caches.
+/// The contenders run in turn, so that other work of the machine affects all of them. In each round, each contender
+/// runs twice, because the first run only fills the caches.
 func medians(_ contenders: [() throws -> Void], rounds: Int) throws -> [Double] {
     let rounds = Size.count(rounds, small: 1)
     var times = contenders.map { _ in [Double]() }
@@ -76,7 +76,8 @@ func medians(_ contenders: [() throws -> Void], rounds: Int) throws -> [Double] 
     return times.map { $0.sorted()[rounds / 2] }
 }
 
-/// Hashes eight bytes with each multiplication. Source: wyhash (github.com/wangyi-fudan/wyhash), in its simplest form.
+/// Hashes a text, eight bytes with each multiplication. Source: wyhash (github.com/wangyi-fudan/wyhash), in its
+/// simplest form.
 @inline(__always)
 private func fastHash(_ text: String) -> UInt64 {
     var text = text
@@ -105,7 +106,7 @@ struct DifferenceKitRun {
     let name: String
     let goal: Double
     let run: () -> Void
-    /// Returns the number of row deletes, inserts and moves.
+    /// Returns how many deletes, inserts and moves of rows the diff contains.
     let operations: () -> Int
 }
 
@@ -131,7 +132,7 @@ func differenceKitRuns(_ workload: DiffWorkload) -> [DifferenceKitRun] {
 private func differenceKitRun<ID: Hashable>(
     _ workload: DiffWorkload, _ name: String, _ goal: Double, _ id: (Int) -> ID
 ) -> DifferenceKitRun {
-    // The ids by number, so that equal numbers share one id.
+    // The ids by their numbers, so that the elements with one number share one id object.
     var ids: [Int: ID] = [:]
     func sections(_ sections: [DiffWorkload.Section]) -> [ArraySection<SectionNumber, Element<ID>>] {
         sections.map { section in

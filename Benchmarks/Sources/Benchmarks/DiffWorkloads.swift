@@ -1,11 +1,11 @@
 import BraidEngine
 import TestSupport
 
-/// Two tables to compare, as lists from which each contender makes its own elements.
+/// Two tables to compare. The tables are lists of numbers, from which each algorithm under test makes its own elements.
 struct DiffWorkload {
     struct Row {
         var id: Int
-        /// The content: rows with the same id and version are equal.
+        /// The version of the content. Two rows with the same id and the same version are equal.
         var version = 0
     }
     struct Section {
@@ -14,9 +14,9 @@ struct DiffWorkload {
     }
 
     let name: String
-    /// The goals as largest ratios to DifferenceKit's time, with String ids and with Int ids.
+    /// The goals of the diff's time, as the largest ratios to DifferenceKit's time: with String ids and with Int ids.
     let goals: (string: Double, int: Double)
-    /// The goal as the largest ratio to the time of hashing all ids once.
+    /// The goal of the diff's time, as the largest ratio to the time of hashing all ids once. `nil` for no goal.
     var hashGoal: Double?
     var old: [Section]
     var new: [Section]
@@ -34,7 +34,8 @@ struct DiffWorkload {
         self.new = new
     }
 
-    /// Returns an id of a usual length, 10 bytes. Contents are JSON objects of 100 bytes.
+    /// Returns the id for a number. Its length of 10 bytes is usual for ids. The contents of rows are JSON objects of
+    /// 100 bytes.
     static func id(_ number: Int) -> String {
         let digits = String(number)
         return "r-" + String(repeating: "0", count: max(0, 8 - digits.count)) + digits
@@ -56,7 +57,7 @@ struct DiffWorkload {
     /// The smallest number of row deletes, inserts and moves from old to new, if no section is inserted, deleted or
     /// moved.
     ///
-    /// Rows that keep their section and are in its longest increasing subsequence need no operation.
+    /// A row needs no operation if it stays in its section and is in the section's longest increasing subsequence.
     var fewestOperations: Int {
         var places: [Int: (section: Int, index: Int)] = [:]
         for section in old { for (index, row) in section.rows.enumerated() { places[row.id] = (section.id, index) } }
@@ -82,7 +83,7 @@ struct DiffWorkload {
 }
 
 extension DiffWorkload {
-    /// The workloads to measure. A check omits those with one large section.
+    /// The workloads to measure. A check leaves out the workloads with one section of more than 10,000 rows.
     static var measured: [DiffWorkload] {
         all.filter { !Size.isSmall || $0.old.count > 1 || $0.old[0].rows.count <= 10_000 }
     }
@@ -98,7 +99,7 @@ extension DiffWorkload {
         func change(_ rows: inout [Row], _ share: Int) {
             for index in rows.indices where Int.random(in: 0..<share, using: &random) == 0 { rows[index].version += 1 }
         }
-        /// Deletes some rows, inserts as many, and moves and changes others.
+        /// Deletes some rows, inserts the same number of new rows, and moves and changes others.
         func mixed(_ old: [Row], newIDs: Int, deleted: Int, moved: Int, changed: Int) -> [Row] {
             var rows = old
             for _ in 0..<deleted { rows.remove(at: Int.random(in: rows.indices, using: &random)) }
@@ -144,7 +145,7 @@ extension DiffWorkload {
                 }
             }
         }
-        // Every section loses, gains, moves and changes rows, and 500 rows change their section.
+        // In every section, rows are deleted, inserted, moved and changed. Also, 500 rows move to another section.
         var heavy = sections { section in
             mixed(sectioned[section].rows, newIDs: 200_000 + section * 1_000, deleted: 5, moved: 7, changed: 50)
         }

@@ -1,8 +1,8 @@
 import CSysSQLite
 import Foundation
 
-/// Writes, through SQLite's C API, the rows and bytes that the store writes for one command: a model, a journal record
-/// and the session's row.
+/// Writes through SQLite's C API what the server's store writes for one command. These are the same rows and bytes: a
+/// model, a journal record and the session's row.
 private final class RawStore {
     private var database: OpaquePointer?
     private var statements: [OpaquePointer?] = []
@@ -67,7 +67,8 @@ private final class RawStore {
         sqlite3_reset(statement)
     }
 
-    /// Returns the commands/s with `group` commands in each transaction, over all sessions in turn.
+    /// Returns the number of commands per second. Each transaction contains `group` commands, and the commands go to
+    /// all sessions in turn.
     func rate(group: Int, seconds: Double) throws -> Double {
         let start = monotonicNanoseconds(), end = start + Int(Size.seconds(seconds) * 1e9)
         var done = 0
@@ -95,7 +96,8 @@ private final class RawStore {
     }
 }
 
-/// Measures the commands that the server stores durably in a second, and for comparison the same writes with SQLite's C API.
+/// Measures how many commands per second the server stores durably. For comparison, it measures the same writes with
+/// SQLite's C API.
 func durableBenchmark() throws {
     print(
         "\ndurable: inserts/s, synchronous=FULL, beside the raw C API committing the same rows (medians of 5 runs of 2 s, in turn)"

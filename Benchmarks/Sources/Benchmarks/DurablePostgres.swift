@@ -1,6 +1,7 @@
 import Foundation
 
-/// Runs pgbench with the rows and bytes that the store writes for one command, over one connection, in pipelines.
+/// Runs pgbench with the writes that the server's store makes for one command: the same rows and bytes, over one
+/// connection, in pipelines.
 private struct RawPostgres {
     let directory: String
 
@@ -22,7 +23,8 @@ private struct RawPostgres {
         return "postgres://braid@/\(name)?host=\(directory)"
     }
 
-    /// Returns the commands/s with `group` commands in each transaction, over all sessions in turn.
+    /// Returns the number of commands per second. Each transaction contains `group` commands, and the commands go to
+    /// all sessions in turn.
     func rate(sessions: Int, group: Int, seconds: Int, name: String) throws -> Double {
         let database = try database(name),
             schema = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -35,7 +37,8 @@ private struct RawPostgres {
             SELECT convert_to('s' || n, 'UTF8'), 'k3Jx9abc', 0, 1795271888000, 1795271888000, 2, 2, 1 FROM generate_series(1, \(sessions)) n
             """,
         ])
-        // pgbench would treat a colon before a letter or digit as a variable.
+        // The space after each colon in the JSON is needed: pgbench would treat a colon before a letter or digit as the
+        // start of a variable.
         let command = #"""
             \set n :n + 1
             \set s 1 + :n % :sessions
@@ -61,8 +64,8 @@ private struct RawPostgres {
     }
 }
 
-/// Measures the commands that the server stores durably in PostgreSQL in a second, and for comparison the same writes by
-/// pgbench in the same cluster.
+/// Measures how many commands per second the server stores durably in PostgreSQL. For comparison, pgbench makes the
+/// same writes in the same PostgreSQL cluster.
 func durablePostgresBenchmark() throws {
     guard let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] else {
         throw Missing("there is no PostgreSQL: Benchmarks/run makes a cluster where it is installed")

@@ -1,7 +1,8 @@
 import BraidEngine
 import Foundation
 
-/// Measures one edit in tables of growing size, in the engine only: policy, editing, rendering, update.
+/// Measures one edit in tables of growing size. Only the engine runs: it checks the policy, edits the table, renders
+/// rows and makes the update.
 func engineBenchmark() throws {
     print("\nengine: one edit, microseconds (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"
@@ -43,7 +44,7 @@ func engineBenchmark() throws {
     }
 }
 
-/// Measures one edit in tables of 10,000 rows with a growing number of sections, in the engine only.
+/// Measures one edit in tables of 10,000 rows with a growing number of sections. Only the engine runs.
 func sectionBenchmark() throws {
     print("\nengine: one edit by sections (10,000 rows in all), microseconds (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"
@@ -80,7 +81,7 @@ func sectionBenchmark() throws {
             }
             return (ContinuousClock.now - start) / .microseconds(200)
         }
-        /// Returns the average time of one of 100 consecutive deletes.
+        /// Returns the average time of one delete, over 100 consecutive deletes.
         func deletion(_ reference: (Int) -> RowReference) throws -> Double {
             try (0..<5).map { _ in
                 var table = table, snapshot = snapshot

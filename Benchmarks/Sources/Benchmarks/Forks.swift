@@ -1,6 +1,7 @@
 import Foundation
 
-/// Measures what a fork of a session of 100,000 rows costs, next to opening the same rows.
+/// Measures the cost of a fork of a session of 100,000 rows. For comparison, it measures the cost of opening a session
+/// with the same rows.
 func forkBenchmark() throws {
     let rows = Size.count(100_000, small: 1_000)
     print("\nforks: a fork of a session of \(rows) rows, and opening the same rows")

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Measures how an attack by one requester, with or without a valid token, affects the others.
+/// Measures how an attack by one client, with or without a valid token, affects other clients.
 ///
-/// The others send small commands to another session, open sessions, and call the operators' routes.
+/// The other clients send small commands to another session, open sessions, and call the routes for operators.
 func isolationBenchmark() throws {
     print(
         "\nisolation: ms, p50 / p99 / max, and answers that were not 200 or 201, of others during an attack of 8 s (synchronous=FULL; the load runs on the same cores)"
@@ -65,9 +65,9 @@ func isolationBenchmark() throws {
     }
 }
 
-/// A server with a controller's token, and the requests of attackers and others.
+/// A server with a controller's token, and the requests of the attackers and of the other clients.
 ///
-/// Each request uses its own connection, because an attacker may break the connection that it uses.
+/// Each request has its own connection, because the server may close the connection of an attacker.
 private struct AttackedServer: Sendable {
     let port: Int
 
@@ -124,12 +124,12 @@ private struct Attack: Sendable {
     var body: @Sendable (_ server: AttackedServer, _ attacker: Int, _ round: Int) throws -> Void
 }
 
-/// Returns a table description with rows that all read the state.
+/// Returns a table description in which the templates of all rows read the state.
 private func readingTable(_ rows: Int) -> String {
     #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#((0..<Size.count(rows, small: 1_000)).map { #"{"id":"\#($0)"}"# }.joined(separator: ","))],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert","onTap":[{"setState":{"n":{"$eval":"state.n + 1"}}}]}]}"#
 }
 
-/// The tokens, which `prepare` creates.
+/// The tokens of participants, which `prepare` creates.
 private let tokens = Mutex<[String]>([])
 
 private let attacks: [Attack] = [
@@ -219,7 +219,7 @@ private let attacks: [Attack] = [
         },
         body: { server, attacker, round in
             if attacker == 64 {
-                // A write of 2 MB to another session must be admitted during the attack.
+                // Even during the attack, the server must admit a write of 2 MB to another session.
                 let status = try server.exchange(
                     server.request(
                         "PATCH", "/v1/sessions/light/models",

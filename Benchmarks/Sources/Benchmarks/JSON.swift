@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// Prints the best of several runs, in MB/s for a text of `bytes` bytes.
+/// Runs `work` several times, and prints the speed of the fastest run in MB/s. `bytes` is the length of the text.
 @discardableResult
 private func measure(_ name: String, _ bytes: Int, runs: Int = Size.count(9, small: 1), _ work: () -> Int) -> Int {
     let clock = ContinuousClock()

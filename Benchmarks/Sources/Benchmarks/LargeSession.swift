@@ -30,7 +30,7 @@ enum LargeSession {
     }
 }
 
-/// Measures the time of an answer and of its first byte, in microseconds.
+/// Measures the time until the first byte of an answer, and the time until the whole answer, in microseconds.
 func time(_ connection: Connection, _ request: [UInt8], expecting status: Int = 200) throws -> (
     first: Double, total: Double, bytes: Int
 ) {
@@ -43,7 +43,7 @@ func time(_ connection: Connection, _ request: [UInt8], expecting status: Int = 
     return (Double(first - start) / 1e3, Double(monotonicNanoseconds() - start) / 1e3, answer.count)
 }
 
-/// Measures the snapshot of 100,000 rows after one edit, next to nginx sending a file of that size.
+/// Measures a snapshot of 100,000 rows after one edit. For comparison, nginx sends a file of the same size.
 func largeBenchmark() throws {
     print(
         "\nlarge: a snapshot of 100,000 rows after one edit, beside nginx sending the same bytes from a file (medians of 9, in turn)"
@@ -79,7 +79,7 @@ func largeBenchmark() throws {
     }
 }
 
-/// Measures one edit end to end, with 1,000 rows and with 100,000.
+/// Measures one edit over HTTP, from the request to the answer, with 1,000 rows and with 100,000 rows.
 func editBenchmark() throws {
     print(
         "\nedits: one command end to end over HTTP with its commit, one client (synchronous=FULL; p50 of 1,500 each, in turn)"

@@ -2,11 +2,11 @@ import CSysEpoll
 import Foundation
 import Glibc
 
-/// The result of a load: the number of answers in a second, and their latencies.
+/// The result of a load: the number of answers per second, and the latencies of the answers.
 struct LoadResult: Sendable {
     var rate = 0.0
     var bytes = 0
-    /// The latencies in microseconds, ascending.
+    /// The latencies of all answers in microseconds, in ascending order.
     var latencies: [UInt32] = []
 
     func latency(_ part: Double) -> Double {
@@ -14,11 +14,13 @@ struct LoadResult: Sendable {
     }
 }
 
-/// Keeps all of `connections` busy for a time. Each connection sends its next request after its answer, as wrk does.
+/// Keeps all connections busy for a time. As in wrk, each connection sends its next request as soon as the previous one
+/// was answered.
 ///
 /// - Parameters:
 ///   - ports: the servers' ports. Connections are distributed over them in turn.
-///   - request: returns the bytes of a connection's request. Rounds count from 0.
+///   - request: returns the bytes of a request, for the number of the connection and the number of its round, both from
+///     0.
 func load(
     ports: [Int], connections: Int, threads: Int = 2, seconds: Double, expecting status: Int = 200,
     request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]
@@ -53,7 +55,8 @@ private struct LoadThread {
         var descriptor: Int32
         var round = 0
         var sent = 0
-        /// The number of bytes of the answer that have not arrived. `nil` while the head is incomplete.
+        /// The number of bytes of the answer that have not arrived yet. `nil` while the head of the answer is
+        /// incomplete.
         var missing: Int?
         var head: [UInt8] = []
     }
@@ -114,7 +117,7 @@ private struct LoadThread {
         }
     }
 
-    /// Receives bytes and returns whether the answer is complete.
+    /// Receives bytes of an answer. Returns whether the answer is complete.
     private mutating func receive(_ index: Int) throws -> Bool {
         let count = recv(clients[index].descriptor, &buffer, buffer.count, 0)
         guard count > 0 else { throw Fault("the server closed a connection") }
@@ -133,7 +136,8 @@ private struct LoadThread {
         return false
     }
 
-    /// Returns the length of the answer whose head is in `head` and the buffer. `nil` if the head is incomplete.
+    /// Returns the length of the answer whose head is in `head` and in the buffer. `nil` if the head is not complete
+    /// yet.
     private func length(_ head: [UInt8], _ count: Int) throws -> Int? {
         if !head.isEmpty { return try Self.length(head + buffer[..<count], status) }
         return try buffer.withUnsafeBytes { try Self.length(UnsafeRawBufferPointer(rebasing: $0[..<count]), status) }

@@ -2,7 +2,7 @@ import Foundation
 
 func mebibytes(_ server: Server) -> Double { Double(residentKilobytes(server.processIdentifier)) / 1024 }
 
-/// Measures the server's resident memory.
+/// Measures the resident memory of the server in several situations.
 func memoryBenchmark() throws {
     print("\nmemory: resident MiB")
     let directory = try scratchDirectory()
@@ -12,7 +12,7 @@ func memoryBenchmark() throws {
     try manyMemory(directory)
 }
 
-/// Waits until the server has released what it no longer needs.
+/// Waits for some time, in which the server releases memory that it no longer needs.
 func settle(_ seconds: Double) { usleep(UInt32(Size.seconds(seconds) * 1e6)) }
 
 private func idleMemory(_ directory: String) throws {
@@ -66,7 +66,7 @@ private func largeMemory(_ directory: String) throws {
     report("after the restart")
 }
 
-/// Measures many sessions of 20 rows.
+/// Measures the memory of a server with many sessions of 20 rows each.
 private func manyMemory(_ directory: String) throws {
     let path = directory + "/many.sqlite", sessions = Size.count(10_000, small: 1_000)
     var server = try Server(database: path, arguments: LargeSession.arguments + idleArguments)
@@ -90,7 +90,8 @@ private func manyMemory(_ directory: String) throws {
     print(String(format: "    opened again in %.2f ms (p50), %.2f ms (p99)", times[250] / 1e3, times[495] / 1e3))
 }
 
-/// The option that makes sessions idle soon. Empty for a server without this option.
+/// The option by which sessions become idle after 2 seconds. The list is empty if BRAID_NO_IDLE is set, for an old
+/// server that does not know this option.
 let idleArguments = ProcessInfo.processInfo.environment["BRAID_NO_IDLE"] == nil ? ["--session-idle-time", "2"] : []
 
 func openMany(_ count: Int, port: Int) throws {
@@ -117,7 +118,7 @@ func openMany(_ count: Int, port: Int) throws {
     }
 }
 
-/// Measures the time from the start of the process to its readiness line.
+/// Measures the time from the start of the server process until the server prints that it listens.
 func startBenchmark() throws {
     print("\nstart: until the server listens (medians of 9)")
     let directory = try scratchDirectory()

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Clients of sessions with 20,000 rows, each of which always has a command in progress.
+/// Clients of sessions with 20,000 rows. Each client always waits for the answer to a command.
 private final class BusyClients: Sendable {
     private let isOver = Atomic(false)
     private let done = Atomic(0)
@@ -29,7 +29,7 @@ private final class BusyClients: Sendable {
         }
     }
 
-    /// Stops the clients and returns the commands/s of all of them.
+    /// Stops the clients. Returns how many commands per second all clients together have performed.
     func stop() -> Double {
         let rate = Double(done.load(ordering: .relaxed)) / Double(monotonicNanoseconds() - start) * 1e9
         isOver.store(true, ordering: .relaxed)

@@ -1,12 +1,13 @@
 import Foundation
 
-/// nginx with as many workers as the server has threads, and with an access log to /dev/null, as the server has.
+/// An nginx for comparisons. It has as many workers as the server has threads, and writes an access log to /dev/null,
+/// as the server does.
 final class Nginx {
     let port: Int
     private let process = Process()
     private let directory: String
 
-    /// Serves the files in `directory` + "/files". `/healthz` has the same answer as the server's.
+    /// Starts nginx with the files in `directory` + "/files". For `/healthz`, nginx has the same answer as the server.
     init(directory: String, sendfile: Bool) throws {
         let binary = ProcessInfo.processInfo.environment["NGINX_BINARY"] ?? "/usr/sbin/nginx"
         guard FileManager.default.isExecutableFile(atPath: binary) else {
@@ -46,7 +47,7 @@ final class Nginx {
     }
 }
 
-/// Measures reads, next to nginx serving the same bytes. The runs alternate.
+/// Measures reads of the server. For comparison, nginx serves the same bytes. The runs of both alternate.
 func nginxBenchmark() throws {
     print(
         "\nnginx: requests/s, p50 / p99 in microseconds, this server and nginx in turn (medians of 5 runs of 1 s each)")
@@ -102,7 +103,7 @@ func nginxBenchmark() throws {
     }
 }
 
-/// Creates a directory for the files of one part.
+/// Creates a directory for the files of one benchmark.
 func scratchDirectory() throws -> String {
     let directory =
         FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())-\(Int.random(in: 0..<1_000_000))"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// PocketBase on a free port, with a collection `t` that everyone may read and write.
+/// PocketBase on a free port, with a collection `t` that every client may read and write.
 ///
 /// PocketBase writes with SQLite's synchronous=NORMAL.
 final class PocketBase {
@@ -8,7 +8,8 @@ final class PocketBase {
     private let directory: String
     private let server: Process
 
-    /// Starts PocketBase. `nil` unless POCKETBASE_BINARY is the path of its binary.
+    /// Starts PocketBase. The initializer returns `nil` if the environment variable POCKETBASE_BINARY does not name its
+    /// binary.
     init?() throws {
         guard let binary = ProcessInfo.processInfo.environment["POCKETBASE_BINARY"] else {
             print("  (to compare with PocketBase, set POCKETBASE_BINARY to the path of its binary)")
@@ -57,7 +58,7 @@ final class PocketBase {
         return try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any] ?? [:]
     }
 
-    /// Creates a record and returns its id.
+    /// Creates a record in the collection `t`, and returns its id.
     func record() throws -> String {
         guard
             let id = try call("POST", "/api/collections/t/records", #"{"name":"Some name","number":0}"#)["id"]
@@ -67,8 +68,8 @@ final class PocketBase {
     }
 }
 
-/// Measures the same fan-out through PocketBase's realtime API. Each command changes one record, and all readers are
-/// subscribed to its collection.
+/// Measures PocketBase's realtime API under the same load as the server's streams. Each command changes one record, and
+/// all readers are subscribed to its collection.
 func pocketBaseBenchmark(readers counts: [Int]) throws {
     for count in counts {
         guard let server = try PocketBase() else { return }

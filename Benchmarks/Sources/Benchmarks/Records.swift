@@ -1,7 +1,7 @@
 import Foundation
 
-/// Measures durable updates per second from 32 clients, each of which changes its own row. For comparison, PocketBase updates
-/// one record for each client.
+/// Measures durable updates per second from 32 clients, each of which changes a row of its own session. For comparison,
+/// PocketBase updates one record for each client.
 func recordBenchmark() throws {
     print(
         "\nrecords: 32 clients, each updating a row of its own session (PocketBase: a record of its own); medians of 5 runs of 2 s, in turn"

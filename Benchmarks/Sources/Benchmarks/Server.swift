@@ -13,7 +13,7 @@ final class Server {
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: binary)
         process.arguments = ["serve", "--port", "0", "--database", database] + arguments
-        // The server refuses variables BRAID_… that are not its own.
+        // The server refuses to start if an environment variable `BRAID_…` is not one of its settings.
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("BRAID_") }
             .merging(environment) { $1 }
         process.standardOutput = output
@@ -42,7 +42,7 @@ struct Fault: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A blocking connection that sends one request and reads its answer.
+/// A connection that sends one request, and blocks until it has read the answer.
 final class Connection {
     private let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 1 << 17)
@@ -76,13 +76,13 @@ final class Connection {
         }
     }
 
-    /// Waits until bytes can be read.
+    /// Waits until the server has sent bytes.
     func waitForBytes() throws {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, 60_000) == 1 else { throw Fault("no answer came") }
     }
 
-    /// Reads one whole answer. Returns its status and its number of bytes.
+    /// Reads one complete answer. Returns the status and the number of bytes of the answer.
     @discardableResult
     func receive() throws -> (status: Int, count: Int) {
         var count = 0
@@ -95,13 +95,14 @@ final class Connection {
             guard received > 0 else { throw Fault("the connection was closed") }
             count += received
             if total == nil { total = Self.length(buffer[..<count]) }
-            // In a chunked answer with compact JSON, which has no line ends, these bytes appear only at the end.
+            // An empty chunk marks the end of a chunked answer. Its bytes cannot occur earlier, because compact JSON
+            // contains no line ends.
             if total == .max, buffer[..<count].suffix(7).elementsEqual("\r\n0\r\n\r\n".utf8) { total = count }
         }
         return (Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48), count)
     }
 
-    /// Returns the number of bytes of head and body. `nil` until the head is complete.
+    /// Returns the number of bytes of the answer's head and body together. `nil` until the head is complete.
     private static func length(_ bytes: ArraySlice<UInt8>) -> Int? {
         let field = Array("\r\nContent-Length: ".utf8)
         var length = 0
@@ -144,7 +145,7 @@ final class Connection {
         return Answer(head: head, body: head.contains("chunked") ? Self.joined(body) : body)
     }
 
-    /// Returns a chunked body without its framing.
+    /// Joins the chunks of a body, and returns the body without the framing.
     private static func joined(_ body: [UInt8]) -> [UInt8] {
         var joined: [UInt8] = [], at = 0
         while let end = body[at...].firstIndex(of: 13),
@@ -164,10 +165,10 @@ final class Connection {
     }
 }
 
-/// Measures requests/s over `connections` connections, from at most two threads.
+/// Measures requests per second over `connections` connections, from at most two threads.
 ///
-/// Each thread keeps all of its connections busy: in each round it sends on every connection and then reads every
-/// answer.
+/// Each thread keeps all of its connections busy. In each round, it sends a request on every connection and then reads
+/// every answer.
 func throughput(
     port: Int, connections: Int, seconds: Double, expecting status: Int = 200,
     request: @escaping @Sendable (_ connection: Int, _ round: Int) -> [UInt8]
@@ -199,7 +200,7 @@ func throughput(
     return rates.reduce(0, +)
 }
 
-/// Measures requests/s of the two most frequent reads.
+/// Measures the requests per second for the two most frequent kinds of reads.
 func httpBenchmark() throws {
     print("\nHTTP: requests/s on 1, 32, 256 connections (median of 3 runs of 2 s; the load runs on the same cores)")
     let server = try Server(database: ":memory:")
@@ -224,7 +225,8 @@ func httpBenchmark() throws {
     }
 }
 
-/// Measures durable commands/s, next to the file system's rate of fdatasync.
+/// Measures durable commands per second. For comparison, it measures how many calls of fdatasync per second the file
+/// system allows.
 func commandBenchmark() throws {
     print("\ncommands: durable inserts/s on 1, 32, 256 sessions (synchronous=FULL; median of 3 runs of 3 s)")
     let directory = FileManager.default.currentDirectoryPath + "/.build/benchmark-\(getpid())"

@@ -2,8 +2,8 @@ import CSysEpoll
 import Foundation
 import Glibc
 
-/// Many readers of event streams, and one connection that sends commands, on a single thread, so that the readers
-/// disturb the server as little as possible.
+/// Many readers of event streams, and one connection that sends commands. All of them use a single thread, so that the
+/// readers disturb the server as little as possible.
 final class StreamReaders {
     private let port: Int
     private let epoll = epoll_create1(0)
@@ -11,7 +11,7 @@ final class StreamReaders {
     private let command: Int32
     private var buffer = [UInt8](repeating: 0, count: 1 << 18)
     private let mark: [UInt8]
-    /// The number of bytes of `mark` that each reader has matched.
+    /// For each reader, the number of bytes of `mark` that the last received bytes match.
     private var matched: [Int] = []
     private(set) var events = 0
     private(set) var bytes = 0
@@ -19,7 +19,7 @@ final class StreamReaders {
     var onEvent: () -> Void = {}
     var onAnswer: () -> Void = {}
 
-    /// Creates an object without readers. `mark` is a text that each event contains exactly once.
+    /// Creates an object that has no readers yet. `mark` is a text that each event contains exactly once.
     init(port: Int, mark: String) throws {
         self.port = port
         self.mark = Array(mark.utf8)
@@ -59,10 +59,10 @@ final class StreamReaders {
         epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
     }
 
-    /// Opens readers and waits until each has received a text that contains `mark`.
+    /// Opens `count` readers, and waits until each of them has received a text that contains `mark`.
     ///
-    /// - Parameter port: the readers' port, if it is not the port of the commands.
-    /// - Returns: the text that each reader has received until then.
+    /// - Parameter port: the port for the readers. `nil` for the port to which the commands are sent.
+    /// - Returns: for each reader, the text that it has received so far.
     @discardableResult
     func open(_ count: Int, _ request: [UInt8], until mark: String, at port: Int? = nil) throws -> [String] {
         try (0..<count).map { _ in
@@ -89,13 +89,15 @@ final class StreamReaders {
         }
     }
 
-    /// Reads all available bytes. Returns the number of answers to commands. Each answer must arrive in one piece.
+    /// Reads the available bytes of all connections. Returns the number of received answers to commands. Each answer
+    /// must arrive in one piece.
     func pump(milliseconds: Int32) -> Int {
         var ready = [epoll_event](repeating: epoll_event(), count: 512)
         let count = Int(epoll_wait(epoll, &ready, 512, milliseconds))
         var answers = 0
         for index in 0..<max(0, count) {
-            // An answer must not wait until hundreds of readers have been read.
+            // The loop looks for an answer after every eighth reader, so that reading hundreds of readers does not
+            // delay the answer's time.
             if index % 8 == 0, recv(command, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {
                 answers += 1
                 onAnswer()

@@ -13,13 +13,13 @@ private func milliseconds(_ sorted: [Int], _ part: Double) -> String {
 }
 
 struct FanOut {
-    /// The times from sending a command to a reader's receipt of its event, and to its answer, in nanoseconds,
-    /// ascending.
+    /// The times from sending a command, in nanoseconds and ascending order: `receipts` until a reader has received the
+    /// event, and `answers` until the answer to the command.
     var receipts: [Int] = []
     var answers: [Int] = []
 
-    /// Sends commands one at a time. The next one is sent when all readers have received the event, and after a pause in
-    /// seconds.
+    /// Sends commands one at a time. The next command is sent after all readers have received the event, and after a
+    /// pause of `pause` seconds.
     init(
         _ readers: StreamReaders, commands: Int, readers count: Int, pause: Double = 0.005, command: (Int) -> [UInt8]
     ) throws {
@@ -52,7 +52,8 @@ struct FanOut {
     var answerText: String { "\(milliseconds(answers, 0.5)) / \(milliseconds(answers, 0.99)) ms" }
 }
 
-/// Sends commands one after another, each after the answer to the preceding one.
+/// Sends commands one after another: the next command is sent when the previous one was answered. Returns the commands
+/// and the received events per second.
 func hotSession(_ readers: StreamReaders, seconds: Double, command: (Int) -> [UInt8]) throws -> (
     commands: Double, events: Double
 ) {
@@ -78,7 +79,7 @@ func residentKilobytes(_ process: Int32) -> Int {
         .flatMap { Int($0) } ?? 0
 }
 
-/// Measures the cost of followers.
+/// Measures how followers slow down the server's commands, and how long events take to reach them.
 func streamBenchmark() throws {
     print(
         "\nstreams: one session of 10 rows, one row changed by each command (synchronous=FULL); the readers run on the same cores"
@@ -123,7 +124,7 @@ func streamBenchmark() throws {
 }
 
 private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
-    // The server accepts 10,000 connections, and one of them sends the commands.
+    // The server accepts 10,000 connections by default. One connection sends the commands, and a few stay free.
     let count = 9_990
     let server = try Server(database: ":memory:", arguments: ["--max-subscribers", "\(count)"])
     defer { server.stop() }

@@ -20,7 +20,7 @@ private struct PersonCell: ViewModelBindable {
 /// Measures a program's models behind a binding chain. `refresh()` compares the models, updates the table, computes the
 /// diff and stores nothing.
 ///
-/// The comparison is DifferenceKit with type-erased elements, which only computes the diff.
+/// For comparison, DifferenceKit runs with type-erased elements. It only computes the diff.
 func typedChainBenchmark() throws {
     let count = Size.count(100_000, small: 10_000)
     print("\ntyped chain: refresh() with \(count) models, there and back")

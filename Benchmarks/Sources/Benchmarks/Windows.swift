@@ -1,13 +1,15 @@
 import BraidEngine
 import Foundation
 
-/// Measures the cost of windows: in the engine alone, and for 1,000 viewers of a table of 1,000,000 rows on a server.
+/// Measures the cost of windows in two ways: in the engine alone, and on a server with 1,000 viewers of a table of
+/// 1,000,000 rows.
 func windowBenchmark() throws {
     try windowEngineBenchmark()
     try windowServerBenchmark()
 }
 
-/// Measures the work for one viewer at one revision: the window after the revision, the window's update and the update's JSON.
+/// Measures the work for one viewer and one revision: finding the window after the revision, computing the window's
+/// update, and writing the update as JSON.
 private func windowEngineBenchmark() throws {
     print("\nwindows: one revision for a viewer of 100 rows, engine only, microseconds (median of 5 runs)")
     let now = "2000-01-01T00:00:00.000Z"
@@ -24,7 +26,8 @@ private func windowEngineBenchmark() throws {
         let table = try description.openingTable(models: [("table", models)])
         let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
         let middle = count / 2
-        /// The tables and updates of edits at an offset from the window's first row.
+        /// Moves rows 200 times, near the row that is `offset` rows after the window's first row. Returns the snapshot
+        /// and the update after each move.
         func edits(at offset: Int) throws -> [(Snapshot, BatchUpdate)] {
             var table = table, snapshot = snapshot
             return try (0..<200).map { number in
@@ -73,7 +76,8 @@ private func windowEngineBenchmark() throws {
 }
 
 private func windowServerBenchmark() throws {
-    // A table has at most 1,000,000 rows, and a command inserts one.
+    // A table has at most 1,000,000 rows. The table starts with one row less, because each second command inserts a
+    // row.
     let rows = Size.count(999_999, small: 2_000), viewers = Size.count(1_000, small: 10)
     print("\nwindows: \(viewers) viewers of a table of \(rows) rows, each with a window of 100 rows of its own")
     let server = try Server(database: ":memory:", arguments: LargeSession.arguments)
@@ -91,7 +95,7 @@ private func windowServerBenchmark() throws {
             firsts[0].bytes, whole.bytes / max(1, firsts[0].bytes)))
 
     func command(_ number: Int) -> [UInt8] {
-        // Each command inserts or deletes a row at the start of the table, so that all windows by position change.
+        // Each command inserts or deletes a row at the start of the table. So every window with a fixed offset changes.
         number % 2 == 0
             ? Connection.request(
                 "POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":\#(LargeSession.model(rows + number))}"#)

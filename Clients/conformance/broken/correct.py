@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A little client that follows every rule of the protocol, with its driver. The other clients in this folder are variations of it that break a rule.
+"""A small client that follows every rule of the protocol, with its driver program. Each other client in this folder is
+a variant of this client that breaks one rule.
 
-It needs only Python's standard library, and is written to be read: each rule of docs/http-api/client-protocol.md has its
-place in one method.
+This client needs only Python's standard library. It is written to be read: one method implements each rule of
+docs/http-api/client-protocol.md.
 """
 import collections
 import email.utils
@@ -14,12 +15,13 @@ import threading
 import time
 import urllib.parse
 
-# Seconds before the first retry, and at most.
+# In seconds. The delay before the first retry is twice `FIRST_DELAY`. The delay doubles with each retry, up to
+# `LONGEST_DELAY`.
 FIRST_DELAY, LONGEST_DELAY = 0.01, 0.1
 
 
 class UpdateFault(Exception):
-    """An update that does not fit the copy."""
+    """The update does not fit the client's copy of the table."""
 
 
 class Refusal(Exception):
@@ -30,7 +32,7 @@ class Refusal(Exception):
         self.status, self.kind, self.retry_after = status, document.get("type", "about:blank").rsplit("/", 1)[-1], retry_after
 
 
-# What no complete answer says: the command may have been carried out.
+# The errors that mean: no complete answer arrived. The server may have carried out the command.
 LOST = (OSError, http.client.HTTPException, ValueError)
 
 
@@ -40,10 +42,10 @@ class Client:
     def __init__(self, url, token, session, report):
         self.address = urllib.parse.urlsplit(url)
         self.token, self.path, self.report = token, f"/v1/sessions/{session}", report
-        # The copy of the table, and the position after the last event that was taken in.
+        # The client's copy of the table, and the position after the last event that it has processed.
         self.lock = threading.RLock()
         self.copy = self.position = None
-        # The commands that wait, in order.
+        # The commands that were not sent yet, in the order of the calls.
         self.commands = collections.deque()
         self.has_commands = threading.Condition()
         threading.Thread(target=self.send_commands, daemon=True).start()
@@ -51,7 +53,9 @@ class Client:
     # Requests
 
     def exchange(self, method, path, body=None, headers={}):
-        """Sends a request once. Returns the connection and the head of the answer. Throws what the server refused."""
+        """Sends a request once. Returns the connection and the answer, whose body was not read yet. Raises `Refusal` if
+        the server refused the request.
+        """
         connection = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=60)
         try:
             fields = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", **headers}
@@ -87,11 +91,11 @@ class Client:
         return not isinstance(failure, Refusal) or failure.status in self.RETRIED or failure.kind == "idempotency-key-in-use"
 
     def pause(self, tries, failure=None):
-        """Waits before another try: never less than the server asks for."""
+        """Waits before another try, at least as long as the server's `Retry-After` says."""
         time.sleep((getattr(failure, "retry_after", None) or 0) + min(LONGEST_DELAY, FIRST_DELAY * 2**tries))
 
     def get(self, path):
-        """Reads something, however often that takes."""
+        """Sends a GET, and repeats it until the server answers."""
         tries = 0
         while True:
             try:
@@ -114,11 +118,12 @@ class Client:
         return f"{snapshot['epoch']}.{snapshot['revision']}"
 
     def take_update(self, update):
-        """Brings the copy from one revision to another, once."""
+        """Applies an update to the copy. An update that the copy already contains is not applied again."""
         with self.lock:
             if update["to"] <= self.copy["revision"]:
                 return
-            # Revisions that changed nothing visible have no update.
+            # The update's `from` may be later than the copy's revision, because revisions that changed nothing visible
+            # have no update.
             if update["from"] < self.copy["revision"]:
                 raise UpdateFault(f"the update begins at {update['from']}, the copy is of {self.copy['revision']}")
             self.copy = self.applied(update, self.copy)
@@ -146,7 +151,7 @@ class Client:
         self.take_snapshot(self.get("/snapshot"))
 
     def poll(self):
-        """Gets what happened since the copy, as a list."""
+        """Gets the updates since the copy's revision as a list, and applies them."""
         news = self.get(f"/updates?since={self.position_of(self.copy)}")
         if "snapshot" in news:
             return self.take_snapshot(news["snapshot"])
@@ -180,17 +185,17 @@ class Client:
             self.reconnects()
 
     def reconnects(self):
-        """Called before the client connects again."""
+        """Called before the client connects again. Clients that break a rule override this method."""
 
     def events(self):
-        """The complete events of one connection, which begins after the client's position."""
+        """Opens one connection, and yields its complete events. The stream begins after the client's position."""
         headers = {"Accept": "text/event-stream"}
         if self.position is not None:
             headers["Last-Event-ID"] = self.position
         connection, answer = self.exchange("GET", f"{self.path}/updates", headers=headers)
         try:
             event = {}
-            # Lines are bytes until they are complete: a character may arrive in pieces.
+            # A line is decoded only when it is complete, because the bytes of one character may arrive in two pieces.
             for line in self.lines(answer):
                 name, _, value = line.decode().partition(":")
                 value = value.removeprefix(" ")
@@ -207,17 +212,20 @@ class Client:
             connection.close()
 
     def reads_field(self, name, value):
-        """Called for each field of an event that is not complete yet."""
+        """Called for each field of an event that is not complete yet. Clients that break a rule override this method.
+        """
 
     def lines(self, answer):
-        """The complete lines of a body, without their ends. What the connection loses in the middle of a line is no line."""
+        """Yields the complete lines of a body, without their line ends. If the connection ends in the middle of a line,
+        the client ignores this line.
+        """
         rest = b""
         while piece := answer.read1():
             *lines, rest = (rest + piece).split(b"\n")
             yield from lines
 
     def take(self, event):
-        """Takes an event in. Returns whether the stream goes on."""
+        """Processes one event of the stream. Returns whether the stream continues after this event."""
         data = json.loads(event["data"])
         with self.lock:
             if event["event"] == "snapshot":
@@ -233,7 +241,7 @@ class Client:
     # Commands
 
     def send(self, command, base, if_match, tell):
-        """Sends a command after those before it. `tell` is called with the answer."""
+        """Queues a command behind the session's earlier commands. `tell` is called with the answer."""
         [(name, body)] = command.items()
         with self.lock:
             position = self.position_of(self.copy) if base or if_match else None
@@ -262,7 +270,8 @@ class Client:
                     self.refused(command, failure)
                 continue
             with self.lock:
-                # The stream brings what the copy does not reach yet.
+                # If the update does not begin at or before the copy's revision, the client ignores it here and receives
+                # it from the stream.
                 if self.copy and answer["update"]["from"] <= self.copy["revision"]:
                     self.take_answer(answer)
             command["tell"](answer)
@@ -274,20 +283,24 @@ class Client:
         try:
             self.take_update(answer["update"])
         except UpdateFault:
-            # It is the answer of an earlier try.
+            # The answer is that of an earlier try, and the copy already contains newer updates.
             pass
 
     def keep(self, command):
-        """Keeps a command for another try, before all others."""
+        """Puts a command that must be sent again before all other queued commands."""
         self.commands.appendleft(command)
 
     def refused(self, command, refusal):
-        """A refused command changed nothing. The program decides what comes next."""
+        """Reports a refusal to the program. A refused command has changed nothing, and the program decides what to do
+        next.
+        """
         command["tell"]({"status": refusal.status, "problem": refusal.kind})
 
 
 def after_stage(stage, before):
-    """The sections after one stage: deletes, reloads, updates and sources of moves count before it, the others after it."""
+    """Returns the sections after one stage. The indexes of deletes, reloads, updates and the sources of moves refer to
+    the table before the stage. The indexes of inserts and the targets of moves refer to the table after the stage.
+    """
     sections = [{**section, "rows": list(section["rows"])} for section in before]
     for section, row in stage.get("deleteRows", []):
         sections[section]["rows"][index(row)] = None
@@ -324,7 +337,7 @@ def after_stage(stage, before):
 
 
 def index(number):
-    """An index from 0: Python also counts from the end."""
+    """Returns `number`, but raises an error for a negative number, which Python would count from the end of a list."""
     if number < 0:
         raise ValueError("an index is negative")
     return number
@@ -337,7 +350,8 @@ def replaced(list, at, new):
 
 
 def filled(staying, arriving):
-    """What arrives is at its place, and what stays around it in order."""
+    """Returns the list after the stage: new items at their indexes, and the other items around them in their old order.
+    """
     result = list(staying)
     for at in sorted(arriving):
         if at > len(result):
@@ -347,7 +361,9 @@ def filled(staying, arriving):
 
 
 def main(client_type=Client):
-    """The driver: commands from standard input, answers and reports to standard output, as lines of JSON."""
+    """The driver program. It reads commands from standard input and prints answers and reports to standard output, as
+    lines of JSON.
+    """
     printing = threading.Lock()
 
     def report(line):

@@ -1,4 +1,6 @@
-"""Follows from now on after a lost connection, in place of from where it was."""
+"""Breaks a rule: after a lost connection, this client follows from the current revision instead of continuing from its
+own position.
+"""
 from correct import Client, main
 
 

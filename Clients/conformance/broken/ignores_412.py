@@ -1,4 +1,5 @@
-"""Sends a command again without its condition if the server refuses it with 412."""
+"""Breaks a rule: if the server refuses a command with 412, this client sends the command again without its condition.
+"""
 from correct import Client, main
 
 

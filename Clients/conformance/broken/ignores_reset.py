@@ -1,4 +1,6 @@
-"""Takes only the first snapshot in: a later one, in the place of updates, is ignored."""
+"""Breaks a rule: this client processes only its first snapshot, and ignores a later snapshot that the server sends in
+place of updates.
+"""
 from correct import Client, main
 
 

@@ -1,4 +1,6 @@
-"""Names positions by the epoch of the first snapshot."""
+"""Breaks a rule: this client always names positions with the epoch of its first snapshot, even after the epoch has
+changed.
+"""
 from correct import Client, main
 
 

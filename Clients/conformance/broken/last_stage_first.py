@@ -1,4 +1,4 @@
-"""Applies the stages of an update in the wrong order."""
+"""Breaks a rule: this client applies the stages of an update in the wrong order."""
 from correct import Client, main
 
 

@@ -1,4 +1,4 @@
-"""Takes the position of an event in before the event is complete."""
+"""Breaks a rule: this client stores the id of an event as its position before it has received the whole event."""
 from correct import Client, main
 
 

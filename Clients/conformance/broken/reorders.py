@@ -1,4 +1,4 @@
-"""Sends a command that must be sent again behind those that wait."""
+"""Breaks a rule: this client puts a command that must be sent again behind the commands that were not sent yet."""
 from correct import Client, main
 
 

@@ -1,4 +1,4 @@
-"""Makes a new key for each try."""
+"""Breaks a rule: this client makes a new idempotency key for each try of a command."""
 from correct import Client, main
 
 

@@ -1,4 +1,4 @@
-"""Gives up if the server has no time."""
+"""Breaks a rule: this client does not repeat a request that the server answered with 503."""
 from correct import Client, main
 
 

@@ -1,4 +1,6 @@
-"""Applies an update of a command's answer again when the stream brings it."""
+"""Breaks a rule: after this client has applied the update of a command's answer, it applies the same update again from
+the stream.
+"""
 from correct import Client, main
 
 

@@ -1,4 +1,6 @@
-"""The driver of the Python client, Clients/python: commands from standard input, answers and reports to standard output."""
+"""The driver program of the Python client in Clients/python. It reads commands from standard input, and prints answers
+and reports to standard output.
+"""
 import concurrent.futures
 import json
 import pathlib
@@ -25,7 +27,7 @@ class Driver:
     session = copy = None
 
     def connect(self, url, token, session):
-        # Short delays, and tries enough, for a network that loses half of everything.
+        # The delays are short and the client may retry often, because some scenarios lose half of all connections.
         client = BraidClient(url, token, retries=1000)
         client.delay = lambda tries, retry_after=None, first=0.5: (retry_after or 0) + 0.001
         self.session = client.session(session)
@@ -66,13 +68,13 @@ class Driver:
     def perform(self, number, act, members):
         try:
             answer = getattr(self, act)(**members) or {}
-        except Exception as error:  # Whatever it is, the kit judges it.
+        except Exception as error:  # The driver reports every error, and the kit decides whether the error is right.
             answer = refusal(error)
         report({"id": number, "answer": answer})
 
 
 driver = Driver()
-# The calls of the client block: one thread keeps the program's order of commands, and commands do not delay anything else.
+# The client's methods block. One thread for the commands keeps their order, and commands do not delay other requests.
 commands = concurrent.futures.ThreadPoolExecutor(1)
 for line in sys.stdin:
     members = json.loads(line)

@@ -1,4 +1,4 @@
-// The test of Clients/node/README.md, as it is there.
+// Checks the example of Clients/node/README.md: the test extracts the example from the page and runs it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-test("The tests of README.md pass, and fail with another server", () => {
+test("The tests in README.md pass, and fail if an expected number is wrong", () => {
   const [, text] = readFileSync("Clients/node/README.md", "utf8").match(/```js\n(.*?)```/s);
   const run = (name, text) => {
     const file = join(dirname(fileURLToPath(import.meta.url)), name);

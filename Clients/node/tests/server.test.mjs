@@ -1,4 +1,5 @@
-// The kit for `node:test`, with the server that is tested. Run in the repository's root: Scripts/test-kits installs the kit.
+// Tests of the kit for `node:test` with a real server. Run them in the root of the repository. Scripts/test-kits
+// installs the kit.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +19,7 @@ const EDITS = "/v1/sessions/*/edits";
 const UPDATES = "/v1/sessions/*/updates";
 const ids = async (session) => (await session.snapshot()).sections.map(({ rows }) => rows.map(({ id }) => id));
 
-test("Copies of a session do not meet", async (t) => {
+test("A change of one fork does not change another fork of the same session", async (t) => {
   const [mine, theirs] = [await server.fork("party", { test: t }), await server.fork("party", { test: t })];
   await mine.edit({ delete: { id: "Sara" } });
   assert.equal((await mine.snapshot()).sections[1].rows.length, 2);
@@ -26,7 +27,7 @@ test("Copies of a session do not meet", async (t) => {
   assert.equal((await server.session("party").facts()).revision, 0);
 });
 
-test("A copy of an earlier revision has its table", async (t) => {
+test("A fork of an earlier revision has the table of that revision", async (t) => {
   const party = await server.fork("party", { test: t });
   const before = await ids(party);
   await party.edit({ delete: { id: "Sara" } });
@@ -36,7 +37,7 @@ test("A copy of an earlier revision has its table", async (t) => {
   assert.notDeepEqual(await ids(party), before);
 });
 
-test("A copy ends with its test, even if the test has ended it", async (t) => {
+test("A fork ends with its test, even if the test has already ended the fork", async (t) => {
   let session;
   await t.test("inner", async (inner) => {
     session = await server.fork("party", { test: inner });
@@ -57,7 +58,7 @@ for (const [name, rule, isReplayed] of [
     const party = await server.fork("party", { test: t });
     await server.requests.clear();
     await server.faults.set([rule({ id: "first", path: EDITS, times: 1 })], { test: t });
-    // The server refuses connections for a time that must pass.
+    // The client waits for real time here, because the server refuses connections for 20 milliseconds.
     const patient = new BraidClient({ url: server.url, token: server.token });
     patient.delay = () => 10;
     const { revision, outcome } = await patient.session(party.id).edit({ delete: { id: "Sara" } });
@@ -67,7 +68,7 @@ for (const [name, rule, isReplayed] of [
   });
 }
 
-test("A lost answer to a command without a key is thrown", async (t) => {
+test("If the answer to a command without an idempotency key is lost, the client throws", async (t) => {
   const party = await server.fork("party", { test: t });
   await server.faults.set([fault.loseAnswer({ path: EDITS, times: 1 })], { test: t });
   await assert.rejects(party.edit({ delete: { id: "Sara" } }, { key: null }), ConnectionError);
@@ -90,7 +91,7 @@ for (const bytes of [0, 1, 30, 100]) {
   });
 }
 
-test("A copy of another epoch, or without a history, starts again", async (t) => {
+test("After a new epoch, or if updates are missing, a subscription continues from a snapshot", async (t) => {
   const party = await server.fork("party", { test: t });
   const listener = new Listener(t, party);
   const copy = listener.subscription;
@@ -108,7 +109,7 @@ test("A copy of another epoch, or without a history, starts again", async (t) =>
   assert.equal(listener.of("update").length, 0);
 });
 
-test("Delays, slow answers and paused streams change nothing", async (t) => {
+test("Delays, slow answers and paused streams do not change the result", async (t) => {
   const party = await server.fork("party", { test: t });
   const rules = [
     fault.delay(20, { jitter: 10, path: EDITS }), fault.throttle(20_000, { path: "/v1/sessions/*/snapshot" }), fault.pauseStream(2, 30, { path: UPDATES }),
@@ -124,14 +125,14 @@ test("Delays, slow answers and paused streams change nothing", async (t) => {
   assert.ok(!listener.of("status").some(([status]) => status === "waiting"));
 });
 
-test("Rules are removed after their test, and a bad rule changes nothing", async (t) => {
+test("Rules are removed at the end of their test, and a faulty rule is refused", async (t) => {
   await t.test("inner", (inner) => server.faults.set([fault.respond(404, { id: "kept", path: "/nowhere" })], { test: inner }));
   assert.deepEqual(await server.faults.all(), []);
   await assert.rejects(server.faults.applied("kept"), RangeError);
   await assert.rejects(server.faults.set([fault.respond(99)]), Problem);
 });
 
-test("A verification that fails names the nearest request and what differs", async (t) => {
+test("A failed verification names the nearest request and the differences", async (t) => {
   const party = await server.fork("party", { test: t });
   await server.requests.clear();
   await party.edit({ delete: { id: "Sara" } }, { key: "k1" });
@@ -146,7 +147,7 @@ test("A verification that fails names the nearest request and what differs", asy
   assert.equal((await server.requests.all()).filter(({ path }) => path.endsWith("/edits")).length, 1);
 });
 
-test("The clock is set and advanced, and a reset brings back the fixtures", async () => {
+test("The clock can be set and advanced, and a reset restores the fixtures", async () => {
   const before = await ids(server.session("party"));
   const christmas = new Date("2026-12-24T18:00:00Z");
   assert.ok((await server.clock.set(christmas)) - christmas < 60_000);
@@ -157,7 +158,7 @@ test("The clock is set and advanced, and a reset brings back the fixtures", asyn
   assert.ok(Math.abs((await server.clock.now()) - christmas) > 86_400_000);
 });
 
-test("A server is found by its address, and a server that does not start says why", async (t) => {
+test("A server is found by its URL, and the error of a server that does not start names the reason", async (t) => {
   const found = await BraidServer.find({ fixtures, environment: { BRAID_SERVER_URL: server.url, BRAID_SERVER_TOKEN: server.token } });
   assert.equal((await found.session("party").facts()).id, "party");
   await found.stop();
@@ -178,7 +179,7 @@ test("A server can be stopped", async () => {
   await assert.rejects(new BraidClient({ url: other.url, token: other.token, retries: 0 }).session("party").facts(), ConnectionError);
 });
 
-test("A program that has started a server ends without stopping it, and the server ends too", () => {
+test("A program that started a server can end without stopping the server, and then the server ends too", () => {
   const program = `
     import { BraidServer } from "braid-server-testing";
     console.log((await BraidServer.find({ fixtures: "Examples/attendees" })).url);

@@ -1,4 +1,4 @@
-// The declarations for TypeScript fit the module.
+// Checks that the TypeScript declarations match the module.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,13 +11,13 @@ const folder = dirname(fileURLToPath(import.meta.url));
 const hasTypeScript = spawnSync("tsc", ["--version"]).status === 0;
 const server = new kit.BraidServer("http://127.0.0.1:1");
 
-/** The names of an object's methods and values. */
+/** The names of an object's own and inherited methods and values. */
 function names(value) {
   const found = Object.getOwnPropertyNames(value).concat(Object.getOwnPropertyNames(Object.getPrototypeOf(value)));
   return [...new Set(found)].filter((name) => name !== "constructor" && !(name in Object.prototype)).sort();
 }
 
-test("TypeScript accepts right programs and refuses wrong ones", { skip: !hasTypeScript && "there is no TypeScript compiler here" }, () => {
+test("TypeScript accepts a correct program and reports the errors of a wrong one", { skip: !hasTypeScript && "there is no TypeScript compiler here" }, () => {
   writeFileSync(join(folder, "program.mts"), `
     import { BraidServer, fault, VerificationFailed, type Entry } from "braid-server-testing";
     const server = await BraidServer.find({ fixtures: "tables", client: { retries: 1 } });
@@ -41,7 +41,7 @@ test("TypeScript accepts right programs and refuses wrong ones", { skip: !hasTyp
   assert.equal(status, 0);
 });
 
-test("The declarations contain every method, and no other", () => {
+test("The declarations contain every method of the module, and no other methods", () => {
   const text = readFileSync(join(folder, "../node_modules/braid-server-testing/index.d.ts"), "utf8");
   const declared = (kind, name) => {
     const [, body] = text.match(new RegExp(`^export declare ${kind} ${name}\\b[^{]*\\{\\n(.*?)^\\}`, "ms"));

@@ -1,6 +1,5 @@
-"""Braid Server in Python tests: a server, a client, faults, and the requests that the server received.
-
-The pytest plugin is `braid_testing.plugin`, the module for testcontainers is `braid_testing.containers`.
+"""Braid Server in Python tests: a server, a client, faults, and a record of the requests that the server received.
+`braid_testing.plugin` is the pytest plugin, and `braid_testing.containers` is a module for testcontainers.
 """
 from . import fault
 from .client import Answer, BraidClient, Session

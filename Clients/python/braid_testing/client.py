@@ -1,4 +1,6 @@
-"""The client: requests with retries, sessions and their commands. docs/clients.md says what every client does."""
+"""The client: requests with retries, sessions and their commands. docs/clients.md describes what all clients of Braid
+Server do.
+"""
 from __future__ import annotations
 
 import http.client
@@ -25,7 +27,7 @@ FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0  # seconds
 
 
 class Answer(TypedDict):
-    """The answer to a command."""
+    """The server's answer to a command."""
 
     revision: int
     outcome: str
@@ -36,7 +38,7 @@ class Answer(TypedDict):
 
 
 class Default:
-    """Stands for a new idempotency key."""
+    """The default of parameters named `key`: the client makes a new idempotency key."""
 
 
 NEW_KEY = Default()
@@ -68,11 +70,11 @@ class _Turns:
 
 
 class BraidClient:
-    """A client for one server. Threads may share it.
+    """A client for one server. Several threads may use one client.
 
-    - `timeout`: seconds for a whole answer.
-    - `retries`: how often the client repeats a request.
-    - `sleep`: replaces the waiting before a retry, for tests.
+    - `timeout`: the number of seconds to wait for a whole answer.
+    - `retries`: the maximum number of times that the client sends a request again.
+    - `sleep`: a function that replaces the wait before a retry, for tests.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class BraidClient:
         self._lock = threading.Lock()
 
     def with_token(self, token: str | None) -> BraidClient:
-        """A client for the same server with another token."""
+        """Returns a client for the same server with another token."""
         return BraidClient(self.url, token, timeout=self.timeout, retries=self.retries, sleep=self.sleep)
 
     def session(self, id: str) -> Session:
@@ -100,12 +102,12 @@ class BraidClient:
         return Session(self, snapshot["session"], snapshot)
 
     def fork(self, session: str, revision: int | None = None, id: str | None = None) -> Session:
-        """Opens a copy of a session, as the session is now or was at an earlier revision."""
+        """Opens a fork: a copy of a session as it is now, or as it was at an earlier revision."""
         origin: dict[str, Any] = {"session": session} | ({} if revision is None else {"revision": revision})
         return self.open_session({"from": origin} | ({} if id is None else {"id": id}))
 
     def sessions(self) -> list[dict[str, Any]]:
-        """The facts of all sessions, in the order of their ids."""
+        """Returns the facts (id, revision, times, number of rows) of all sessions, in the order of their ids."""
         found: list[dict[str, Any]] = []
         page: dict[str, Any] = {"next": None}
         while "next" in page:
@@ -114,7 +116,7 @@ class BraidClient:
         return found
 
     def put_table(self, name: str, description: Mapping[str, Any]) -> dict[str, Any]:
-        """Registers a table description, or replaces it by a new version."""
+        """Registers a table description, as a new version if the name is already registered."""
         answer: dict[str, Any] = self.send("PUT", f"/v1/tables/{quoted(name)}", description)
         return answer
 
@@ -125,9 +127,11 @@ class BraidClient:
     ) -> Any:
         """Sends a request, and returns the JSON of the answer. Raises `Problem` or `ConnectionLost`.
 
-        - `key`: the idempotency key. Without a key, the client repeats a POST only if the server has not carried it out.
-        - `is_repeatable`: whether carrying out the request twice does no harm. By default: with a key, and unless it is a POST.
-        - `patience`: additional seconds to wait for the answer, for a long poll.
+        - `key`: the idempotency key. Without a key, the client repeats a POST only if the server certainly has not
+          handled it.
+        - `is_repeatable`: whether the client may repeat the request even if the server may have handled it. By
+          default, this is true for requests with a key and for all requests except POST.
+        - `patience`: seconds that are added to the timeout, for a long poll.
 
         The client sends the commands of one session in the order of the calls.
         """
@@ -142,7 +146,8 @@ class BraidClient:
         if data is not None:
             fields["Content-Type"] = "application/json"
         path = with_query(path, query or {})
-        # A command waits for the earlier commands of its session. Reads and requests for tokens do not.
+        # A command waits until the earlier commands of its session were answered. GET requests and requests for tokens
+        # do not wait.
         changed = None if method == "GET" else re.match(r"/v1/sessions/[^/?]+(?=$|\?|/(?!tokens))", path)
         if changed is None:
             return self._deliver(method, path, data, fields, is_repeatable, patience)
@@ -164,11 +169,15 @@ class BraidClient:
                 (self.sleep or time.sleep)(self.delay(tries, error.retry_after if isinstance(error, Problem) else None))
 
     def delay(self, tries: int, retry_after: float | None = None, first: float = FIRST_DELAY) -> float:
-        """Seconds before a retry: the time that the server named, and a random part of a growing backoff (full jitter)."""
+        """The number of seconds before a retry: the server's `Retry-After`, plus a random delay whose maximum doubles
+        with each try.
+        """
         return (retry_after or 0) + random.random() * min(LONGEST_DELAY, first * 2.0 ** (tries - 1))
 
     def connect(self, timeout: float) -> http.client.HTTPConnection:
-        """A new connection to the server. `timeout`: seconds for each step, such as the next bytes."""
+        """Opens a connection to the server. `timeout` is the number of seconds to wait for each step, such as
+        connecting or receiving the next bytes.
+        """
         url = urllib.parse.urlsplit(self.url)
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         connection = kind(url.hostname or "", url.port, timeout=timeout)
@@ -181,7 +190,7 @@ class BraidClient:
     def begin(
         self, connection: http.client.HTTPConnection, method: str, path: str, data: bytes | None, fields: Mapping[str, str],
     ) -> http.client.HTTPResponse:
-        """Sends the request, and returns the answer once its header fields are here."""
+        """Sends a request. Returns the answer as soon as its header fields have arrived."""
         authorization = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
         prefix = urllib.parse.urlsplit(self.url).path
         try:
@@ -200,7 +209,7 @@ class BraidClient:
             while piece := response.read1(1 << 16):
                 pieces.append(piece)
                 socket.settimeout(max(0.001, deadline - time.monotonic()))
-            # `read1` does not report a missing end.
+            # `read1` raises no error if the connection ends before the body is complete.
             if response.length:
                 raise ConnectionLost("The connection was lost before the whole answer arrived.")
         except (OSError, http.client.HTTPException) as error:
@@ -240,13 +249,17 @@ class Session:
         return result
 
     def snapshot(self, *, at: Position | None = None, **window: Any) -> Snapshot:
-        """The whole table, or a window of it. `at`: an earlier position, as far as the journal reaches."""
+        """Gets the snapshot of the whole table or of a window. `at` is an earlier position, which the journal must
+        still contain.
+        """
         query = {"at": None if at is None else position(at), **window}
         result: Snapshot = self.client.send("GET", f"{self.path}/snapshot", query=query)
         return result
 
     def updates(self, since: Position, *, wait: int | None = None, coalesce: bool = False) -> dict[str, Any]:
-        """What happened after a position: `from`, `to` and `updates`, or `reset` and `snapshot`. `wait`: seconds."""
+        """Gets the updates after a position: `from`, `to` and `updates`, or `reset` and `snapshot`. If there are no
+        updates, the server waits up to `wait` seconds for one.
+        """
         query = {"since": position(since), "wait": wait, "coalesce": coalesce or None}
         result: dict[str, Any] = self.client.send("GET", f"{self.path}/updates", query=query, patience=wait or 0)
         return result
@@ -268,20 +281,22 @@ class Session:
     ) -> Subscription:
         """Follows the session in a thread of the subscription until `close`. Use it with `with`.
 
-        - `since`: a snapshot from which to go on.
-        - `on_event`: called in the subscription's thread, for each event.
-        - `silence`: seconds without a byte after which the connection counts as lost.
+        - `since`: a snapshot that the caller already has. The subscription continues from this snapshot.
+        - `on_event`: a function that the subscription's thread calls for each event.
+        - `silence`: the number of seconds without any data after which the connection counts as lost.
         """
         return Subscription(self.client, self.path, since=since, on_event=on_event, silence=silence)
 
     # MARK: Life
 
     def fork(self, revision: int | None = None, id: str | None = None) -> Session:
-        """Opens a copy of this session, as it is now or was at an earlier revision."""
+        """Opens a fork: a copy of this session as it is now, or as it was at an earlier revision."""
         return self.client.fork(self.id, revision, id)
 
     def token(self, role: str = "participant", expires_in: int = 3600) -> str:
-        """Makes a token for this session. `role`: "participant" or "viewer". `expires_in`: seconds."""
+        """Makes a token for this session. `role` is "participant" or "viewer". The token expires after `expires_in`
+        seconds.
+        """
         made: dict[str, Any] = self.client.send("POST", f"{self.path}/tokens", {"role": role, "expiresIn": expires_in})
         return str(made["token"])
 
@@ -290,7 +305,7 @@ class Session:
         try:
             self.client.send("DELETE", self.path)
         except Problem as refusal:
-            # The first try has ended the session, and its answer was lost.
+            # A 404 after a retry means that an earlier try has ended the session and its answer was lost.
             if refusal.status != 404 or refusal.tries == 1:
                 raise
 
@@ -303,10 +318,10 @@ class Session:
         """Sends any command of the HTTP API: `command("POST", "taps", {"at": [0, 1]})`.
 
         - `base`: the position to which the index paths of the body refer.
-        - `if_match`: the position at which the session must be. Otherwise the server refuses the command with 412.
-        - `dry_run`: computes what the command would change, and changes nothing.
-        - `key`: the idempotency key. The client makes one by default, and sends none for `None`.
-        - `parameters`: other parameters of the query, such as `strict=True`.
+        - `if_match`: a position. If the session is at another position, the server refuses the command with 412.
+        - `dry_run`: the server computes and answers the command, but does not apply it.
+        - `key`: the idempotency key. By default the client makes a new key. With `None`, the client sends no key.
+        - `parameters`: more query parameters, such as `strict=True`.
         """
         query = {"base": None if base is None else position(base), "dryRun": dry_run or None, **parameters}
         headers = {} if if_match is None else {"If-Match": f'"{position(if_match)}"'}
@@ -316,11 +331,11 @@ class Session:
         return result
 
     def edit(self, body: Mapping[str, Any], **options: Any) -> Answer:
-        """`{"delete": row}` or `{"insert": row, "model": …}`."""
+        """Deletes or inserts a row, as a person does. `body` is `{"delete": row}` or `{"insert": row, "model": …}`."""
         return self.command("POST", "edits", body, **options)
 
     def delete(self, row: RowReference, **options: Any) -> Answer:
-        """Deletes a row, as a person does."""
+        """Deletes a row, as a person does. The description must allow this."""
         return self.edit({"delete": row}, **options)
 
     def move(self, row: RowReference, to: RowReference, **options: Any) -> Answer:
@@ -330,7 +345,7 @@ class Session:
         return self.command("POST", "taps", {"at": at}, **options)
 
     def event(self, at: RowReference, event: Mapping[str, Any], **options: Any) -> Answer:
-        """Sends an event of a cell: its name, with its parameters."""
+        """Sends a cell event. `event` contains the event's name and its parameters."""
         return self.command("POST", "events", {"at": at, "event": event}, **options)
 
     def displayed_rows(self, rows: list[RowReference], **options: Any) -> Answer:
@@ -341,7 +356,7 @@ class Session:
         return self.command("PUT", "models", models, **options)
 
     def patch_models(self, models: Mapping[str, list[Any] | None], **options: Any) -> Answer:
-        """Replaces the models of the named sections."""
+        """Replaces the models of the sections that `models` names."""
         return self.command("PATCH", "models", models, **options)
 
     def patch_headers(self, headers: Mapping[str, Any], **options: Any) -> Answer:
@@ -358,23 +373,23 @@ class Session:
         return self.command("PATCH", "state", patch, **options)
 
     def transaction(self, commands: list[Mapping[str, Any]], **options: Any) -> Answer:
-        """Applies several commands, all or none."""
+        """Applies several commands as one revision. If a command fails, the server applies none of them."""
         return self.command("POST", "transactions", {"commands": commands}, **options)
 
     def reset(self, **options: Any) -> Answer:
-        """Restores the table with which the session was opened."""
+        """Resets the session to the table with which it was opened."""
         return self.command("POST", "reset", {}, **options)
 
     def insert_row(self, section: str, at: Any, model: Any, **options: Any) -> Answer:
         return self.command("POST", f"sections/{quoted(section)}/rows", {"at": at, "model": model}, **options)
 
     def put_row(self, section: str, id: str | int, model: Any, **options: Any) -> Answer:
-        """Replaces the row with this id, or appends it to the section."""
+        """Replaces the row with this id. If the section has no such row, the server appends the row to the section."""
         return self.command("PUT", f"sections/{quoted(section)}/rows/{quoted(id)}", model, **options)
 
     def patch_row(self, section: str, id: str | int, patch: Any, **options: Any) -> Answer:
         return self.command("PATCH", f"sections/{quoted(section)}/rows/{quoted(id)}", patch, **options)
 
     def delete_row(self, section: str, id: str | int, **options: Any) -> Answer:
-        """Deletes a row, as a controller does."""
+        """Deletes the row with this id, as a controller does."""
         return self.command("DELETE", f"sections/{quoted(section)}/rows/{quoted(id)}", **options)

@@ -36,7 +36,7 @@ class BraidContainer(DockerContainer):
 
     @property
     def server(self) -> Server:
-        """The server in the started container."""
+        """The server that runs in the started container."""
         if self._server is None:
             raise RuntimeError("Start the container first: `with BraidContainer(…) as braid:`.")
         return self._server

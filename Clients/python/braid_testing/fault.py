@@ -2,7 +2,8 @@
 
     faults.set(fault.lose_answer(method="POST", path="/v1/sessions/*/edits", times=1))
 
-Every function also accepts the members of `Rule`: which requests match, and to which of them the rule applies.
+Every function also accepts the members of `Rule` as arguments. They say which requests match, and to which of these
+requests the rule applies.
 """
 from __future__ import annotations
 
@@ -10,27 +11,29 @@ from typing import Any, TypedDict, Unpack
 
 
 class Match(TypedDict, total=False):
-    """Which requests match. All members that are present must hold."""
+    """The conditions by which a rule or a verification selects requests. A request matches if it meets all conditions
+    that are present.
+    """
 
     method: str
-    path: str  # `*` is one segment, `**` is any rest
+    path: str  # the request's path; `*` stands for one segment, `**` for any number of segments
     session: str
-    role: str  # "controller", "participant" or "viewer"
-    token: str  # a token's id
-    headers: dict[str, str]  # values may contain `*`
+    role: str  # the role of the client: "controller", "participant" or "viewer"
+    token: str  # the id of the token with which the request was sent
+    headers: dict[str, str]  # the values of header fields; `*` in a value stands for any text
     query: dict[str, str]
-    body: Any  # a part of the body
+    body: Any  # members and values that the request's body must contain
 
 
 class Rule(Match, total=False):
-    """Which requests match, and to which of them the rule applies."""
+    """The requests that match a rule, and those of them to which the rule applies."""
 
     id: str
-    skip: int  # the number of matching requests to leave alone
-    times: int  # the number of matching requests after `skip` to which the rule applies
+    skip: int  # the number of matching requests that the rule leaves alone before it applies to any
+    times: int  # the maximum number of requests to which the rule applies
     probability: float
-    wait: int  # milliseconds before the server handles the request
-    jitter: int  # milliseconds by which `wait` varies at random
+    wait: int  # the number of milliseconds that the server waits before it handles the request
+    jitter: int  # the number of milliseconds by which the server varies `wait` at random
 
 
 def _rule(action: dict[str, Any], options: Rule) -> dict[str, Any]:
@@ -45,56 +48,58 @@ def _rule(action: dict[str, Any], options: Rule) -> dict[str, Any]:
 
 
 def delay(milliseconds: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server handles the request later."""
+    """Makes the server wait before it handles the request."""
     return _rule({}, {**rule, "wait": milliseconds})
 
 
 def respond(status: int, retry_after: int | None = None, type: str | None = None, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server refuses the request with a problem document. `retry_after`: seconds. `type`: the name of a problem."""
+    """The server refuses the request with a problem document. `retry_after` is a number of seconds. `type` is the name
+    of a problem, such as "row-gone".
+    """
     optional = {"retryAfter": retry_after, "type": type}
     return _rule({"respond": {"status": status, **{name: value for name, value in optional.items() if value is not None}}}, rule)
 
 
 def close(**rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server closes the connection, and does nothing."""
+    """The server closes the connection without handling the request."""
     return _rule({"close": {}}, rule)
 
 
 def lose_answer(**rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server carries out the request, and closes the connection without an answer."""
+    """The server handles the request, and then closes the connection without an answer."""
     return _rule({"loseAnswer": {}}, rule)
 
 
 def truncate(bytes: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server closes the connection after this part of the answer's body."""
+    """The server closes the connection after the first `bytes` bytes of the answer's body."""
     return _rule({"truncate": {"bytes": bytes}}, rule)
 
 
 def throttle(bytes_per_second: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server sends the answer slowly."""
+    """The server sends the answer slowly, with `bytes_per_second` bytes per second."""
     return _rule({"throttle": {"bytesPerSecond": bytes_per_second}}, rule)
 
 
 def cut_stream(events: int, bytes: int = 0, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server closes a stream after a number of events and of bytes of the next event."""
+    """The server closes a stream after `events` events, and after `bytes` bytes of the next event."""
     return _rule({"cutStream": {"events": events, "bytes": bytes}}, rule)
 
 
 def pause_stream(events: int, milliseconds: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server delivers nothing for a while after a number of events."""
+    """After `events` events of a stream, the server sends nothing for `milliseconds` milliseconds."""
     return _rule({"pauseStream": {"events": events, "milliseconds": milliseconds}}, rule)
 
 
 def snapshot(**rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server sends a snapshot instead of updates, as if its history did not reach back."""
+    """The server sends a snapshot instead of updates, as if its journal did not reach back far enough."""
     return _rule({"snapshot": {}}, rule)
 
 
 def new_epoch(**rule: Unpack[Rule]) -> dict[str, Any]:
-    """The session gets a new epoch before the server handles the request."""
+    """The session's epoch changes before the server handles the request."""
     return _rule({"newEpoch": {}}, rule)
 
 
 def refuse_connections(milliseconds: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server closes all connections and refuses new ones for a while, as during a restart."""
+    """The server closes all connections and refuses new ones for `milliseconds` milliseconds, as during a restart."""
     return _rule({"refuseConnections": {"milliseconds": milliseconds}}, rule)

@@ -1,4 +1,4 @@
-"""Following a session: a copy of the table that the server's events keep up to date."""
+"""Subscriptions. A subscription keeps a copy of a session's table up to date with events from the server."""
 from __future__ import annotations
 
 import codecs
@@ -22,16 +22,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a subscription noticed.
+    """An event of a subscription. The table lists the kinds of events, with their `data`.
 
     | kind | data |
     |---|---|
     | `snapshot` | the snapshot that replaces the copy |
     | `update` | the update that was applied to the copy |
-    | `cellEvent`, `tap`, `emitted` | as in the stream, for controllers |
-    | `live` | `None`: everything before the connection has arrived |
+    | `cellEvent`, `tap`, `emitted` | the event's data from the stream, which only controllers receive |
+    | `live` | `None`: all changes that happened before the connection have arrived |
     | `waiting` | the error after which the subscription connects again |
-    | `ended` | `None` if the session was ended, or the refusal that another try would meet as well |
+    | `ended` | `None` if the session was ended, or the refusal that another try would get again |
     """
 
     kind: str
@@ -41,7 +41,7 @@ class Event:
 
 
 class Subscription:
-    """A copy of a session's snapshot, kept up to date in a thread. Made by `Session.subscribe`."""
+    """A copy of a session's snapshot that a thread keeps up to date. Made by `Session.subscribe`."""
 
     def __init__(
         self, client: BraidClient, path: str, *, since: Snapshot | None, on_event: Callable[[Event], object] | None, silence: float,
@@ -77,7 +77,7 @@ class Subscription:
         return None if self.snapshot is None else self.snapshot["revision"]
 
     def close(self) -> None:
-        """Closes the connection. No event follows."""
+        """Closes the connection. After this call, the subscription calls `on_event` no more."""
         with self._changed:
             self._closed.set()
             if self.status != "ended":
@@ -91,7 +91,7 @@ class Subscription:
     def wait_until(self, condition: Callable[[Subscription], T | None], timeout: float = 10) -> T:
         """Waits until the condition returns a true value, and returns this value.
 
-        Raises `TimeoutError` after `timeout` seconds, or as soon as no event can follow.
+        Raises `TimeoutError` after `timeout` seconds, or as soon as the subscription has ended or was closed.
         """
         value: T | None = None
 
@@ -112,7 +112,7 @@ class Subscription:
         return self.wait_until(lambda copy: copy.snapshot if (copy.revision or 0) >= revision else None, timeout)
 
     def wait_until_live(self, timeout: float = 10) -> Snapshot:
-        """Waits until everything has arrived that happened before the connection. Returns the copy."""
+        """Waits until all changes that happened before the connection have arrived. Returns the copy."""
         return self.wait_until(lambda copy: copy.snapshot if copy.status == "live" else None, timeout)
 
     # MARK: The connection
@@ -131,7 +131,7 @@ class Subscription:
                 return
             if self._has_ended or isinstance(failure, Problem) and failure.status < 500 and failure.status not in (408, 429):
                 return self._note("ended", failure, status="ended")
-            # What does not fit together starts again from a snapshot.
+            # If an update does not fit the copy, the next connection starts with a snapshot.
             if isinstance(failure, UpdateFault):
                 self._position = None
             failures = 1 if len(self.events) > count else failures + 1
@@ -144,7 +144,7 @@ class Subscription:
                 self._closed.wait(delay)
 
     def _follow(self) -> None:
-        """Reads one stream to its end."""
+        """Opens one stream and processes its events until the stream ends."""
         headers = {"Accept": "text/event-stream"}
         if self._position is not None:
             headers["Last-Event-ID"] = self._position
@@ -158,11 +158,12 @@ class Subscription:
             try:
                 if response.status != 200:
                     raise problem(response, response.read())
-                # A page instead of a stream comes from a network that wants a log-in first.
+                # An answer with another media type can be the log-in page of a network.
                 if not re.match(r"text/event-stream\s*(;|$)", response.headers.get("Content-Type", ""), re.I):
                     raise ConnectionLost("The answer is not a stream of events.")
                 parser = EventParser()
-                # The server sends comments when nothing happens: silence is a dead connection.
+                # The server sends a comment every 15 seconds, so a connection without any data is dead, and reading
+                # times out.
                 while piece := response.read1(1 << 16):
                     for kind, data, id in parser.events(piece):
                         if self._closed.is_set():
@@ -196,11 +197,11 @@ class Subscription:
         elif self.snapshot is None:
             raise UpdateFault(f'the event "{kind}" came before a snapshot')
         elif kind == "update":
-            # The copy contains updates up to its revision already.
+            # The copy already contains the changes up to its own revision.
             if data["to"] <= self.snapshot["revision"]:
                 return
             before = self.snapshot.copy()
-            # The revisions in between changed nothing that is displayed.
+            # The revisions between the copy's revision and `from` changed nothing visible.
             before["revision"] = max(before["revision"], data["from"])
             self._note(kind, data, snapshot=applying(data, before), position=id)
         elif kind == "caught-up":
@@ -230,7 +231,7 @@ class Subscription:
             if self._on_event:
                 self._on_event(event)
         except Exception as error:
-            # An error of the callback does not interrupt the subscription.
+            # If the callback raises an error, the subscription continues.
             threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, threading.current_thread())))
 
 
@@ -242,7 +243,7 @@ def _shut(connected: socket.socket) -> None:
 
 
 class EventParser:
-    """Events of a stream, from pieces of its bytes (WHATWG HTML, 9.2.6)."""
+    """Parses a stream of server-sent events from pieces of its bytes (WHATWG HTML, 9.2.6)."""
 
     def __init__(self) -> None:
         self.retry_time: float | None = None
@@ -255,7 +256,7 @@ class EventParser:
         self._id: str | None = None
 
     def events(self, piece: bytes) -> Iterator[tuple[str, str, str | None]]:
-        """Yields the kind, the data and the id of each event that is complete."""
+        """Yields each event that is complete, as its kind, its data and its id."""
         text = self._decoder.decode(piece)
         start = 1 if self._ended_with_cr and text.startswith("\n") else 0
         if text:

@@ -2,9 +2,9 @@
 
 | name | in `pytest.ini` or `pyproject.toml` |
 |---|---|
-| `braid_fixtures` | the folder of `*.table.json` and `*.session.json`, relative to the folder of this file |
-| `braid_session` | the session that `braid_session` forks |
-| `braid_options` | more options of `braid-server serve` |
+| `braid_fixtures` | the folder with `*.table.json` and `*.session.json`, relative to the folder of this file |
+| `braid_session` | the session that the fixture `braid_session` copies for each test |
+| `braid_options` | more command-line options of `braid-server serve` |
 """
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def braid_fixtures(pytestconfig: pytest.Config) -> pathlib.Path:
-    """The folder of `*.table.json` and `*.session.json`. Override this fixture to make the files in your tests."""
+    """The folder with the files `*.table.json` and `*.session.json`. To generate the files in your tests, override this
+    fixture.
+    """
     name = pytestconfig.getini("braid_fixtures")
     if not name:
         raise pytest.UsageError("Set braid_fixtures in pytest.ini to the folder of your *.table.json and *.session.json.")
@@ -47,10 +49,10 @@ def braid_fixtures(pytestconfig: pytest.Config) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def braid_server(pytestconfig: pytest.Config, braid_fixtures: pathlib.Path) -> Iterator[Server]:
-    """A server in test mode for this test run (with pytest-xdist: for this worker)."""
+    """A server in test mode for the whole test run. With pytest-xdist, each worker has its own server."""
     names = {"braid_url": "BRAID_SERVER_URL", "braid_image": "BRAID_SERVER_IMAGE", "braid_binary": "BRAID_SERVER_BINARY"}
     chosen = {variable: pytestconfig.getoption(name) for name, variable in names.items() if pytestconfig.getoption(name)}
-    # An option of the command line replaces all variables that name a server.
+    # If a command-line option names a server, the environment variables that name a server are ignored.
     environment = {name: value for name, value in os.environ.items() if not chosen or name not in names.values()}
     options = shlex.split(pytestconfig.getini("braid_options"))
     with Server.find(braid_fixtures, options=options, environment={**environment, **chosen}) as server:
@@ -59,10 +61,10 @@ def braid_server(pytestconfig: pytest.Config, braid_fixtures: pathlib.Path) -> I
 
 @pytest.fixture
 def braid_session(request: pytest.FixtureRequest, braid_server: Server) -> Iterator[Session]:
-    """A session for this test alone: a copy of a session of the fixtures.
+    """A fork for one test: a copy of a session of the fixtures.
 
-    The marker `braid_session("party")` or the setting `braid_session` names the session. If the fixtures have only one
-    session, neither is needed.
+    The marker `braid_session("party")` or the setting `braid_session` names the session to copy. If the fixtures
+    contain only one session, neither is needed.
     """
     marker = request.node.get_closest_marker("braid_session")
     name = marker.args[0] if marker else request.config.getini("braid_session")
@@ -75,19 +77,19 @@ def braid_session(request: pytest.FixtureRequest, braid_server: Server) -> Itera
         name = ids[0]
     session = braid_server.client.fork(name)
     yield session
-    # Rules of the test must not apply to the request that ends the session.
+    # The rules are removed first, because they could otherwise apply to the request that ends the session.
     braid_server.faults.clear()
     try:
         session.end()
     except Problem as problem:
-        # The test has ended the session, or reset the server.
+        # The server answers 404 if the test has already ended the session or reset the server.
         if problem.status != 404:
             raise
 
 
 @pytest.fixture
 def braid_faults(braid_server: Server) -> Iterator[Faults]:
-    """The server's rules for faults. There are no rules before and after the test."""
+    """The rules that make the server fail. Before each test that uses this fixture, all rules are removed."""
     braid_server.faults.clear()
     yield braid_server.faults
     braid_server.faults.clear()

@@ -1,4 +1,4 @@
-"""A server for tests: a process of the binary, a container, or a server that runs already."""
+"""A server for tests: a process of the binary, a container, or a server that is already running."""
 from __future__ import annotations
 
 import os
@@ -25,7 +25,7 @@ class Server:
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
-        """A server that runs already, with its controller token."""
+        """Uses a server that is already running, with its controller's token."""
         self.url = url.rstrip("/")
         self.token = token
         self.client = BraidClient(self.url, token)
@@ -38,9 +38,10 @@ class Server:
 
     @classmethod
     def find(cls, fixtures: str | os.PathLike[str], *, options: Sequence[str] = (), environment: Mapping[str, str] = os.environ) -> Server:
-        """The server that the environment names, or a new one:
+        """Returns the server that the environment names, or starts one:
 
-        - `BRAID_SERVER_URL`, with `BRAID_SERVER_TOKEN`: a server that runs already. It ignores `fixtures` and `options`.
+        - `BRAID_SERVER_URL`, with `BRAID_SERVER_TOKEN`: a server that is already running. Then `fixtures` and `options`
+          have no effect.
         - `BRAID_SERVER_IMAGE`: a container of this image.
         - `BRAID_SERVER_BINARY`, or `braid-server` on the `PATH`: a process of this binary.
         """
@@ -57,19 +58,19 @@ class Server:
 
     @classmethod
     def start(cls, binary: str | os.PathLike[str], fixtures: str | os.PathLike[str], *, options: Sequence[str] = ()) -> Server:
-        """Starts the binary on a free port, and returns once it accepts connections.
+        """Starts a server from the binary on a free port. Returns once the server accepts connections.
 
-        - `fixtures`: the folder of `*.table.json` and `*.session.json`.
-        - `options`: more options of `braid-server serve`.
+        - `fixtures`: the folder with the files `*.table.json` and `*.session.json`.
+        - `options`: more command-line options of `braid-server serve`.
         """
         command = [os.fspath(binary), *ARGUMENTS, "--port", "0", "--fixtures", os.fspath(fixtures), *options]
         return cls._started(command)
 
     @classmethod
     def run(cls, image: str, fixtures: str | os.PathLike[str], *, options: Sequence[str] = (), engine: str | None = None) -> Server:
-        """Starts a container of the image with `docker` or `podman`, and returns once it accepts connections.
+        """Starts a container of the image with `docker` or `podman`. Returns once the server accepts connections.
 
-        The container's port is published on this machine's loopback address only.
+        The container's port is published only on the loopback address of this machine.
         """
         engine = engine or shutil.which("docker") or shutil.which("podman")
         if not engine:
@@ -113,7 +114,8 @@ class Server:
         self.url = self.client.url = url
 
     def log(self) -> str:
-        """The warnings and errors that a server of `start` or `run` has logged."""
+        """The warnings and errors that the server has logged. Empty for a server that `start` or `run` did not start.
+        """
         self._log.seek(0)
         return self._log.read()
 
@@ -121,11 +123,11 @@ class Server:
         return self.client.session(id)
 
     def reset(self) -> None:
-        """Brings the server back to its fixtures: tables, sessions, tokens, faults, requests and the clock."""
+        """Resets the server to its fixtures: tables, sessions, tokens, faults, recorded requests and the clock."""
         self.client.send("POST", "/v1/test/reset", is_repeatable=True)
 
     def stop(self) -> None:
-        """Ends the server that `start` or `run` started."""
+        """Ends the server, if `start` or `run` started it."""
         if self._process is None:
             return
         process, self._process = self._process, None

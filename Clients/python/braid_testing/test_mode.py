@@ -1,4 +1,4 @@
-"""Faults, requests and the clock of a server in test mode."""
+"""The faults, the record of requests and the clock of a server in test mode."""
 from __future__ import annotations
 
 from datetime import datetime, timedelta
@@ -10,46 +10,49 @@ from .wire import Problem
 
 
 class Faults:
-    """The rules by which the server fails."""
+    """The rules that make the server fail in tests."""
 
     def __init__(self, client: BraidClient) -> None:
         self._client = client
 
     def set(self, *rules: dict[str, Any], seed: int = 0) -> None:
-        """Replaces all rules. `braid_testing.fault` makes them. The first matching rule that is due applies to a request.
-
-        `seed`: decides all probabilities and jitter.
+        """Replaces all rules. The functions of `braid_testing.fault` make rules. To a request, the server applies the
+        first rule that matches and is due. `seed` makes the random choices and delays reproducible.
         """
         self._client.send("PUT", "/v1/test/faults", {"seed": seed, "faults": rules})
 
     def all(self) -> list[dict[str, Any]]:
-        """The rules, with the members `matched` and `applied`: numbers of requests."""
+        """Returns all rules. `matched` is the number of requests that matched the rule, and `applied` the number of
+        requests to which the rule was applied.
+        """
         rules: list[dict[str, Any]] = self._client.send("GET", "/v1/test/faults")["faults"]
         return rules
 
     def applied(self, id: str | None = None) -> int:
-        """The number of requests to which the rule with this id applied, or any rule."""
+        """Returns the number of requests to which the rule with this id was applied. Without an id, the number counts
+        all rules.
+        """
         rules = [rule for rule in self.all() if id in (None, rule["id"])]
         if not rules:
             raise LookupError(f"There is no rule {id!r}." if id else "There are no rules.")
         return sum(rule["applied"] for rule in rules)
 
     def clear(self) -> None:
-        """Removes all rules."""
+        """Removes all rules, so that the server no longer fails."""
         self._client.send("DELETE", "/v1/test/faults")
 
 
 class RequestMatch(Match, total=False):
-    """Which requests and answers match."""
+    """The conditions by which a verification selects requests and their answers."""
 
     status: int
     problem: str
-    replayed: bool  # whether the answer is the kept answer of an idempotency key
-    fault: str  # the id of the rule that applied
+    replayed: bool  # whether the answer is the stored answer of an idempotency key
+    fault: str  # the id of the rule that the server applied to the request
 
 
 class Entry(TypedDict):
-    """A request that the server received, with its answer."""
+    """A request that the server received, and its answer."""
 
     id: str
     time: str
@@ -69,7 +72,7 @@ class Entry(TypedDict):
 
 
 class VerificationFailed(AssertionError):
-    """Another number of requests matched."""
+    """Raised if the number of matching requests is not the expected one."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.count: int = document["count"]
@@ -83,13 +86,13 @@ class VerificationFailed(AssertionError):
 
 
 class Requests:
-    """The requests that the server received since its start, its reset or `clear`."""
+    """The record of the requests that the server received since its start, its last reset or the last `clear`."""
 
     def __init__(self, client: BraidClient) -> None:
         self._client = client
 
     def all(self) -> list[Entry]:
-        """All requests with their answers, oldest first."""
+        """Returns all recorded requests with their answers, the oldest first."""
         entries: list[Entry] = self._client.send("GET", "/v1/test/requests")["requests"]
         return entries
 
@@ -99,9 +102,8 @@ class Requests:
     def verify(
         self, *, exactly: int | None = None, at_least: int | None = None, at_most: int | None = None, **match: Unpack[RequestMatch],
     ) -> list[str]:
-        """Returns the ids of the requests that match. Raises `VerificationFailed` if their number is another one.
-
-        Give one of `exactly`, `at_least` and `at_most`.
+        """Returns the ids of the requests that match. Raises `VerificationFailed` if the number of these requests is
+        not as expected. Pass one of `exactly`, `at_least` and `at_most`.
         """
         counts = {"exactly": exactly, "atLeast": at_least, "atMost": at_most}
         body = {"match": match, **{name: count for name, count in counts.items() if count is not None}}
@@ -115,7 +117,7 @@ class Requests:
 
 
 class Clock:
-    """The server's clock."""
+    """The clock of the server. Tests can set and advance it."""
 
     def __init__(self, client: BraidClient) -> None:
         self._client = client
@@ -124,13 +126,13 @@ class Clock:
         return _time(self._client.send("GET", "/v1/test/clock"))
 
     def set(self, time: datetime) -> datetime:
-        """Sets the time, with a time zone. The clock goes on from there."""
+        """Sets the clock. `time` needs a time zone. The time continues to run from there."""
         if time.tzinfo is None:
             raise ValueError("The time has no time zone.")
         return _time(self._client.send("PUT", "/v1/test/clock", {"time": time.isoformat()}))
 
     def advance(self, duration: timedelta) -> datetime:
-        # Repeated, the request would advance the clock twice.
+        # The request that advances the clock is not repeatable, because a repetition would advance the clock twice.
         return _time(self._client.send("PUT", "/v1/test/clock", {"advance": duration.total_seconds()}, is_repeatable=False))
 
 

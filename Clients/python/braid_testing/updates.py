@@ -1,4 +1,4 @@
-"""Snapshots and updates, as docs/http-api/following.md ("The update") describes them."""
+"""Snapshots, and updates that change them. docs/http-api/following.md ("The update") describes both."""
 from __future__ import annotations
 
 import json
@@ -21,7 +21,9 @@ class Row(TypedDict):
 
 
 class Section(TypedDict):
-    """A displayed section. In a window, `offset` is the index of the first row of `rows` in the section."""
+    """A displayed section. In a window, `offset` is the index of the first element of `rows` among all rows of the
+    section.
+    """
 
     id: str
     header: Any
@@ -34,7 +36,7 @@ class Section(TypedDict):
 
 
 class Snapshot(TypedDict):
-    """The displayed table at one revision."""
+    """The displayed table of a session at one revision."""
 
     session: NotRequired[str]
     table: NotRequired[str]
@@ -61,7 +63,7 @@ Update = TypedDict(
 
 
 class UpdateFault(Exception):
-    """An update does not fit the snapshot, or breaks a rule that a table view needs."""
+    """Raised if an update does not fit the snapshot, or breaks a rule without which a table view could crash."""
 
     def __init__(self, detail: str, stage: int | None = None) -> None:
         super().__init__(detail if stage is None else f"stage {stage}: {detail}")
@@ -71,7 +73,7 @@ class UpdateFault(Exception):
 
 
 class Step(NamedTuple):
-    """One stage of an update, with the snapshot before and after it."""
+    """One stage of an update, with the snapshots before and after the stage."""
 
     number: int
     stage: Stage
@@ -80,7 +82,8 @@ class Step(NamedTuple):
 
 
 def applying(update: Update, snapshot: Snapshot) -> Snapshot:
-    """Returns the snapshot after the update. The given snapshot stays as it is, and both share what did not change.
+    """Returns the snapshot after the update. The given snapshot does not change, and shares its unchanged sections and
+    rows with the result.
 
     Raises `UpdateFault` if the update does not fit the snapshot or breaks a rule of the HTTP API.
     """
@@ -92,7 +95,8 @@ def applying(update: Update, snapshot: Snapshot) -> Snapshot:
     result = last.copy()
     result["revision"] = update["to"]
     if "window" in snapshot:
-        # The numbers are those of the whole sections and of the whole table.
+        # In a window, `totalRowCount` and `rowCount` also count rows outside of the window, so they come from the
+        # update.
         result["totalRowCount"] = update["totalRowCount"]
         if "window" in update:
             result["window"] = update["window"]
@@ -111,7 +115,9 @@ def applying(update: Update, snapshot: Snapshot) -> Snapshot:
 
 
 def stages(update: Update, snapshot: Snapshot) -> Iterator[Step]:
-    """Yields the update's stages in order. Only `applying` sets the new revision, state and empty state."""
+    """Yields the stages of an update in order. The snapshots of a stage still have the revision, `state` and `empty`
+    from before the update; `applying` sets the new ones.
+    """
     before = snapshot
     for number, stage in enumerate(update["stages"]):
         after = before.copy()
@@ -145,7 +151,7 @@ def _is_index(index: Any, count: int) -> bool:
 
 
 class _Stage:
-    """One stage and the sections before it. Checks every rule."""
+    """Applies one stage to the sections before it, and checks all rules for stages."""
 
     def __init__(self, stage: Stage, before: list[Section], number: int) -> None:
         self.stage = stage
@@ -228,7 +234,9 @@ class _Stage:
             self.arrive(move.get("row") or self.before[section]["rows"][row], move["to"])
 
     def take(self, at: IndexPath, what: str, replacement: Row | None = None, left: Row | None = None) -> None:
-        """Replaces the row at an index path before the stage by `left`, or removes it."""
+        """Replaces a row by `left`, or removes the row if `left` is `None`. `at` is the row's index path before the
+        stage.
+        """
         section, row = at
         path = f"[{section},{row}]"
         if not _is_index(section, len(self.before)) or not _is_index(row, len(self.before[section]["rows"])):
@@ -292,7 +300,9 @@ class _Stage:
         return section
 
     def filled(self, section: int, stayed: list[Row], arrivals: dict[int, Row]) -> list[Row]:
-        """The rows of a section: inserted rows at their places, and the others around them in order."""
+        """Returns the rows of a section after a stage: the arriving rows at their new indexes, and the other rows
+        around them in their old order.
+        """
         count = len(stayed) + len(arrivals)
         outside = [index for index in arrivals if not _is_index(index, count)]
         if outside:

@@ -1,4 +1,4 @@
-"""What the client and its subscriptions share: errors, positions, paths and answers."""
+"""Functions and errors that the client and its subscriptions use: positions, paths and answers."""
 from __future__ import annotations
 
 import email.utils
@@ -15,10 +15,10 @@ Position = str | int | Mapping[str, Any]
 
 
 class Problem(Exception):
-    """The server refused the request. The request has changed nothing."""
+    """Raised if the server refused the request. A refused request has changed nothing."""
 
     def __init__(self, status: int, document: Any = None, retry_after: float | None = None) -> None:
-        # A proxy may answer with any JSON.
+        # A proxy's answer may contain any JSON value.
         self.document: dict[str, Any] = document if isinstance(document, dict) else {}
         self.status = status
         self.type = self._text("type") or "about:blank"
@@ -41,36 +41,40 @@ class Problem(Exception):
 
 
 class ConnectionLost(Exception):
-    """No complete answer arrived. The server may have carried out the request."""
+    """Raised if no complete answer arrived. The server may have handled the request."""
 
     tries = 1
 
 
 def position(at: Position) -> str:
-    """The text of a position, for `base`, `if_match` and `since`."""
+    """Returns a position as text, for the parameters `base`, `if_match` and `since`."""
     if not isinstance(at, Mapping):
         return str(at)
     return f"{at['epoch']}.{at['revision']}" if "epoch" in at else str(at["revision"])
 
 
 def quoted(text: str | int) -> str:
-    """A variable part of a path, escaped."""
+    """Percent-encodes a variable part of a URL path."""
     return urllib.parse.quote(str(text), safe="")
 
 
 def with_query(path: str, query: Mapping[str, Any]) -> str:
-    """The path with the parameters that are not None. Flags are True."""
+    """Returns the path with a query of those parameters that are not `None`. `True` and `False` become `true` and
+    `false`.
+    """
     values = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items() if value is not None}
     return f"{path}?{urllib.parse.urlencode(values)}" if values else path
 
 
 def answer(response: http.client.HTTPResponse, data: bytes) -> Any:
-    """The JSON of a complete answer."""
+    """Returns the JSON of a complete answer. Raises `Problem` for a refusal, and `ConnectionLost` if a successful
+    answer is not JSON.
+    """
     if not 200 <= response.status < 300:
         raise problem(response, data)
     if response.status == 204:
         return None
-    # A page instead of JSON comes from a network that wants a log-in first.
+    # An answer with another media type can be the log-in page of a network.
     if not re.search(r"[/+]json\s*(;|$)", response.headers.get("Content-Type", ""), re.I):
         raise ConnectionLost("The answer is not JSON.")
     try:

@@ -3,7 +3,7 @@ import pytest
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Runs the tests of another project, without the other plugins of this machine."""
+    """Runs pytest in a project that the test has written, without the other pytest plugins that are installed."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return lambda *arguments: pytester.runpytest_subprocess("-p", "braid_testing.plugin", "-p", "no:cacheprovider", *arguments)
 
@@ -18,5 +18,5 @@ def client(braid_server):
 
 @pytest.fixture
 def party(client, braid_session):
-    """The test's own session, used with `client`."""
+    """The session of this test, used through `client`, whose retries are fast."""
     return client.session(braid_session.id)

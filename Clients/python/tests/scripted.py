@@ -24,7 +24,9 @@ def problem_answer(status, kind="unavailable", **headers):
 
 
 class ScriptedServer:
-    """Sends one of `answers` for each connection, and closes the connection. An empty answer closes it without a byte."""
+    """Accepts one connection for each of `answers`, sends this answer and closes the connection. For an empty answer,
+    the server closes the connection without sending anything.
+    """
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -39,7 +41,7 @@ class ScriptedServer:
             try:
                 connection, _ = self.socket.accept()
             except OSError:
-                return  # the test is over
+                return  # the test has closed the listening socket
             with connection, connection.makefile("rb") as file:
                 method, path, _ = file.readline().decode().split(" ")
                 headers = {}

@@ -13,7 +13,8 @@ DONE = json_answer({"revision": 1, "outcome": "applied", "update": {}})
 
 @pytest.fixture
 def waits():
-    """The seconds that the client waited before retries. No time passes."""
+    """Records the number of seconds that the client wants to wait before each retry. The client does not really wait.
+    """
     return []
 
 
@@ -89,7 +90,7 @@ def test_a_silent_server_is_given_up():
 
 
 def test_commands_of_a_session_keep_the_order_of_their_calls_across_retries(waits):
-    """The first command fails twice. The others wait for it."""
+    """The first command fails twice before it succeeds. The later commands wait until then."""
     waiting, proceed = threading.Event(), threading.Event()
 
     def sleep(_):

@@ -1,4 +1,4 @@
-"""The client and its subscriptions meet each fault of the server, and have the right table afterwards."""
+"""For each fault that the server can produce, the client and its subscriptions end with the right table."""
 import pytest
 
 from braid_testing import ConnectionLost, Problem, fault
@@ -49,7 +49,7 @@ def test_slow_answers_arrive(party, braid_faults):
 
 @pytest.mark.parametrize("bytes", [0, 1, 30, 100])
 def test_a_copy_is_complete_after_its_stream_was_cut(party, braid_faults, bytes):
-    """The first stream ends within the second update, or right before it."""
+    """The first stream ends right before the second update, or in the middle of this update."""
     braid_faults.set(fault.cut_stream(3, bytes, id="cut", session=party.id, path=UPDATES, times=1))
     with party.subscribe() as copy:
         copy.wait_until_live()

@@ -1,4 +1,4 @@
-"""The pytest plugin in another project."""
+"""The pytest plugin, used in a project that the test has written."""
 import shutil
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The examples of README.md."""
+"""Runs the examples of the kit's README.md."""
 import re
 import shutil
 from pathlib import Path
@@ -8,7 +8,8 @@ import pytest
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 TABLES = Path(__file__).parents[3] / "Examples/attendees"
 [INI] = re.findall(r"```ini\n(.*?)```", README, re.S)
-TESTS, SCRIPT, CLIENT, _ = re.findall(r"```python\n(.*?)```", README, re.S)  # The last example needs a container.
+# The last example needs a container, so this test does not run it.
+TESTS, SCRIPT, CLIENT, _ = re.findall(r"```python\n(.*?)```", README, re.S)
 
 
 @pytest.fixture

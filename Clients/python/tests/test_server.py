@@ -1,4 +1,4 @@
-"""Subscriptions, requests, the clock and the life of a server."""
+"""Tests of subscriptions, the record of requests, the clock, and how a server starts and ends."""
 import os
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The types of the package are complete and right."""
+"""Checks that the type annotations of the package are complete and correct."""
 import subprocess
 import sys
 from pathlib import Path

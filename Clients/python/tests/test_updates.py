@@ -1,4 +1,6 @@
-"""Updates are applied as the server's engine applies them: Tests/Golden/updates.json."""
+"""Applies the recorded updates in Tests/Golden/updates.json, and compares the results with those of the server's
+engine.
+"""
 import copy
 import json
 import pathlib

@@ -1,8 +1,10 @@
 import BraidEngine
 
-/// The first line is a table description; each further line is a command in its JSON form, or else bytes that choose
-/// one. A description that is accepted can open a table and answer any command; what a command answers is a legal
-/// update to the snapshot that would be made from nothing. One that is refused has faults.
+/// Fuzzes table descriptions and commands. The first line of the input is a table description. Each further line is a
+/// command as JSON, or bytes that choose a command.
+///
+/// An accepted description must open a table and answer every command. The update of a command must lead to the same
+/// snapshot that would be computed from the whole table. A refused description must have faults.
 func fuzzDescription(_ input: [UInt8]) {
     var lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 24, omittingEmptySubsequences: false)[...]
     guard let first = lines.popFirst(), let text = try? JSONText(parsing: Array(first)) else { return }
@@ -34,7 +36,8 @@ private func answer(_ lines: some Sequence<ArraySlice<UInt8>>, binder: Binder, o
         }
         guard let outcome = outcome(of: command, binder, table, snapshot, unpublished) else { continue }
         check(outcome.update, from: snapshot, to: outcome.snapshot)
-        // While something is unpublished, clients see another table than the stored one.
+        // While the table contains unpublished changes, the snapshot for clients differs from the stored table, so the
+        // two are not compared.
         if outcome.unpublished == nil {
             let anew = Fuzzing.snapshot(of: outcome.table, revision: outcome.snapshot.revision, binder)?.content
             claim(
@@ -70,7 +73,7 @@ private func chosen(for snapshot: Snapshot, _ opening: TableModel, _ choices: in
     let section = choices.below(snapshot.sections.count),
         id = snapshot.sections.isEmpty ? SectionID("none") : snapshot.sections[section].id
     let rows = snapshot.sections.isEmpty ? 0 : snapshot.sections[section].rows.count
-    // Now and then an index that no table has.
+    // Returns a random index. Sometimes the index is larger than any table allows.
     func index(_ limit: Int) -> Int {
         let index = choices.below(limit + 1)
         return index < limit ? index : [1 << 31, .max - 1, .max][choices.below(3)]

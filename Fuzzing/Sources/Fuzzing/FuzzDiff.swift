@@ -1,8 +1,11 @@
 import BraidEngine
 
-/// Two snapshots, as `{"from": …, "to": …}` (what `POST /v1/diff` takes) or made of the input's bytes. The update keeps
-/// a table view's rules and leads from the one to the other, in stages and one operation after another; so does the way
-/// back, and the two folded into one.
+/// Fuzzes the diff of two snapshots. The input is `{"from": …, "to": …}`, as for `POST /v1/diff`, or bytes from which
+/// two snapshots are made.
+///
+/// The update must obey a table view's rules and lead from the first snapshot to the second, both in stages and one
+/// operation at a time. The same must hold for the update in the other direction, and for both updates combined into
+/// one.
 func fuzzDiff(_ input: [UInt8]) {
     let old: Snapshot, new: Snapshot
     if input.first == UInt8(ascii: "{") {
@@ -32,7 +35,8 @@ func fuzzDiff(_ input: [UInt8]) {
     }
 }
 
-/// Nil: the snapshots are refused.
+/// Returns the update from one snapshot to the other after checking it. The result is `nil` if the engine refuses the
+/// snapshots.
 func checkedUpdate(from old: Snapshot, to new: Snapshot) -> BatchUpdate? {
     let update: BatchUpdate
     do throws(Refusal) {
@@ -63,7 +67,7 @@ extension Snapshot {
 }
 
 extension BatchUpdate {
-    /// As a client without batches would do it.
+    /// Applies the operations one at a time, as a client that cannot apply batches does.
     func playedOneByOne(on snapshot: Snapshot) -> Snapshot {
         var result = snapshot
         for operation in sequential() {
@@ -93,7 +97,7 @@ extension BatchUpdate {
     }
 }
 
-/// Up to six sections of up to seven rows, with ids that come again elsewhere.
+/// Makes a table of up to six sections with up to seven rows each. Some ids occur in several places.
 private func table(_ choices: inout Choices) -> JSONText {
     var writer = JSONWriter(), used: Set<Int> = []
     writer.beginObject()

@@ -1,7 +1,9 @@
 import BraidHTTP
 
-/// The first byte says how the rest is cut into packets. Whatever the cuts, the same requests are read, the same
-/// bodies, and the same failure; and a head that is read could have been sent so.
+/// Fuzzes the HTTP parser. The first byte of the input decides how the other bytes are cut into packets.
+///
+/// Whatever the cuts are, the parser must read the same requests and bodies, and report the same failure. Each head
+/// that the parser accepts must be a head that a client may send.
 func fuzzHTTP(_ input: [UInt8]) {
     guard let first = input.first else { return }
     let bytes = Array(input.dropFirst())
@@ -24,7 +26,7 @@ private struct ReadRequests: Equatable {
     var bodyBytes: Int { bodies.reduce(0) { $0 + $1.count } }
 
     init(_ bytes: [UInt8], packet: (Int) -> Int) {
-        // Small limits, so that small inputs reach them.
+        // The limits are small, so that small inputs can reach them.
         var parser = HTTPParser(
             limits: .init(headBytes: 512, fields: 12, targetBytes: 128, trailerBytes: 128, chunkExtensionBytes: 64))
         var start = 0

@@ -1,6 +1,7 @@
 import BraidEngine
 
-/// What is accepted can be written again, in each way, and parsed to the same; what is refused says where.
+/// Fuzzes the JSON parser. Accepted JSON can be written in each form, and parsing the written text gives the same
+/// value. The error for a refused text must name a place in the text.
 func fuzzJSON(_ input: [UInt8]) {
     do throws(JSONError) {
         let text = try JSONText(parsing: input)

@@ -1,7 +1,9 @@
 import BraidEngine
 
-/// `{"schema": …, "instance": …}`. A schema is correct or has faults that point into it; mismatches point into the
-/// instance and the schema, and there are no more than were asked for.
+/// Fuzzes schemas of JSON Type Definition. The input is `{"schema": …, "instance": …}`.
+///
+/// A schema must either be correct or have faults that point into it. The mismatches of an instance must point into the
+/// instance and the schema, and their number must not exceed the requested limit.
 func fuzzSchema(_ input: [UInt8]) {
     guard let json = try? JSONValue(parsing: input), let object = json.objectValue else { return }
     let document = object["schema"] ?? json, instance = object["instance"] ?? json

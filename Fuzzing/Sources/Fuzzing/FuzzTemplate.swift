@@ -1,7 +1,9 @@
 import BraidEngine
 
-/// `{"template": …, "context": {…}}`, or else the text of an expression. Rendering ends within its budget, gives the
-/// same again, and what it gives is JSON that a client's parser accepts.
+/// Fuzzes templates and expressions. The input is `{"template": …, "context": {…}}`, or the text of an expression.
+///
+/// Rendering must end within its budget and give the same result a second time. The result must be JSON that a client's
+/// parser accepts.
 func fuzzTemplate(_ input: [UInt8]) {
     guard let json = try? JSONValue(parsing: input), let object = json.objectValue else { return fuzzExpression(input) }
     let names = (object["context"]?.objectValue?.members ?? []).map { ($0.name, $0.value) }
@@ -38,7 +40,8 @@ private func check(_ render: (inout JSONeBudget) throws(JSONeError) -> JSONValue
                 continue
             }
             let text = JSONText(value)
-            // Six bytes at most for one of a string, 16 counted for each value.
+            // The budget counts 1 for each byte of a string and 16 for each value. In JSON, each byte of a string needs
+            // at most six bytes.
             claim(
                 text.count <= 6 * limits.output + 64 || names(value),
                 "\(text.count) bytes out of a budget of \(limits.output)")
@@ -55,5 +58,6 @@ private func check(_ render: (inout JSONeBudget) throws(JSONeError) -> JSONValue
     claim(results[0] == results[1], "twice the same template, and two results: \(results)")
 }
 
-/// Literals cost nothing: they are as large as the template itself.
+/// Whether the result is shorter than 1 MiB, so that it may consist of literals of the template. Literals do not count
+/// in the budget, because they are as large as the template itself.
 private func names(_ value: JSONValue) -> Bool { JSONText(value).count < 1 << 20 }

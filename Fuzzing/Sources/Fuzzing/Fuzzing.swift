@@ -1,7 +1,7 @@
 import Glibc
 
-/// What libFuzzer calls for each input (llvm.org/docs/LibFuzzer.html, "Fuzz Target"). The targets share one binary:
-/// BRAID_FUZZ_TARGET says which one runs.
+/// The function that libFuzzer calls for each input (llvm.org/docs/LibFuzzer.html, "Fuzz Target"). All fuzz targets are
+/// in one binary. The environment variable BRAID_FUZZ_TARGET names the target that runs.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     FuzzTarget.current.run(Array(UnsafeBufferPointer(start: start, count: count)))
@@ -31,7 +31,8 @@ enum FuzzTarget: String {
     }
 }
 
-/// A claim that must hold for every input. What does not is a find, as a crash is.
+/// Checks a claim that must hold for every input. If the claim does not hold, the program aborts, and libFuzzer keeps
+/// the input, as after a crash.
 func claim(_ holds: @autoclosure () throws -> Bool, _ what: @autoclosure () -> String) rethrows {
     guard try !holds() else { return }
     print("CLAIM: \(what())")
@@ -39,7 +40,8 @@ func claim(_ holds: @autoclosure () throws -> Bool, _ what: @autoclosure () -> S
     abort()
 }
 
-/// Numbers made of an input, so that the fuzzer decides what happens; zeros once it is used up.
+/// Numbers that are made from the bytes of an input, so that the fuzzer decides what happens. After the last byte, all
+/// numbers are 0.
 struct Choices {
     private var rest: ArraySlice<UInt8>
     init(_ bytes: some Sequence<UInt8>) { rest = Array(bytes)[...] }

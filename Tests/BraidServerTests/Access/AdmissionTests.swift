@@ -20,12 +20,12 @@ import Testing
         #expect(Set(routes).count == routes.count)
     }
 
-    @Test("A route that does not say for whom it is, is for controllers")
+    @Test("A route that does not declare a role is only for controllers")
     func theDefaultIsClosed() {
         #expect(Route("GET", "/v1/new") { _ in HTTPResponse(status: 200) }.admission == .role(.controller))
     }
 
-    @Test("Only these routes need no token: none of them says anything about a session or a table")
+    @Test("Only these routes need no token, and none of them reveals anything about a session or a table")
     func publicRoutes() throws {
         let routes = try Self.app().router.routes.filter { $0.admission == .everyone }.map(\.name)
         #expect(
@@ -35,7 +35,7 @@ import Testing
             ])
     }
 
-    @Test("The roles are those of docs/http-api/README.md")
+    @Test("The roles of the routes are those in docs/http-api/README.md")
     func theTableIsTheDocuments() throws {
         let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../docs/http-api/README.md")
             .standardized
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("A command needs the role of the resource that takes it, a transaction the highest of its commands'")
+    @Test("A command needs the role of its resource, and a transaction the highest role that its commands need")
     func commandsNeedTheRoleOfTheirResource() throws {
         let bodies: [(kind: String, body: String)] = [
             ("edits", #"{"delete":{"id":"a"}}"#), ("edits", #"{"insert":{"id":"a"}}"#),

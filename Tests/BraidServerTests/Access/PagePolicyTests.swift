@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "An origin is what browsers write: in lower case, without its scheme's own port, and nothing behind it",
+        "An allowed origin must have the form that browsers send: without a path, and with the default port left out",
         arguments: [
             ("https://app.example", "https://app.example"), ("HTTPS://App.Example:443", "https://app.example"),
             ("http://localhost:3000", "http://localhost:3000"),
@@ -30,7 +30,7 @@ import Testing
         #expect(PagePolicy.origin(text) == origin)
     }
 
-    @Test("On loopback without a token, only names that nobody else can make lead here are answered for")
+    @Test("A server on loopback without a token refuses host names that an attacker can point to this machine")
     func hosts() {
         let policy = PagePolicy(origins: ["https://app.example"], isOpen: true, hosts: ["desk.lan"])
         for host in [
@@ -50,7 +50,7 @@ import Testing
             "elsewhere names are not known")
     }
 
-    @Test("Without a token, requests of pages from elsewhere are refused, whatever they ask")
+    @Test("A server without a token refuses all requests of pages from other origins")
     func pages() {
         let policy = PagePolicy(origins: ["http://localhost:3000"], isOpen: true)
         let fromHere: [[(String, String)]] = [
@@ -75,7 +75,7 @@ import Testing
                     Self.problem(policy, Self.head(fields, method: method)) == .originNotAllowed, "\(method) \(fields)")
             }
         }
-        // A proxy may have taken TLS off, and with it the port.
+        // A proxy may have ended TLS, so the server cannot compare the scheme and may not know the port.
         #expect(Self.problem(policy, Self.head([("Origin", "https://app.example")], host: "app.example")) == nil)
         #expect(Self.problem(policy, Self.head([("Origin", "https://app.example")], host: "app.example:443")) == nil)
         let closed = PagePolicy(isOpen: false)

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "The client is the last address that no trusted proxy has, so nothing that a client sends is believed",
+        "The client is the last address in the list that is not a trusted proxy, so a client cannot forge its address",
         arguments: [
             (["1.2.3.4"], "1.2.3.4"), (["9.9.9.9, 1.2.3.4"], "1.2.3.4"), (["9.9.9.9", "1.2.3.4"], "1.2.3.4"),
             (["1.2.3.4, 10.0.0.2"], "1.2.3.4"), (["1.2.3.4,10.0.0.2", "10.0.0.3"], "1.2.3.4"),
@@ -33,7 +33,7 @@ import Testing
         #expect(try Self.client(trusting: ["10.0.0.0/8"], peer: "10.0.0.1", lines) == client)
     }
 
-    @Test("The peers at the Unix socket are trusted only by name")
+    @Test("Peers at the Unix socket are trusted only if the option contains `unix`")
     func unixSocket() throws {
         #expect(try Self.client(trusting: ["unix"], peer: nil, ["1.2.3.4"]) == "1.2.3.4")
         #expect(try Self.client(trusting: ["unix"], peer: nil, []) == "unix")
@@ -41,6 +41,6 @@ import Testing
         #expect(try Self.client(trusting: ["0.0.0.0/0", "::/0"], peer: nil, ["1.2.3.4"]) == "unix")
     }
 
-    @Test("What is no address or network is refused", arguments: ["", "proxy.example", "10.0.0.0/40", "UNIX"])
+    @Test("A text that is not an address is refused", arguments: ["", "proxy.example", "10.0.0.0/40", "UNIX"])
     func refused(text: String) { #expect(TrustedProxies(["10.0.0.1", text]) == nil) }
 }

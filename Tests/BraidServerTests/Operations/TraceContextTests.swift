@@ -11,14 +11,14 @@ import Testing
         parsedHead("GET", "/", [("Host", "x")] + fields.map { ("Traceparent", $0) }).traceID
     }
 
-    @Test("The trace id of a well-formed traceparent is known, and that of a later version with more parts")
+    @Test("The trace id is read from a well-formed traceparent, even if a later version of the format has more parts")
     func wellFormed() {
         #expect(Self.traceID(Self.valid) == Self.id)
         #expect(Self.traceID("cc-\(Self.id)-b7ad6b7169203331-00-what-comes") == Self.id)
         #expect(Self.traceID() == nil)
     }
 
-    @Test("A traceparent that differs in one byte from a well-formed one is ignored, unless the byte is a digit")
+    @Test("A traceparent in which one byte was replaced by a wrong one is ignored")
     func oneByte() {
         let bytes = Array(Self.valid.utf8)
         for index in bytes.indices {
@@ -41,6 +41,6 @@ import Testing
         ])
     func malformed(text: String) { #expect(Self.traceID(text) == nil) }
 
-    @Test("Two traceparents are ignored")
+    @Test("If a request has two traceparents, both are ignored")
     func two() { #expect(Self.traceID(Self.valid, Self.valid) == nil) }
 }

@@ -23,21 +23,21 @@ import Testing
         #expect(Asset.web.count == names.count)
     }
 
-    @Test("/openapi.json is docs/openapi.json without its white space")
+    @Test("/openapi.json has the content of docs/openapi.json without white space")
     func theDocumentIsTheFile() throws {
         let file = try Data(contentsOf: Self.root.appendingPathComponent("docs/openapi.json"))
         #expect(try Asset.openAPI.bytes.plain == JSONText(JSONText(parsing: Array(file)).value()).bytes)
         #expect(Asset.openAPI.path == "/openapi.json" && Asset.openAPI.mediaType == "application/json")
     }
 
-    @Test("Other bytes have another ETag")
+    @Test("Assets with different content have different ETags")
     func bytesHaveTheirETag() {
         #expect(Set(Asset.web.map(\.etag)).count == Asset.web.count)
         #expect(Asset("/a", "text/css", [1]).etag == Asset("/b", "text/html", [1]).etag)
         #expect(Asset("/a", "text/css", [1]).etag != Asset("/a", "text/css", [2]).etag)
     }
 
-    @Test("What the page may do is said of the page: nothing of it is inline, or comes from elsewhere")
+    @Test("The inspector's page obeys its own Content-Security-Policy: no inline code, and nothing from other origins")
     func thePageKeepsItsPolicy() throws {
         let page = try #require(Asset.web.first { $0.path == "/" })
         let policy = page.headers.first { $0.0 == "Content-Security-Policy" }?.1 ?? ""
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("The page asks for all modules at once, not for each when another one names it")
+    @Test("The inspector's page preloads all modules, so that the browser requests them at the same time")
     func modulesAreAskedForAtOnce() throws {
         let page = try #require(Asset.web.first { $0.path == "/" })
         let text = String(decoding: page.bytes.plain, as: UTF8.self)

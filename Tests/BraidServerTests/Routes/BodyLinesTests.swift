@@ -5,7 +5,7 @@ import Testing
 @testable import BraidServer
 
 @Suite struct BodyLinesTests {
-    @Test("An unfinished line of a streamed body counts in the memory for bodies, and is refused when there is none")
+    @Test("An unfinished line of a streamed body uses the quota for bodies, and is refused if the quota is used up")
     func unfinishedLines() async throws {
         let quota = Quota(300_000), line = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
         func read() async throws -> Int? {

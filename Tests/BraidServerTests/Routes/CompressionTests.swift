@@ -5,12 +5,12 @@ import Testing
 @testable import BraidServer
 
 @Suite struct CompressionTests {
-    /// A weight as in the field, and in thousandths. `nil`: the field does not contain the coding.
+    /// Weights as texts for the header field, and in thousandths. `nil` means that the field does not name the coding.
     private static let weights: [(text: String, value: Int)?] = [
         nil, ("", 1_000), (";q=0", 0), (";q=0.000", 0), ("; q=0.001", 1), (";Q=0.5", 500), (" ; q = 1.0", 1_000),
     ]
 
-    @Test("The weights of every combination of codings decide which coding is sent")
+    @Test("For every combination of codings and weights, the server chooses the right coding")
     func everyCombination() {
         for gzip in Self.weights {
             for zstd in Self.weights {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// What RFC 9110, 12.5.3 says, in other words than the server's.
+    /// The rules of RFC 9110, section 12.5.3, written independently of the server's code.
     private static func expected(
         _ gzip: Int?, _ zstd: Int?, _ identity: Int?, _ any: Int?
     ) -> (coding: ContentCoding?, acceptsPlain: Bool) {
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "Fields as clients send them",
+        "The server chooses the right coding for header fields that real clients send",
         arguments: [
             ("", nil), ("gzip", .gzip), ("GZIP", .gzip), ("x-gzip", .gzip), ("zstd", .zstd),
             ("gzip, deflate", .gzip), ("deflate, gzip, br, zstd", .zstd), ("br", nil), ("deflate", nil),
@@ -61,7 +61,7 @@ import Testing
         #expect(AcceptEncoding(field).accepts(nil))
     }
 
-    @Test("Without Accept-Encoding nothing is compressed, and answers to reads name the field in Vary")
+    @Test("Without Accept-Encoding nothing is compressed, but large answers to reads name this field in Vary")
     func withoutTheField() {
         let head = parsedHead("GET", "/", [("Host", "x")])
         for body in [HTTPBody.none, .bytes([1]), .bytes([UInt8](repeating: 1, count: 1_024)), .stream(ByteStream())] {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("An entity tag has one form for each coding, and each form is known where the client accepts the coding")
+    @Test("An entity tag has a variant for each coding, and the server recognizes the variants that the client accepts")
     func entityTags() {
         func known(_ tag: String, _ encodings: String?) -> String? {
             let fields = [("Host", "x"), ("If-None-Match", tag)] + (encodings.map { [("Accept-Encoding", $0)] } ?? [])
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("A body that is decompressed never has more bytes than the limit")
+    @Test("A request body with more decompressed bytes than the limit is refused")
     func bombs() throws {
         let bomb = ContentCoding.gzip.compress([UInt8](repeating: 32, count: 1_000_001))
         func request(_ body: [UInt8]) -> HTTPRequest {
@@ -124,7 +124,7 @@ import Testing
         #expect(memory.taken == 0)
     }
 
-    @Test("Only gzip is accepted for a body, whatever the case of its name")
+    @Test("Request bodies may be compressed only with gzip, whatever the letter case of the name")
     func requestCodings() throws {
         func hasGzip(_ field: String) throws -> Bool {
             try parsedHead("POST", "/", [("Host", "x"), ("Content-Encoding", field)]).hasGzipBody

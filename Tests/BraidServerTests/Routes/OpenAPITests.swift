@@ -5,7 +5,7 @@ import Testing
 
 @testable import BraidServer
 
-/// `/openapi.json` and the router, compared both ways.
+/// Compares `/openapi.json` with the server's routes, in both directions.
 @Suite struct OpenAPITests {
     private let document: JSONText
     private let routes: [Route]
@@ -16,7 +16,7 @@ import Testing
         routes = App(store: store, controllers: ControllerTokens(["t"]), testMode: .forTests(of: store)).router.routes
     }
 
-    /// An operation, with the parameters of its path.
+    /// An operation of the document, with the parameters of its path.
     private struct Operation {
         var json: JSONText
         var parameters: [JSONText]
@@ -28,7 +28,7 @@ import Testing
         func mediaTypes(_ member: String) -> Set<String> { Set(json[member]?["content"]?.members()?.map(\.name) ?? []) }
     }
 
-    /// By method and path, as `Route.name` has them.
+    /// All operations of the document. The keys have the form of `Route.name`: method and path.
     private func operations() throws -> [String: Operation] {
         var operations: [String: Operation] = [:]
         for (path, item) in try #require(document["paths"]?.members()) {
@@ -47,12 +47,12 @@ import Testing
         return try #require(document[path.reduce(JSONPointer.root) { $0.appending($1) }], "\(reference) leads nowhere")
     }
 
-    @Test("Every route is an operation of the document, and every operation is a route")
+    @Test("Every route is an operation in openapi.json, and every operation is a route")
     func theOperationsAreTheRoutes() throws {
         #expect(try operations().keys.sorted() == routes.map(\.name).sorted())
     }
 
-    @Test("An operation has its route's parameters of path and query, body, media types and role")
+    @Test("An operation in openapi.json has the parameters, body, media types and role of its route")
     func eachOperationIsItsRoute() throws {
         let operations = try operations()
         for route in routes {
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "What every request may meet stands in every operation: what the HTTP layer answers, and in /v1 what access does"
+        "Every operation in openapi.json lists the answers that any request can get"
     )
     func everyOperationHasTheCommonAnswers() throws {
         for (name, operation) in try operations() {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("The problems are the server's, each with a status that the document has")
+    @Test("openapi.json lists all problems of the server, and all of their statuses except 405 and 501")
     func theProblemsAreTheServers() throws {
         let schemas = try #require(document["components"]?["schemas"])
         let names = schemas["ProblemName"]?["enum"]?.elements()?.compactMap(\.stringValue)
@@ -114,11 +114,12 @@ import Testing
         for operation in try operations().values {
             statuses.formUnion(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? [])
         }
-        // A method that a resource, or the server, does not take is no operation.
+        // A 405 or 501 is the answer to a method that a resource or the server does not accept, so it belongs to no
+        // operation.
         #expect(Set(Problem.allCases.map(\.status)).subtracting(statuses) == [405, 501])
     }
 
-    @Test("The codes of faults are the engine's, in the document and on their page")
+    @Test("openapi.json and error-codes.md list exactly the fault codes of the engine")
     func theFaultCodesAreTheEngines() throws {
         let codes = Refusal.Fault.Code.allCases.map(\.rawValue)
         let listed = try #require(document["components"]?["schemas"]?["FaultCode"]?["enum"]?.elements())
@@ -130,7 +131,7 @@ import Testing
         #expect(told.filter { !["pointer", "code", "detail"].contains($0) } == codes)
     }
 
-    @Test("Every reference leads somewhere, and every component is referred to")
+    @Test("Every reference in openapi.json has a target, and every component is the target of a reference")
     func referencesLeadSomewhere() throws {
         var references: Set<String> = []
         func gather(_ value: JSONText) throws {
@@ -151,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("The calls to the data source, and the commands, are the engine's")
+    @Test("openapi.json lists exactly the commands and data source calls of the engine")
     func theCommandsAreTheEngines() throws {
         let schemas = try #require(document["components"]?["schemas"])
         #expect(
@@ -162,7 +163,7 @@ import Testing
         #expect(Set(named) == nested)
     }
 
-    @Test("The document is of this version of the server")
+    @Test("The version in openapi.json is the version of the server")
     func theDocumentIsOfThisVersion() throws {
         #expect(document["openapi"]?.stringValue == "3.1.0")
         #expect(document["info"]?["version"]?.stringValue == App.version)

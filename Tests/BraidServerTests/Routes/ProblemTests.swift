@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ProblemTests {
     @Test(
-        "What the database does not take now can be tried again: a standby, a disk that is read-only, one that is locked or gone"
+        "If the database temporarily accepts no commits, the answer is 503 with Retry-After"
     )
     func triedAgain() {
         for error: StoreError in [
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("An error is a refusal for sessions exactly if its status is 4xx")
+    @Test("An error counts as a refusal for sessions exactly if its status is 4xx")
     func refusals() {
         let store: [StoreError] = [
             .sessionExists, .sessionMissing, .revisionConflict, .tableMissing, .exhausted, .closed, .full, .io("x"),
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("Every problem has a summary, a cause, a remedy and an example that is a problem document of its type")
+    @Test("Every problem page has a summary, a cause, a remedy and an example of the problem's type")
     func everyProblemIsExplained() throws {
         for problem in Problem.allCases {
             var writer = JSONWriter()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("The problem of a faulty document names the first fault, and says if there are others")
+    @Test("The detail of a problem names the first fault, and says if there are more faults")
     func detailNamesTheFirstFault() {
         let first = Refusal.Fault(
             pointer: JSONPointer(tokens: ["a", "0"]), code: .wrongType, detail: "must be a string")

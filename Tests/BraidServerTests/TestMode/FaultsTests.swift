@@ -35,14 +35,14 @@ import Testing
         } ?? []
     }
 
-    @Test("A rule leaves the first matching requests alone, and then applies to as many as it says")
+    @Test("`skip` leaves the first matching requests alone, and `times` limits the number of requests after them")
     func skipAndTimes() throws {
         let faults = try Self.faults(#"{"skip":2,"times":1,"action":{"close":{}}}"#)
         #expect(met(faults, 5) == [nil, nil, "fault-1", nil, nil])
         #expect(try counters(faults) == [[5, 1]])
     }
 
-    @Test("The first rule that matches and is due applies; a rule after it does not count the request")
+    @Test("Only the first rule that matches and is due applies, and the rules after it do not count the request")
     func order() throws {
         let faults = try Self.faults(
             #"{"id":"a","times":1,"action":{"close":{}}},{"action":{"loseAnswer":{}}},{"action":{"close":{}}}"#)
@@ -50,13 +50,13 @@ import Testing
         #expect(try counters(faults) == [[3, 1], [2, 2], [0, 0]])
     }
 
-    @Test("A probability decides by the seed: the same again, another seed otherwise, and about as often as it says")
+    @Test("A seed makes the choices of `probability` reproducible, and their share is about the probability")
     func probability() throws {
         let rule = #"{"probability":0.25,"action":{"close":{}}}"#
         let first = try met(Self.faults(rule, seed: 42), 4_000)
         #expect(try met(Self.faults(rule, seed: 42), 4_000) == first)
         #expect(try met(Self.faults(rule, seed: 43), 4_000) != first)
-        // The draws are fixed, so this is no matter of luck. The standard deviation is 27.
+        // The seed is fixed, so the count is the same in every run. Its standard deviation over all seeds is 27.
         #expect((900...1_100).contains(first.count { $0 != nil }))
         for (probability, share) in [("0", 0), ("1", 100)] {
             let all = try met(Self.faults(#"{"probability":\#(probability),"action":{"close":{}}}"#), 100)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("What one rule draws does not depend on the requests that another rule meets")
+    @Test("The random choices of one rule do not depend on the requests that other rules match")
     func independence() throws {
         let rules =
             #"{"match":{"path":"/v1/tables"},"probability":0.5,"action":{"close":{}}},{"id":"b","match":{"session":"party"},"probability":0.5,"action":{"close":{}}}"#
@@ -76,7 +76,7 @@ import Testing
         #expect(mixed == alone)
     }
 
-    @Test("A delay is its time with at most its jitter, by the seed")
+    @Test("A delay varies by at most its jitter, and depends on the seed")
     func delays() throws {
         func delays(_ delay: String) throws -> [Duration?] {
             let faults = try Self.faults(#"{"delay":\#(delay)}"#)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("A status gets its usual problem type, and a type its status")
+    @Test("A rule with only a status gets its usual problem type, and a rule with only a type gets its usual status")
     func types() throws {
         for (respond, status, problem) in [
             (#"{"status":503}"#, 503, .unavailable), (#"{"status":429}"#, 429, .quotaExceeded),
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(
-        "A faulty rule is refused with its place and the kind of the fault, and changes nothing",
+        "A faulty rule is refused with the place and the code of its fault, and the old rules stay",
         arguments: [
             (#"{}"#, "", .missingMember), (#"[]"#, "", .wrongType), (#"{"faults":{}}"#, "/faults", .wrongType),
             (#"{"faults":[],"x":1}"#, "/x", .unknownMember), (#"{"faults":[],"seed":0.5}"#, "/seed", .outOfRange),
@@ -196,7 +196,7 @@ import Testing
         #expect(met(faults, 1) == ["before"])
     }
 
-    @Test("There can be as many rules as the limit, and not one more")
+    @Test("A request may set as many rules as the limit says, and no more")
     func tooManyRules() throws {
         let rules = [String](repeating: #"{"action":{"close":{}}}"#, count: FaultRule.mostRules)
         #expect(try counters(Self.faults(rules.joined(separator: ","))).count == FaultRule.mostRules)

@@ -7,7 +7,7 @@ import Testing
 @testable import BraidServer
 
 @Suite struct GlobTests {
-    /// The definition of a match, which needs exponential time.
+    /// A simple definition of a glob match, for comparison. It needs exponential time.
     private func matches(_ pattern: Substring, _ text: Substring) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }
         if first == "*" {
@@ -23,7 +23,7 @@ import Testing
         .flatMap { $0 }
     }
 
-    @Test("A star matches any characters, and every other character itself: all short patterns and texts")
+    @Test("A star matches any characters, and any other character matches itself")
     func shortPatterns() {
         for pattern in words(of: ["a", "b", "*"], upTo: 4) {
             let glob = Glob(pattern)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "A request matches what it meets",
+        "A request matches if it meets all conditions",
         arguments: [
             "{}", #"{"method":"POST"}"#, #"{"session":"party"}"#, #"{"role":"participant"}"#,
             #"{"path":"/v1/sessions/party/edits"}"#, #"{"path":"/v1/sessions/*/edits"}"#, #"{"path":"/v1/**"}"#,
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "A mismatch names the condition, what was expected and what the request has",
+        "A mismatch names the condition, the expected value and the value of the request",
         arguments: [
             (#"{"method":"GET"}"#, "/method", #""GET""#, #""POST""#),
             (#"{"session":"other"}"#, "/session", #""other""#, #""party""#),
@@ -91,7 +91,7 @@ import Testing
         #expect(found.first?.actual?.text == actual)
     }
 
-    @Test("A request without an acceptable token has no role, and one without a JSON body no body")
+    @Test("A request without a valid token has no role, and a request without a JSON body has no body")
     func missing() throws {
         for role in Role.allCases {
             #expect(try !Self.match(#"{"role":"\#(role.rawValue)"}"#).matches(Self.request(role: nil)))

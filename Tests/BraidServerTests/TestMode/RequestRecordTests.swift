@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidServer
 
-/// The bounds of the record of requests.
+/// Tests of the limits of the record of requests.
 @Suite struct RequestRecordTests {
     private static func request(_ number: Int, bytes: Int) -> RecordedRequest {
         let head = parsedHead("POST", "/v1/sessions/s/edits", [("Host", "localhost")])
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "The record keeps the newest requests, within both of its limits", arguments: [1, 7, 100],
+        "The record keeps the newest requests, and obeys its limits for requests and bytes", arguments: [1, 7, 100],
         [1, 20_000, 1_000_000])
     func bounds(entries: Int, bytes: Int) {
         let record = RequestRecord(mostEntries: entries, mostBytes: bytes), count = 300
@@ -25,7 +25,7 @@ import Testing
             #expect(kept.count <= entries && kept.reduce(0) { $0 + $1.size } <= bytes)
             #expect(kept.count + dropped == number + 1)
             #expect(kept.map(\.id) == (dropped..<number + 1).map { "\($0)" })
-            // The record drops no request without need.
+            // The record drops a request only if one of its limits requires that.
             if dropped > 0, kept.count < entries {
                 let next = Self.request(dropped - 1, bytes: (dropped - 1) * 37 % 5_000)
                 #expect(kept.reduce(next.size) { $0 + $1.size } > bytes)

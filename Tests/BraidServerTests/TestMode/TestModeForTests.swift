@@ -3,7 +3,7 @@ import BraidSessions
 import BraidStore
 
 extension TestMode {
-    /// The test mode of an application that only its routes are asked of.
+    /// A test mode for an application of which a test only needs the list of routes.
     static func forTests(of store: SQLiteStore) -> TestMode {
         TestMode(store: store, clock: Clock(), idleSessions: IdleSessions(time: .zero))
     }

@@ -6,8 +6,8 @@ import Testing
 @testable import BraidEngine
 @testable import BraidSessions
 
-@Suite("Forks, and the table at an earlier revision") struct ForkTests {
-    /// The snapshot without its revision, for comparison with the snapshot of another session.
+@Suite("Forks, and tables at earlier revisions") struct ForkTests {
+    /// The snapshot as JSON, with the revision 0, so that snapshots of different sessions can be compared.
     private static func content(_ snapshot: Snapshot) -> String {
         var snapshot = snapshot
         snapshot.revision = 0
@@ -20,7 +20,7 @@ import Testing
         return try await sessions.open(SessionOpening(body), text: body)
     }
 
-    /// Performs random commands on a session. Calls `after` after each one.
+    /// Performs random commands on a session. Calls `after` after each command.
     private static func perform(
         _ count: Int, on id: String, _ sessions: Sessions, _ random: inout SeededGenerator,
         after: (Session) async throws -> Void
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "Every revision that the journal reaches is what clients saw, and a fork of it is a session as any other",
+        "The table at each earlier revision is what clients saw, and a fork of it works like any session",
         arguments: RestartTests.tables, ["memory", "file"])
     func everyRevision(table: String, place: String) async throws {
         var random = SeededGenerator(seed: UInt64(table.utf8.count))
@@ -56,7 +56,8 @@ import Testing
         // By revision.
         var seen = [try await sessions.open(SessionOpening(body), text: body).current.snapshot]
         try await Self.perform(50, on: "s", sessions, &random) { session in
-            // A step may have made several revisions. Of all but the last, clients saw a snapshot that is not known here.
+            // A step can create several revisions. The test knows the snapshot of the last one only, and appends an
+            // empty snapshot for each other revision.
             let snapshot = session.current.snapshot
             while seen.count < snapshot.revision { seen.append(Snapshot(revision: -1)) }
             if seen.count == snapshot.revision { seen.append(snapshot) }
@@ -86,20 +87,20 @@ import Testing
             }
             let opened = fork.current.model
             try await Self.perform(12, on: id, sessions, &random) { session in
-                // What the store has of the fork is what memory has.
+                // The fork that is read from the database is the same as the fork in memory.
                 let again = try await RestartTests.sessions(store).session(id)
                 #expect(RestartTests.text(again) == RestartTests.text(session), "\(id)")
                 #expect(again.storedSnapshot.encoded() == session.storedSnapshot.encoded(), "\(id)")
                 #expect(again.current.model.nextKey == session.current.model.nextKey)
             }
-            // The fork's journal leads from the fork to its snapshot, without the original.
+            // Replaying the fork's journal gives the fork's snapshot, without the data of the original session.
             let opening = try #require(try await store.opening(id))
             let records = try await store.journal(of: opening.facts.number, after: 0, limit: 1000, bytes: .max)
             #expect(
                 try JournalFile.replay(
                     [JournalFile.opening(of: opening, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) })
                     == (try await sessions.session(id)).encodedSnapshot().bytes.plain)
-            // A reset leads to the table at the fork, if the fork is still bound to its description.
+            // If the fork still has its first description, a reset restores the table at which the fork was opened.
             _ = try await sessions.perform(CommandRequest(session: id, .reset))
             let reset = try await sessions.session(id).current
             if reset.bound.description?.text == past.bound.description?.text {
@@ -107,17 +108,17 @@ import Testing
             }
         }
         #expect(available > 4)
-        // No fork has changed the original.
+        // The forks have not changed the original session.
         let after = try await sessions.session("s")
         #expect(RestartTests.text(after) == before && after.storedSnapshot.encoded() == stored)
-        // A fork needs its original no more.
+        // A fork works even after its original session has ended.
         try await sessions.end("s")
         let fork = "f\(last)", text = RestartTests.text(try await sessions.session(fork))
         #expect(RestartTests.text(try await RestartTests.sessions(store).session(fork)) == text)
         await store.close()
     }
 
-    @Test("A fork shares its rows with its original until one of them changes a row")
+    @Test("A fork shares its rows in memory with the original session until one of the two changes a row")
     func sharing() async throws {
         let store = try SQLiteStore(path: ":memory:"), sessions = RestartTests.sessions(store)
         let rows = (0..<5_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
@@ -137,7 +138,7 @@ import Testing
         await store.close()
     }
 
-    @Test("A revision ahead of the session, and one that does not exist, are refused")
+    @Test("A revision in the future and a revision that the journal no longer contains are refused")
     func refusals() async throws {
         let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 2))
         let sessions = RestartTests.sessions(store)
@@ -171,7 +172,7 @@ import Testing
 }
 
 extension TableModel {
-    /// Everything but the numbers and ranks of rows and sections.
+    /// The content of the table without the internal numbers and ranks of rows and sections.
     fileprivate var content: [String] {
         sections.map { section in
             "\(section.id) \(section.facts.header?.text ?? "-") \(section.facts.footer?.text ?? "-") "

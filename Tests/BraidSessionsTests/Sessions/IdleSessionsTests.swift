@@ -4,13 +4,14 @@ import Testing
 @testable import BraidEngine
 @testable import BraidSessions
 
-/// Sessions that leave memory when nobody asks for them.
+/// Tests of sessions that are removed from memory because no request used them for a while.
 @Suite struct IdleSessionsTests {
     @Test func aSessionThatNobodyAsksForLeavesMemoryAndComesBackAsItWas() async throws {
         let test = try await TestSession()
         try await test.setState(1)
         let before = String(decoding: test.session.encodedSnapshot().bytes.plain, as: UTF8.self)
-        // It was asked for just now; from then on, three sweeps find it unused.
+        // The session was used just now, so the first sweeps keep it. The third sweep after that removes it from
+        // memory.
         #expect((0..<3).map { _ in test.sessions.unloadIdle(after: 3) } == [0, 0, 1])
         #expect(test.sessions.inMemory.isEmpty && test.session.isStale)
         let again = try await test.sessions.session("s")
@@ -36,7 +37,8 @@ import Testing
         #expect((0..<3).contains { _ in test.sessions.unloadIdle(after: 1) == 1 })
     }
 
-    /// Whoever got hold of the session before it left memory sends the command to the one that is read anew.
+    /// A task may hold a session object that is no longer in memory. Its command then goes to the object that is read
+    /// from the database again.
     @Test(arguments: 0..<4) func commandsAndUnloadingAtTheSameTimeLoseNothing(seed: Int) async throws {
         let test = try await TestSession()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -52,7 +54,7 @@ import Testing
             try await group.waitForAll()
         }
         let session = try await test.sessions.session("s")
-        // A state that was set twice in a row is no revision.
+        // Setting the same state twice in a row creates only one revision, so there can be fewer than 200 revisions.
         let revision = session.current.snapshot.revision
         #expect(revision > 0 && revision <= 200)
         #expect(try await session.history(after: 0, limit: 1_000, bytes: .max).map(\.revision) == Array(1...revision))

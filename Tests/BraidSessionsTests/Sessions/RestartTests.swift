@@ -5,8 +5,8 @@ import Testing
 @testable import BraidEngine
 @testable import BraidSessions
 
-/// A server that starts anew after every command: what it reads from the store is, byte for byte, what it had before,
-/// with what is stored and not published.
+/// Simulates a restart of the server after every command. The session that is read from the database must be, byte for
+/// byte, the one that was in memory, including its unpublished changes.
 @Suite struct RestartTests {
     static let tables = [
         #"{"rows":[{"id":1},"two"]}"#,
@@ -16,8 +16,8 @@ import Testing
         #"{"table":{"table":"t","sections":["x","d"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C","string":"C"},"bindings":[{"on":{"section":"x"},"cell":{"byModelType":true},"models":[{"id":"a"},{"id":"b"}],"shown":"model.id != 'h'","editing":"delete"},{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.x)"}]}}"#,
     ]
 
-    /// The versions of the registered table `t`. Between them, sections come and go and become dynamic, ids change and
-    /// get lost, and models no longer fit.
+    /// The versions of the registered table `t`. From version to version, sections are added and removed, sections
+    /// become dynamic, ids change or disappear, and models stop fitting.
     private static let versions = [
         #"{"table":"t","sections":["x"],"state":{"a":1},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"x":[{"id":"v"}]},"viewModel":{"$eval":"now"},"editing":"delete"}]}"#,
         #"{"table":"t","sections":["y","x"],"state":{"b":2},"modelTypes":{"M":{"id":null}},"cells":{"D":{}},"bindings":[{"on":"allOtherSections","modelType":"M","cell":"D","models":{"y":[{"id":"w"}]},"header":"${section}","editing":"delete"}]}"#,
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Binds the session to another version now and then, if it has a description.
+    /// In every fifth step, binds the session to a random version of its description, if the session has a description.
     static func rebind(
         _ sessions: Sessions, of id: String = "s", _ step: Int, _ random: inout SeededGenerator
     ) async throws {
@@ -79,7 +79,7 @@ import Testing
                     && after.current.model.nextSection == before.current.model.nextSection)
         }
         #expect(applied > 8 && kept > 2)
-        // The commands, done again from the opening, lead to the same snapshot, byte for byte.
+        // Replaying all commands from the opening gives the same snapshot, byte for byte.
         let stored = try #require(try await store.opening("s"))
         let records = try await store.journal(of: stored.facts.number, after: 0, limit: 1000, bytes: .max)
         var lines = [JournalFile.opening(of: stored, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "From where a trimmed journal was cut the commands lead to the same snapshot, byte for byte, after each command",
+        "Replaying a trimmed journal from its checkpoint gives the same snapshot, byte for byte, after each command",
         arguments: tables, 0..<6)
     func aTrimmedJournalIsReplayed(table: String, seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(100 + seed))
@@ -100,7 +100,7 @@ import Testing
         _ = try await sessions.open(SessionOpening(body), text: body)
         var cuts = 0, beforeEnd = 0
         for step in 0..<100 {
-            // Several at a time, or the opening again.
+            // In some steps, the command is a transaction of three commands, or a reset.
             var commands = (0...[0, 0, 0, 2][step % 4]).map { Self.command(step * 10 + $0, &random) }
             if step % 40 == 39 { commands = [] }
             let text = try JSONText(
@@ -138,7 +138,7 @@ import Testing
         Sessions(store: store)
     }
 
-    /// Commands as the journal has them.
+    /// A random command in the JSON form that the journal contains.
     static func command(_ step: Int, _ random: inout SeededGenerator) -> String {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         func path() -> String { "[\(number(3)),\(number(4))]" }

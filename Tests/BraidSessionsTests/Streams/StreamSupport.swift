@@ -6,7 +6,7 @@ import Testing
 
 @testable import BraidSessions
 
-/// A new session in a new database in memory.
+/// A new session in a new SQLite database in memory.
 struct TestSession {
     let sessions: Sessions
     let session: Session
@@ -41,7 +41,7 @@ struct TestSession {
     }
 }
 
-/// Reads a subscriber's queue when a test calls `take`, in place of an event loop.
+/// Takes the place of an event loop: reads a subscriber's queue when a test calls `take`.
 final class TestReader: Sendable {
     let subscriber: Subscriber
     private let told = Mutex<[String]>([])
@@ -59,7 +59,7 @@ final class TestReader: Sendable {
     func take() -> Int {
         let taken = subscriber.stream.take()
         for piece in taken.pieces {
-            // A piece is one revision's events, whole.
+            // Each piece contains all events of one revision.
             let new = String(decoding: piece, as: UTF8.self).split(separator: "\n\n").compactMap { block -> String? in
                 let fields = block.split(separator: "\n").map {
                     $0.split(separator: ": ", maxSplits: 1).map(String.init)
@@ -72,7 +72,7 @@ final class TestReader: Sendable {
         return taken.bytes
     }
 
-    /// Waits for an event with this name and revision, and returns all events.
+    /// Waits for an event with this name and revision. Returns all events so far.
     func events(through name: String, _ revision: Int) async -> [String] {
         _ = await happens {
             take()

@@ -90,7 +90,7 @@ struct SubscriberTests {
         #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
         let late = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
-        // Nor where it is told from the journal, as nobody followed.
+        // The same holds if the events come from the journal, because nobody followed the session.
         for reader in [controller, viewer, late] { reader.subscriber.stream.close() }
         let alone = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
@@ -121,7 +121,8 @@ struct SubscriberTests {
         let buffers = Quota(6_000)
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         try await test.setState(1, padding: 4_000)
-        // One reads, one does not: they share what each of them alone would just have room for.
+        // Two subscribers, of which only one reads, share the bytes of one snapshot. The quota has room for one
+        // snapshot only.
         let silent = test.subscribe(), reader = test.subscribe()
         #expect(await reader.events(through: "caught-up", 1) == ["snapshot 1", "caught-up 1"])
         #expect(await happens { (4_000...6_000).contains(buffers.taken) })
@@ -147,8 +148,8 @@ struct SubscriberTests {
         #expect(await test.subscribe(after: 0).events(through: "caught-up", 1) == ["update 1", "caught-up 1"])
     }
 
-    /// Commands and subscriptions at the same time, again and again: no one may see a gap, a duplicate or another
-    /// order.
+    /// Performs commands and starts subscriptions at the same time. No subscriber may miss an update, receive one
+    /// twice, or receive updates in the wrong order.
     @Test func aSubscriptionInTheMiddleOfCommandsMissesNothing() async throws {
         let test = try await TestSession(StreamLimits(recentChanges: 16))
         let last = 400
@@ -188,7 +189,8 @@ struct SubscriberTests {
         #expect(test.feed.recent.changes.after(0) == nil, "nothing is kept for nobody")
     }
 
-    /// It leaves on an event loop's thread, where nothing may wait for a snapshot that is being encoded.
+    /// The subscriber closes its stream on a thread of an event loop, which must not wait until a snapshot has been
+    /// encoded.
     @Test func whoLeavesWhileItsSnapshotIsEncodedWaitsForNothing() async throws {
         let test = try await TestSession()
         let reader = test.subscribe()
@@ -258,7 +260,8 @@ struct StreamCommentTests {
                     reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment.piece(in: nil).bytes)
                 })
             reader.subscriber.stream.close()
-            // Long enough to be noticed; if not, it is as if the next had come a little earlier.
+            // The pause is long enough for the server to notice that the last subscriber has left. If it does not
+            // notice in time, the test still passes.
             try await Task.sleep(for: .milliseconds(100))
         }
     }

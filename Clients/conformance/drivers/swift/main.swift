@@ -1,8 +1,10 @@
-// The driver of the Swift client: commands from standard input, answers and reports to standard output, as lines of JSON.
+// The driver program of the Swift client. It reads commands from standard input, and prints answers and reports to
+// standard output, as lines of JSON.
 import BraidClient
 import Foundation
 
-/// The client under test, on the main actor: the calls of a program on one actor have an order.
+/// Runs the client under test on the main actor, so that the client's methods are called in the order of the kit's
+/// commands.
 @MainActor final class Driver {
     private var session: BraidSession?
     private var copy: Snapshot?
@@ -55,7 +57,7 @@ import Foundation
 
     private func connect(_ command: JSON) throws -> JSON {
         guard let url = (command["url"]?.string).flatMap({ URL(string: $0) }) else { throw Unknown() }
-        // Short delays, and tries enough, for a network that loses half of everything.
+        // The delays are short and the client may retry often, because some scenarios lose half of all connections.
         let retrying = BraidClient.Retrying(count: 1000, first: .milliseconds(10), longest: .milliseconds(50))
         session = BraidClient(url: url, token: command["token"]?.string, retrying: retrying)
             .session(command["session"]?.string ?? "")
@@ -101,7 +103,7 @@ import Foundation
 
 private struct Unknown: Error {}
 
-/// What the kit compares of the answer to a command.
+/// The part of a command's answer that the kit compares.
 private struct Sent: Encodable {
     var revision: Int
     var outcome: Answer.Outcome
@@ -154,5 +156,5 @@ let lines = AsyncStream<JSON> { continuation in
         continuation.finish()
     }.start()
 }
-// Not awaited: the program does not wait for its commands.
+// The loop does not await the task, because a program does not wait for the answers of its commands.
 for await command in lines { Task { @MainActor in await driver.perform(command) } }

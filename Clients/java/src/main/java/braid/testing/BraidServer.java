@@ -21,9 +21,9 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A server in test mode: a process of the binary, a container, or a server that runs already. A server that {@code start},
- * {@code run} or {@code find} started has a new token for its controller, and ends with {@code close}, at the latest with this
- * process.
+ * A server in test mode: a process of the binary, a container, or a server that is already running. If {@code start},
+ * {@code run} or {@code find} started the server, its controller has a new token. {@code close} ends such a server, at
+ * the latest when this process ends.
  */
 public final class BraidServer implements AutoCloseable {
     private static final List<String> ARGUMENTS =
@@ -49,22 +49,23 @@ public final class BraidServer implements AutoCloseable {
         this.removal = removal;
     }
 
-    /** A server that runs already. The token is the controller's, or {@code null}. */
+    /**
+     * Uses a server that is already running. The token is the controller's token, or {@code null} if the server needs
+     * none.
+     */
     public static BraidServer at(URI uri, String token) {
         return new BraidServer(uri, token, null, null, List.of());
     }
 
     /**
-     * The server that the environment names, or a new one:
+     * Returns the server that the environment names, or starts one:
      *
-     * <ul>
-     * <li>{@code BRAID_SERVER_URL}, with {@code BRAID_SERVER_TOKEN}: a server that runs already. It ignores the parameters.
-     * <li>{@code BRAID_SERVER_IMAGE}: a container of this image.
-     * <li>{@code BRAID_SERVER_BINARY}, or {@code braid-server} on the {@code PATH}: a process of this binary.
-     * </ul>
+     * <ul> <li>{@code BRAID_SERVER_URL}, with {@code BRAID_SERVER_TOKEN}: a server that is already running. The
+     * parameters then have no effect. <li>{@code BRAID_SERVER_IMAGE}: a container of this image. <li>{@code
+     * BRAID_SERVER_BINARY}, or {@code braid-server} on the {@code PATH}: a process of this binary. </ul>
      *
-     * @param fixtures the folder of {@code *.table.json} and {@code *.session.json}
-     * @param options more options of {@code braid-server serve}
+     * @param fixtures the folder with the files {@code *.table.json} and {@code *.session.json}
+     * @param options more command-line options of {@code braid-server serve}
      */
     public static BraidServer find(Path fixtures, String... options) {
         return find(System.getenv(), fixtures, options);
@@ -100,7 +101,7 @@ public final class BraidServer implements AutoCloseable {
         return null;
     }
 
-    /** Starts the binary on a free port, and returns once it accepts connections. */
+    /** Starts a server from the binary on a free port. Returns once the server accepts connections. */
     public static BraidServer start(Path binary, Path fixtures, String... options) {
         List<String> command = new ArrayList<>(List.of(binary.toString()));
         command.addAll(ARGUMENTS);
@@ -111,8 +112,8 @@ public final class BraidServer implements AutoCloseable {
     }
 
     /**
-     * Starts a container of the image with {@code docker} or {@code podman}, and returns once it accepts connections. The
-     * container's port is published on this machine's loopback address only.
+     * Starts a container of the image with {@code docker} or {@code podman}. Returns once the server accepts
+     * connections. The container's port is published only on the loopback address of this machine.
      */
     public static BraidServer run(String image, Path fixtures, String... options) {
         Path engine = onPath(System.getenv(), "docker", "podman");
@@ -141,7 +142,7 @@ public final class BraidServer implements AutoCloseable {
         }
     }
 
-    /** A process that has printed the server's address. */
+    /** A server process that has printed its address. */
     private static final class Started {
         final Process process;
         final Path log;
@@ -153,7 +154,8 @@ public final class BraidServer implements AutoCloseable {
                 log = Files.createTempFile("braid-server", ".log");
                 log.toFile().deleteOnExit();
                 ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
-                // Settings of this machine do not reach the server.
+                // The environment variables of this machine that begin with {@code BRAID_} are not passed to the
+                // server.
                 builder.environment().keySet().removeIf(name -> name.startsWith("BRAID_"));
                 builder.environment().put("BRAID_LOG_LEVEL", "warning");
                 builder.environment().put("BRAID_TOKEN", token);
@@ -230,17 +232,20 @@ public final class BraidServer implements AutoCloseable {
         return session((String) Json.at(send("POST", "/v1/sessions", opening, headers, true), "session"));
     }
 
-    /** Opens a copy of a session, as the session is now. */
+    /** Opens a fork: a copy of a session as it is now. */
     public BraidSession fork(String session) {
         return open(Map.of("from", Map.of("session", session)));
     }
 
-    /** Brings the server back to its fixtures: tables, sessions, tokens, faults, requests and the clock. */
+    /** Resets the server to its fixtures: tables, sessions, tokens, faults, recorded requests and the clock. */
     public void reset() {
         send("POST", "/v1/test/reset", null);
     }
 
-    /** Sends a request that may be repeated. Returns the answer's JSON, or {@code null} if there is no content. */
+    /**
+     * Sends a request that the client may repeat after a failure. Returns the JSON of the answer, or {@code null} if
+     * the answer has no content.
+     */
     public Object send(String method, String path, Object body) {
         return send(method, path, body, Map.of(), true);
     }
@@ -249,7 +254,7 @@ public final class BraidServer implements AutoCloseable {
      * Sends a request, and returns the answer's JSON, or {@code null} if there is no content. Throws {@code Problem} or
      * {@code ConnectionLost}.
      *
-     * @param isRepeatable whether carrying out the request twice does no harm
+     * @param isRepeatable whether the client may repeat the request even if the server may have handled it
      */
     public Object send(String method, String path, Object body, Map<String, String> headers, boolean isRepeatable) {
         HttpRequest.Builder builder = HttpRequest.newBuilder(URI.create(uri + path)).timeout(Duration.ofSeconds(60));
@@ -319,7 +324,7 @@ public final class BraidServer implements AutoCloseable {
         return RETRIED.contains(problem.status) && (isRepeatable || problem.status != 502 && problem.status != 504);
     }
 
-    /** Seconds before a retry: a random part of a growing backoff (full jitter). */
+    /** The number of seconds before a retry: a random delay, whose maximum doubles with each try. */
     private static double delay(int tries) {
         return ThreadLocalRandom.current().nextDouble() * Math.min(LONGEST_DELAY, FIRST_DELAY * Math.pow(2, tries - 1));
     }
@@ -343,7 +348,7 @@ public final class BraidServer implements AutoCloseable {
 
     private static void end(Process process, List<String> removal) {
         try {
-            // The server ends when its standard input ends.
+            // The server ends when its standard input is closed.
             process.getOutputStream().close();
             if (!process.waitFor(15, TimeUnit.SECONDS)) {
                 process.destroyForcibly().waitFor();

@@ -13,7 +13,7 @@ public final class BraidSession implements AutoCloseable {
     private final BraidServer server;
     private final String id;
     private final String path;
-    /** Fair: commands are sent in the order of the calls. */
+    /** The lock is fair, so that commands are sent in the order of the calls. */
     private final ReentrantLock turns = new ReentrantLock(true);
 
     BraidSession(BraidServer server, String id) {
@@ -30,12 +30,12 @@ public final class BraidSession implements AutoCloseable {
         return id;
     }
 
-    /** The displayed table. */
+    /** Gets the snapshot of the displayed table. */
     public Map<String, Object> snapshot() {
         return Json.object(server.send("GET", path + "/snapshot", null));
     }
 
-    /** The displayed table at an earlier revision, as far as the journal reaches. */
+    /** Gets the snapshot of the table at an earlier revision, which the journal must still contain. */
     public Map<String, Object> snapshotAt(long revision) {
         return Json.object(server.send("GET", path + "/snapshot?at=" + revision, null));
     }
@@ -60,14 +60,18 @@ public final class BraidSession implements AutoCloseable {
     }
 
     /**
-     * Sends a command: {@code command("POST", "taps", Map.of("at", List.of(0, 1)))}. The resource may have a query, such as
-     * {@code edits?base=3}. The command has an idempotency key, and is repeated if its answer was lost.
+     * Sends a command: {@code command("POST", "taps", Map.of("at", List.of(0, 1)))}. The resource may have a query,
+     * such as {@code edits?base=3}. The client sends the command with an idempotency key, and repeats it if the answer
+     * was lost.
      */
     public Map<String, Object> command(String method, String resource, Object body) {
         return command(method, resource, body, UUID.randomUUID().toString());
     }
 
-    /** Sends a command with an idempotency key. Without a key ({@code null}), it is not repeated if it may have been applied. */
+    /**
+     * Sends a command with an idempotency key. If the key is {@code null}, the client does not repeat a command that
+     * the server may have applied.
+     */
     public Map<String, Object> command(String method, String resource, Object body, String key) {
         Map<String, String> headers = key == null ? Map.of() : Map.of("Idempotency-Key", key);
         turns.lock();
@@ -78,7 +82,7 @@ public final class BraidSession implements AutoCloseable {
         }
     }
 
-    /** Deletes the row with an id, as a person does. */
+    /** Deletes the row with this id, as a person does. The description must allow this. */
     public Map<String, Object> delete(String id) {
         return command("POST", "edits", Map.of("delete", Map.of("id", id)));
     }
@@ -88,12 +92,12 @@ public final class BraidSession implements AutoCloseable {
         return command("POST", "taps", Map.of("at", Map.of("id", id)));
     }
 
-    /** Moves the row with an id to a place of a section. */
+    /** Moves the row with this id to a row number in a section. */
     public Map<String, Object> move(String id, String section, int row) {
         return command("POST", "moves", Map.of("from", Map.of("id", id), "to", Map.of("section", section, "row", row)));
     }
 
-    /** Replaces the models of the named sections. */
+    /** Replaces the models of the sections that the parameter names. */
     public Map<String, Object> patchModels(Map<String, ?> models) {
         return command("PATCH", "models", models);
     }
@@ -103,17 +107,17 @@ public final class BraidSession implements AutoCloseable {
         return command("PATCH", "state", patch);
     }
 
-    /** Restores the table with which the session was opened. */
+    /** Resets the session to the table with which it was opened. */
     public Map<String, Object> reset() {
         return command("POST", "reset", Map.of());
     }
 
-    /** Opens a copy of this session, as it is now. */
+    /** Opens a fork: a copy of this session as it is now. */
     public BraidSession fork() {
         return server.fork(id);
     }
 
-    /** Opens a copy of this session, as it was at an earlier revision. */
+    /** Opens a fork: a copy of this session as it was at an earlier revision. */
     public BraidSession forkAt(long revision) {
         return server.open(Map.of("from", Map.of("session", id, "revision", revision)));
     }
@@ -123,7 +127,7 @@ public final class BraidSession implements AutoCloseable {
         return (String) Objects.requireNonNull(Json.at(server.send("POST", path + "/tokens", Map.of("role", role, "expiresIn", 3600), Map.of(), false), "token"));
     }
 
-    /** Ends the session. A session that has ended already stays ended. */
+    /** Ends the session. If the session has already ended, the method does nothing. */
     @Override
     public void close() {
         try {

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 
-/** The server's clock. */
+/** The clock of the server. Tests can set and advance it. */
 public final class Clock {
     private final BraidServer server;
 
@@ -16,13 +16,13 @@ public final class Clock {
         return time(server.send("GET", "/v1/test/clock", null));
     }
 
-    /** Sets the time. The clock goes on from there. */
+    /** Sets the clock. The time continues to run from there. */
     public Instant set(Instant time) {
         return time(server.send("PUT", "/v1/test/clock", Map.of("time", time.toString())));
     }
 
     public Instant advance(Duration duration) {
-        // Repeated, the request would advance the clock twice.
+        // The request that advances the clock is not repeatable, because a repetition would advance the clock twice.
         return time(server.send("PUT", "/v1/test/clock", Map.of("advance", duration.toMillis() / 1000.0), Map.of(), false));
     }
 

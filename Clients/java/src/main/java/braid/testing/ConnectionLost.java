@@ -1,6 +1,6 @@
 package braid.testing;
 
-/** No complete answer arrived. The server may have carried out the request. */
+/** Thrown if no complete answer arrived. The server may have handled the request. */
 public final class ConnectionLost extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -17,7 +17,7 @@ public final class Fault extends Match<Fault> {
         }
     }
 
-    /** The server handles the request later. */
+    /** Makes the server wait before it handles the request. */
     public static Fault delay(Duration delay) {
         return new Fault(null, Map.of()).after(delay, Duration.ZERO);
     }
@@ -27,52 +27,58 @@ public final class Fault extends Match<Fault> {
         return new Fault("respond", Map.of("status", status));
     }
 
-    /** The server refuses the request with a problem document of a type, and with {@code Retry-After} in seconds. */
+    /**
+     * The server refuses the request with a problem document of this type. {@code retryAfter} is the number of seconds
+     * in the header {@code Retry-After}.
+     */
     public static Fault respond(int status, String type, int retryAfter) {
         return new Fault("respond", Map.of("status", status, "type", type, "retryAfter", retryAfter));
     }
 
-    /** The server closes the connection, and does nothing. */
+    /** The server closes the connection without handling the request. */
     public static Fault close() {
         return new Fault("close", Map.of());
     }
 
-    /** The server carries out the request, and closes the connection without an answer. */
+    /** The server handles the request, and then closes the connection without an answer. */
     public static Fault loseAnswer() {
         return new Fault("loseAnswer", Map.of());
     }
 
-    /** The server closes the connection after this part of the answer's body. */
+    /**
+     * The server closes the connection after the first bytes of the answer's body. The parameter is the number of these
+     * bytes.
+     */
     public static Fault truncate(int bytes) {
         return new Fault("truncate", Map.of("bytes", bytes));
     }
 
-    /** The server sends the answer slowly. */
+    /** The server sends the answer slowly, with this number of bytes per second. */
     public static Fault throttle(int bytesPerSecond) {
         return new Fault("throttle", Map.of("bytesPerSecond", bytesPerSecond));
     }
 
-    /** The server closes a stream after a number of events and of bytes of the next event. */
+    /** The server closes a stream after this number of events, and after this number of bytes of the next event. */
     public static Fault cutStream(int events, int bytes) {
         return new Fault("cutStream", Map.of("events", events, "bytes", bytes));
     }
 
-    /** The server delivers nothing for a while after a number of events. */
+    /** After this number of events of a stream, the server sends nothing for a while. */
     public static Fault pauseStream(int events, Duration duration) {
         return new Fault("pauseStream", Map.of("events", events, "milliseconds", duration.toMillis()));
     }
 
-    /** The server sends a snapshot instead of updates, as if its history did not reach back. */
+    /** The server sends a snapshot instead of updates, as if its journal did not reach back far enough. */
     public static Fault snapshot() {
         return new Fault("snapshot", Map.of());
     }
 
-    /** The session gets a new epoch before the server handles the request. */
+    /** The session's epoch changes before the server handles the request. */
     public static Fault newEpoch() {
         return new Fault("newEpoch", Map.of());
     }
 
-    /** The server closes all connections and refuses new ones for a while, as during a restart. */
+    /** The server closes all connections and refuses new ones for the given time, as during a restart. */
     public static Fault refuseConnections(Duration duration) {
         return new Fault("refuseConnections", Map.of("milliseconds", duration.toMillis()));
     }
@@ -81,12 +87,12 @@ public final class Fault extends Match<Fault> {
         return put("id", id);
     }
 
-    /** The number of matching requests to leave alone. */
+    /** The number of matching requests that the rule leaves alone before it applies to any. */
     public Fault skip(int count) {
         return put("skip", count);
     }
 
-    /** The number of matching requests after {@code skip} to which the rule applies. */
+    /** The maximum number of requests to which the rule applies. */
     public Fault times(int count) {
         return put("times", count);
     }
@@ -95,7 +101,10 @@ public final class Fault extends Match<Fault> {
         return put("probability", probability);
     }
 
-    /** The server waits before it handles the request: for {@code delay}, give or take a random part of {@code jitter}. */
+    /**
+     * The server waits before it handles the request. It waits for {@code delay}, which varies at random by up to
+     * {@code jitter}.
+     */
     public Fault after(Duration delay, Duration jitter) {
         return put("delay", Map.of("milliseconds", delay.toMillis(), "jitter", jitter.toMillis()));
     }

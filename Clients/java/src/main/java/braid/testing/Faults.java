@@ -4,7 +4,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The rules by which the server fails. The first matching rule that is due applies to a request. */
+/**
+ * The rules that make the server fail in tests. To a request, the server applies the first rule that matches and is
+ * due.
+ */
 public final class Faults {
     private final BraidServer server;
 
@@ -17,17 +20,20 @@ public final class Faults {
         setWithSeed(0, rules);
     }
 
-    /** Replaces all rules. The seed decides all probabilities and jitter. */
+    /** Replaces all rules. The seed makes the random choices and delays reproducible. */
     public void setWithSeed(long seed, Fault... rules) {
         server.send("PUT", "/v1/test/faults", Map.of("seed", seed, "faults", Stream.of(rules).map(Fault::json).toList()));
     }
 
-    /** The rules, with the members {@code matched} and {@code applied}: numbers of requests. */
+    /**
+     * Returns all rules. {@code matched} is the number of requests that matched the rule, and {@code applied} the
+     * number of requests to which the rule was applied.
+     */
     public List<Object> all() {
         return Json.array(server.send("GET", "/v1/test/faults", null), "faults");
     }
 
-    /** The number of requests to which the rule with this id applied. */
+    /** Returns the number of requests to which the rule with this id was applied. */
     public long applied(String id) {
         for (Object rule : all()) {
             if (id.equals(Json.at(rule, "id"))) {
@@ -37,7 +43,7 @@ public final class Faults {
         throw new IllegalArgumentException("There is no rule \"" + id + "\".");
     }
 
-    /** Removes all rules. */
+    /** Removes all rules, so that the server no longer fails. */
     public void clear() {
         server.send("DELETE", "/v1/test/faults", null);
     }

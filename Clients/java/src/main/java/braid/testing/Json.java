@@ -29,14 +29,20 @@ public final class Json {
         return value;
     }
 
-    /** Writes a value, in compact form. Also writes other numbers than those that {@code parse} makes. */
+    /**
+     * Writes a value as compact JSON. The value may also contain numbers of other classes than those that {@code parse}
+     * returns.
+     */
     public static String write(Object value) {
         StringBuilder result = new StringBuilder();
         write(value, result);
         return result.toString();
     }
 
-    /** The value at a path of names and indexes: {@code Json.at(snapshot, "sections", 0, "id")}. {@code null} if it is absent. */
+    /**
+     * The value at a path of names and indexes: {@code Json.at(snapshot, "sections", 0, "id")}. Returns {@code null} if
+     * there is no value.
+     */
     public static Object at(Object value, Object... path) {
         Object found = value;
         for (Object step : path) {
@@ -49,13 +55,16 @@ public final class Json {
         return found;
     }
 
-    /** The object at a path. Throws {@code ClassCastException} if another value is there. */
+    /** The object at a path. Throws {@code ClassCastException} if the value at the path is not an object. */
     @SuppressWarnings("unchecked")
     public static Map<String, Object> object(Object value, Object... path) {
         return (Map<String, Object>) Map.class.cast(at(value, path));
     }
 
-    /** The array at a path. An absent array is empty. Throws {@code ClassCastException} if another value is there. */
+    /**
+     * The array at a path. The result is empty if there is no value. Throws {@code ClassCastException} if the value is
+     * not an array.
+     */
     @SuppressWarnings("unchecked")
     public static List<Object> array(Object value, Object... path) {
         Object found = at(value, path);

@@ -4,9 +4,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Which requests match. All conditions must hold.
+ * The conditions by which a rule or a verification selects requests. A request matches if it meets all conditions.
  *
- * @param <Self> the class with these methods
+ * @param <Self> the subclass, which each method returns
  */
 abstract class Match<Self extends Match<Self>> {
     private final Map<String, Object> members = new LinkedHashMap<>();
@@ -31,7 +31,7 @@ abstract class Match<Self extends Match<Self>> {
         return with("method", method);
     }
 
-    /** A path in which {@code *} is one segment and {@code **} any rest. */
+    /** The path of the request. {@code *} stands for one segment, and {@code **} for any number of segments. */
     public final Self path(String pattern) {
         return with("path", pattern);
     }
@@ -44,27 +44,27 @@ abstract class Match<Self extends Match<Self>> {
         return session(session.id());
     }
 
-    /** {@code controller}, {@code participant} or {@code viewer}. */
+    /** The role of the client: {@code controller}, {@code participant} or {@code viewer}. */
     public final Self role(String role) {
         return with("role", role);
     }
 
-    /** The id of a token. */
+    /** The id of the token with which the request was sent. */
     public final Self token(String id) {
         return with("token", id);
     }
 
-    /** A header whose value may contain {@code *}. */
+    /** A header field of the request. {@code *} in the value stands for any text. */
     public final Self header(String name, String pattern) {
         return withMember("headers", name, pattern);
     }
 
-    /** A parameter of the query. Its value may contain {@code *}. */
+    /** A parameter of the request's query. {@code *} in the value stands for any text. */
     public final Self query(String name, String pattern) {
         return withMember("query", name, pattern);
     }
 
-    /** A part of the body. */
+    /** A part of the request's body: the body must contain these members with these values. */
     public final Self body(Object part) {
         return with("body", part);
     }

@@ -2,17 +2,17 @@ package braid.testing;
 
 import java.util.Map;
 
-/** The server refused the request. The request has changed nothing. */
+/** Thrown if the server refused the request. A refused request has changed nothing. */
 public final class Problem extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    /** The HTTP status. */
+    /** The HTTP status of the answer. */
     public final int status;
     /** The last part of the problem's type, such as {@code row-gone}. */
     public final String kind;
     /** All members of the problem document. */
     public final transient Map<String, Object> document;
-    /** Seconds from {@code Retry-After}, or 0. */
+    /** The number of seconds in the header {@code Retry-After}, or 0 without this header. */
     final double retryAfter;
 
     Problem(int status, Map<String, Object> document, double retryAfter) {

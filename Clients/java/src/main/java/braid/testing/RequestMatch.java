@@ -1,6 +1,9 @@
 package braid.testing;
 
-/** Which requests and answers match: {@code RequestMatch.any().method("POST").status(412)}. */
+/**
+ * The conditions by which a verification selects requests and their answers: {@code
+ * RequestMatch.any().method("POST").status(412)}.
+ */
 public final class RequestMatch extends Match<RequestMatch> {
     private RequestMatch() {}
 
@@ -13,17 +16,17 @@ public final class RequestMatch extends Match<RequestMatch> {
         return with("status", status);
     }
 
-    /** The name of a problem, such as {@code row-gone}. */
+    /** The name of the problem in the answer, such as {@code row-gone}. */
     public RequestMatch problem(String name) {
         return with("problem", name);
     }
 
-    /** Whether the answer is the kept answer of an idempotency key. */
+    /** Whether the answer is the stored answer of an idempotency key. */
     public RequestMatch replayed(boolean isReplayed) {
         return with("replayed", isReplayed);
     }
 
-    /** The id of the rule that applied. */
+    /** The id of the rule that the server applied to the request. */
     public RequestMatch fault(String id) {
         return with("fault", id);
     }

@@ -3,7 +3,7 @@ package braid.testing;
 import java.util.List;
 import java.util.Map;
 
-/** The requests that the server received since its start, its reset or {@code clear}. */
+/** The record of the requests that the server received since its start, its last reset or the last {@code clear}. */
 public final class Requests {
     private final BraidServer server;
 
@@ -11,7 +11,7 @@ public final class Requests {
         this.server = server;
     }
 
-    /** All requests with their answers, oldest first. */
+    /** Returns all recorded requests with their answers, the oldest first. */
     public List<Object> all() {
         return Json.array(server.send("GET", "/v1/test/requests", null), "requests");
     }
@@ -20,17 +20,17 @@ public final class Requests {
         server.send("DELETE", "/v1/test/requests", null);
     }
 
-    /** Throws {@code VerificationFailed} unless exactly this number of requests match. */
+    /** Throws {@code VerificationFailed} unless exactly {@code count} requests match. */
     public void verifyExactly(int count, RequestMatch match) {
         verify("exactly", count, match);
     }
 
-    /** Throws {@code VerificationFailed} unless at least this number of requests match. */
+    /** Throws {@code VerificationFailed} unless at least {@code count} requests match. */
     public void verifyAtLeast(int count, RequestMatch match) {
         verify("atLeast", count, match);
     }
 
-    /** Throws {@code VerificationFailed} unless at most this number of requests match. */
+    /** Throws {@code VerificationFailed} unless at most {@code count} requests match. */
     public void verifyAtMost(int count, RequestMatch match) {
         verify("atMost", count, match);
     }

@@ -3,13 +3,16 @@ package braid.testing;
 import java.util.List;
 import java.util.Map;
 
-/** Another number of requests matched. The message names the nearest requests and what differs. */
+/**
+ * Thrown if the number of matching requests is not the expected one. The message names the nearest requests and their
+ * differences.
+ */
 public final class VerificationFailed extends AssertionError {
     private static final long serialVersionUID = 1;
 
     /** The number of requests that matched. */
     public final long count;
-    /** The nearest requests, with their differences. */
+    /** The requests that are most similar to the expected ones, each with its differences. */
     public final transient List<Object> nearestMisses;
 
     VerificationFailed(Map<String, Object> document) {
