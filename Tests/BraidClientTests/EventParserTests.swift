@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("A `retry` field that contains anything except digits is ignored", arguments: ["+5", "-5", "5s", "5 ", "1.5"])
+    @Test("A `retry` field that does not consist of digits is ignored", arguments: ["+5", "-5", "5s", "5 ", "1.5"])
     func retryTimes(value: String) {
         var parser = EventParser()
         _ = parser.events(in: Data("retry: 7\n\nretry: \(value)\n\n".utf8))
