@@ -142,7 +142,7 @@ import Testing
             guard let steps = try? update.steps(from: shown) else { return reload(after) }
             for step in steps {
                 tableView.performBatchUpdates {
-                    // The data source changes with the table view, stage by stage.
+                    // The displayed sections change together with the table view, one stage at a time.
                     shown.sections = step.after
                     perform(step.stage)
                 }
