@@ -216,9 +216,7 @@ import Testing
         }
     }
 
-    @Test(
-        "While a change is unpublished, events and reports of displayed rows refer to rows that the client sees"
-    )
+    @Test("While a change is unpublished, events and reports of displayed rows refer to rows that the client sees")
     func eventsAndDisplayedRowsAreThoseOfTheRowsThatAreSeen() throws {
         var session = try Played(
             """

@@ -33,9 +33,7 @@ import Testing
         #expect(Self.counts(session) == ["a": 0, "b": 0])
     }
 
-    @Test(
-        "PUT and PATCH of an unknown section create it if sections are dynamic, and else change nothing"
-    )
+    @Test("PUT and PATCH of an unknown section create it if sections are dynamic, and else change nothing")
     func unknownSections() throws {
         for name in ["models", "patchModels"] {
             let command = try Command(json: JSONText(parsing: #"{"\#(name)":{"a":[],"new":[{"id":"9"}]}}"#))

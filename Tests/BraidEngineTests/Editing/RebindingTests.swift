@@ -25,9 +25,7 @@ import Testing
         table.sections.map { section in "\(section.id)\(section.rows.map(\.model.text))" }
     }
 
-    @Test(
-        "A new version keeps the models of each section, and the update contains only rows that look different"
-    )
+    @Test("A new version keeps the models of each section, and the update contains only rows that look different")
     func modelsStay() throws {
         var session = try Self.played(Self.description())
         try session.perform(

@@ -46,9 +46,7 @@ import Testing
         #expect(shown(WindowSource(.make()).cut(offset: 0, limit: 2)) == " @0")
     }
 
-    @Test(
-        "The offset of a section's window counts only its rows, and the window is empty for a hidden section"
-    )
+    @Test("The offset of a section's window counts only its rows, and the window is empty for a hidden section")
     func ofASection() {
         #expect(shown(table.cut(section: "C", offset: 1, limit: 2)) == "C[1/4]: e f @1")
         #expect(shown(table.cut(section: "B", offset: 0, limit: 2)) == "B[0/0]:  @0")
