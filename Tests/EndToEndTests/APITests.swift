@@ -52,7 +52,7 @@ import Testing
 
     /// The request does not contain the faulty model, so a pointer into the request would mislead the client.
     @Test(
-        "If a description's template makes a faulty model, the refusal names the template and points to nothing in the request")
+        "If the description makes a faulty model, the refusal names its cause and points to nothing in the request")
     func aModelThatTheDescriptionMadeIsNotTheRequests() throws {
         let client = try ServerProcess().keptClient()
         let table = #"""

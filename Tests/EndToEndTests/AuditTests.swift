@@ -100,7 +100,8 @@ import Testing
     }
 
     @Test(
-        "Only the first start from a restored backup logs that it begins new epochs", .enabled(if: TestDatabase.isSQLite))
+        "Only the first start from a restored backup logs that it began new epochs",
+        .enabled(if: TestDatabase.isSQLite))
     func restored() throws {
         let directory = try TemporaryDirectory(), backup = directory.path("backup.sqlite")
         do {

@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(
-        "A token and its streams end when the machine's time jumps past its end, and the token is valid after a jump back"
+        "A token and its streams end when the time jumps past its end, and it is valid again after a jump back"
     )
     func tokens() throws {
         let server = try start(), client = try server.client()
