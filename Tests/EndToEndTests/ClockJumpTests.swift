@@ -114,9 +114,7 @@ import Testing
             "each record has the time of its commit: \(times)")
     }
 
-    @Test(
-        "A token and its streams end when the time jumps past its end, and it is valid again after a jump back"
-    )
+    @Test("A token and its streams end when the time jumps past its end, and it is valid again after a jump back")
     func tokens() throws {
         let server = try start(), client = try server.client()
         try open(client)
