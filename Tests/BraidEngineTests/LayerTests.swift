@@ -1,12 +1,14 @@
 import Foundation
 import Testing
 
-/// The engine's folders form layers. A source may name the types of its own folder and of the folders below it.
+/// Checks that the engine's folders form layers. A source file may name the types of its own folder and of the folders
+/// below it.
 ///
-/// The test compares type names, so it does not see the members that an extension adds to a lower type.
+/// The test compares type names only. It does not detect a use of members that an extension in a higher folder adds to
+/// a lower type.
 struct LayerTests {
-    /// The allowed order, lowest layer first: each folder with the folders directly below it. A folder may use
-    /// everything below these, too.
+    /// The allowed order of the engine's folders, lowest layer first. Each folder is listed with the folders directly
+    /// below it, and may use everything below those folders, too.
     static let layers: [Layer] = [
         Layer("Collections", above: []),
         Layer("JSON", above: []),
@@ -25,7 +27,7 @@ struct LayerTests {
     static let engine = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Sources/BraidEngine").standardizedFileURL
 
-    @Test("No source of the engine names a type of a folder that is not below its own")
+    @Test("A source file of the engine names only types of its own folder and of the folders below")
     func engineHasNoUpwardReference() throws {
         var sources: [Source] = []
         for layer in Self.layers {
@@ -41,7 +43,7 @@ struct LayerTests {
         #expect(upward.isEmpty, "\(upward.map(\.description).joined(separator: "\n"))")
     }
 
-    @Test("Every folder of the engine is a layer, and no layer is above a later one")
+    @Test("Every folder of the engine is in the list of layers, after all folders that it may use")
     func layersAreComplete() throws {
         let entries = try FileManager.default.contentsOfDirectory(
             at: Self.engine, includingPropertiesForKeys: [.isDirectoryKey])
@@ -53,7 +55,7 @@ struct LayerTests {
         }
     }
 
-    @Test("The scan reports an upward reference with its file, line, name and folder")
+    @Test("The scan reports the file, line, type name and folder of a reference to a higher layer")
     func upwardReferenceIsReported() {
         let layers = [Layer("JSON", above: []), Layer("Binding", above: ["JSON"])]
         let low = """
@@ -82,7 +84,7 @@ struct LayerTests {
             ])
     }
 
-    @Test("The scan reports a reference between folders of which neither is below the other")
+    @Test("The scan reports a reference between two folders of which neither is below the other")
     func sidewaysReferenceIsReported() {
         let layers = [Layer("JSONe", above: []), Layer("JTD", above: [])]
         let upward = upwardReferences(
@@ -96,7 +98,7 @@ struct LayerTests {
 
 struct Layer {
     let folder: String
-    /// The folders directly below this one.
+    /// The folders that are directly below this folder.
     let below: Set<String>
 
     init(_ folder: String, above below: Set<String>) {
@@ -115,14 +117,14 @@ struct UpwardReference: CustomStringConvertible {
     let source: Source
     let line: Int
     let name: String
-    /// The folder that declares the name.
+    /// The folder that declares the type with this name.
     let folder: String
 
     var description: String { "\(source.folder)/\(source.file):\(line) names \(name), a type of \(folder)" }
 }
 
-/// Returns the first mention, in each source, of each type that a folder declares that is not below the source's own.
-/// `layers` must be in order, lowest first.
+/// Finds the types that a source file names although their folder is not below the file's own. Returns the first
+/// mention of each such type in each file. `layers` must be in order, lowest first.
 private func upwardReferences(in sources: [Source], layers: [Layer]) -> [UpwardReference] {
     var allowed: [String: Set<String>] = [:]
     for layer in layers {
@@ -143,16 +145,19 @@ private func upwardReferences(in sources: [Source], layers: [Layer]) -> [UpwardR
     }
 }
 
-/// The type names that a Swift source declares and mentions. The scan reads words, not Swift's grammar.
+/// The type names that a Swift source file declares and mentions. The scan reads words and does not parse Swift's
+/// grammar.
 ///
-/// The scan skips comments and string literals, but not the code of interpolations. A word after a dot is a member and
-/// not a mention, because code that names a nested type also names its outer type.
+/// The scan skips comments and string literals, but not the code of string interpolations. A word after a dot is a
+/// member and does not count as a mention, because code that names a nested type also names its outer type.
 private struct SourceScan {
-    /// The types that other files can name without an outer type: declared at the top level and not private.
+    /// The types that other files can name without an outer type, because they are declared at the top level and are
+    /// not private.
     private(set) var declared: Set<String> = []
-    /// All types that the source declares. In this file, their names may mean these types.
+    /// All types that this source file declares. In this file, a name that is also declared elsewhere may mean one of
+    /// these types.
     private(set) var local: Set<String> = []
-    /// The words that start with a capital letter, each with the line of its first mention.
+    /// The capitalized words in the source file, each with the line of its first mention.
     private(set) var mentioned: [String: Int] = [:]
 
     private let bytes: [UInt8]
@@ -181,7 +186,7 @@ private struct SourceScan {
         at += 1
     }
 
-    /// Scans to the end of the text, or to the parenthesis that closes an interpolation.
+    /// Scans code to the end of the source or, in a string interpolation, to the closing parenthesis.
     private mutating func scanCode(isInterpolation: Bool) {
         var parentheses = 0
         while at < bytes.count {
@@ -224,7 +229,7 @@ private struct SourceScan {
         } while nesting > 0 && at < bytes.count
     }
 
-    /// Scans a string literal, or passes the `#` of something else.
+    /// Scans a string literal. If no string literal follows the `#` signs, only passes these signs.
     private mutating func scanLiteral() {
         var hashes = 0
         while at < bytes.count, bytes[at] == UInt8(ascii: "#") {
@@ -268,7 +273,7 @@ private struct SourceScan {
         }
     }
 
-    /// Whether a single dot precedes the word, and not that of a range.
+    /// Whether a member dot precedes the word. The dots of a range such as `..<` do not count.
     private func isMember(_ start: Int) -> Bool {
         start >= 1 && bytes[start - 1] == UInt8(ascii: ".") && !(start >= 2 && bytes[start - 2] == UInt8(ascii: "."))
     }

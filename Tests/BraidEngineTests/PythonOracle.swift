@@ -1,11 +1,11 @@
 import Foundation
 
-/// A reference implementation in Python, which runs through a script in `Tests/Oracles`.
+/// A reference implementation in Python. A script in `Tests/Oracles` runs it.
 ///
-/// `./test` installs the Python package in `.build/python`. Elsewhere, `pip install` does.
+/// The script `./test` installs the Python package in `.build/python`. Without `./test`, install it with `pip install`.
 struct PythonOracle {
     let script: String
-    /// The Python module that the script imports.
+    /// The Python module of the reference implementation, which the script imports.
     let module: String
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

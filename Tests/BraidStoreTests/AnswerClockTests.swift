@@ -8,11 +8,12 @@ import Testing
 @testable import BraidPostgres
 #endif
 
-/// The clock for the age of kept answers.
+/// Tests the clock by which a store measures the age of kept answers. It differs from the machine's clock, which can be
+/// set back.
 @Suite struct AnswerClockTests {
     private static let day = 24 * 60 * 60 * 1000
 
-    @Test("A file's clock goes on at the newest answer, whatever the time of the machine is now")
+    @Test("After a restart, the clock continues at the newest kept answer, whatever the machine's time is")
     func goesOn() async throws {
         for distance in [-1_000 * Self.day, 1_000 * Self.day] {
             let path = TestDirectory.make() + "/braid.sqlite"
@@ -33,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("The clock is never set back, and is ahead of another one by the time that the other one was set to")
+    @Test("`advance(to:)` sets the clock for kept answers ahead, but never back")
     func advances() {
         let clock = AnswerClock(from: 1_000_000)
         clock.advance(to: 10)
@@ -43,11 +44,11 @@ import Testing
     }
 
     #if PostgreSQL
-    @Test("Servers that share a database share the clock", .enabled(if: PostgresCluster.isThere))
+    @Test("Servers that share a database also share the clock for kept answers", .enabled(if: PostgresCluster.isThere))
     func shared() async throws {
         let place = try PostgresCluster.newSchema()
         let first = try PostgresStore(url: place)
-        // As if the first server had run for three days, without an answer to keep.
+        // Sets the first server's clock ahead by three days, as if it had run for that time without keeping an answer.
         let later = first.answerClock.now() + 3 * Self.day
         first.answerClock.advance(to: later)
         let isShared = AsyncStream.makeStream(of: Void.self)
@@ -55,7 +56,7 @@ import Testing
         for await _ in isShared.stream { break }
         let second = try PostgresStore(url: place)
         #expect(second.answerClock.now() >= later)
-        // A server that was there already gets the time of the others as well.
+        // A server that is already running must also receive the later time of another server.
         second.answerClock.advance(to: later + Self.day)
         let isSharedBack = AsyncStream.makeStream(of: Void.self)
         second.listen { if case .look = $0 { isSharedBack.continuation.yield() } }

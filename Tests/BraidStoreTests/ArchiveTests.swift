@@ -41,7 +41,9 @@ import Testing
 
     // MARK: Nothing is lost
 
-    @Test("Export, import into each kind of database and export again give the same bytes", arguments: 1...5)
+    @Test(
+        "Exporting a database, importing it into each kind of database and exporting it again gives the same bytes",
+        arguments: 1...5)
     func sameBytes(seed: Int) async throws {
         let original = directory + "/original.sqlite"
         var random = SeededGenerator(seed: UInt64(seed))
@@ -63,7 +65,9 @@ import Testing
         await copy.close()
     }
 
-    @Test("A PostgreSQL database becomes an SQLite file with the same content", .enabled(if: PostgresCluster.isThere))
+    @Test(
+        "An archive of a PostgreSQL database can be imported into an SQLite file with the same content",
+        .enabled(if: PostgresCluster.isThere))
     func fromPostgres() async throws {
         let original = try StoreKind.postgres.place()
         var random = SeededGenerator(seed: 77)
@@ -78,7 +82,8 @@ import Testing
         await copy.close()
     }
 
-    /// Expects the same content in two stores, except for the epochs: an import begins new ones.
+    /// Expects that two stores have the same content. Only the epochs of the sessions differ, because an import begins
+    /// new ones.
     private func expectSame(_ store: any SessionStore, _ copy: any SessionStore) async throws {
         let tables = try await store.tables()
         #expect(try await copy.tables() == tables)
@@ -110,7 +115,7 @@ import Testing
                 try await copy.tokens(of: facts.id, after: nil, limit: 100, now: 0)
                     == store.tokens(of: facts.id, after: nil, limit: 100, now: 0))
         }
-        // A session that is opened later has a number that no session had before.
+        // A session that is opened after the import must get a number that no session had before.
         let numbers = (try await store.createSession(.make("later")), try await copy.createSession(.make("later")))
         #expect(numbers.1 == numbers.0 || numbers.1 > (sessions.map(\.number).max() ?? 0))
     }
@@ -138,7 +143,7 @@ import Testing
     private static let day = 24 * 60 * 60 * 1000
 
     @Test(
-        "The age of kept answers goes on from the newest one, whatever the clocks of the two databases say",
+        "After an import, the age of kept answers counts from the newest one, whatever the databases' clocks say",
         arguments: kinds.flatMap { from in kinds.map { (from, $0) } }, [-1_000 * day, 1_000 * day])
     func ageOfAnswers(kinds: (from: StoreKind, to: StoreKind), distance: Int) async throws {
         let original = try kinds.from.place(), store = try kinds.from.open(at: original)
@@ -152,7 +157,7 @@ import Testing
         let found = String(decoding: archive, as: UTF8.self).matches(of: /"at":([-0-9]+)/).map { Int($0.1) }
         #expect(found.compactMap(\.self).sorted() == ages.map { -$0 }.sorted())
 
-        // A server may run on the new PostgreSQL database already. It has a clock that no import sets.
+        // A server may already run on the new PostgreSQL database. An import does not set the clock of that server.
         let place = try kinds.to.place(), running = kinds.to == .postgres ? try kinds.to.open(at: place) : nil
         try `import`(archive, kinds.to, place)
         for copy in [running, try kinds.to.open(at: place)].compactMap({ $0 }) {
@@ -167,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("An export while a session is changed contains one moment", arguments: kinds)
+    @Test("An export while a session changes contains the data of one moment", arguments: kinds)
     func oneMoment(kind: StoreKind) async throws {
         let place = try kind.place(), store = try kind.open(at: place)
         let number = try await store.createSession(.make())
@@ -189,7 +194,7 @@ import Testing
 
     // MARK: The format
 
-    @Test("Archives contain every column of every table of SQLite's schema") func sqliteColumns() throws {
+    @Test("An archive contains every column of every table in SQLite's schema") func sqliteColumns() throws {
         let database = try SQLiteConnection(path: "", mode: .inMemory)
         defer { database.close() }
         try database.execute(SQLiteSchema.text)
@@ -209,7 +214,8 @@ import Testing
     }
 
     #if PostgreSQL
-    @Test("Archives contain every column of every table of PostgreSQL's schema", .enabled(if: PostgresCluster.isThere))
+    @Test(
+        "An archive contains every column of every table in PostgreSQL's schema", .enabled(if: PostgresCluster.isThere))
     func postgresColumns() async throws {
         let place = try StoreKind.postgres.place()
         try await StoreKind.postgres.open(at: place).close()
@@ -277,7 +283,7 @@ import Testing
         (12, #","token":1"#, "", "needs the number of rows"),
     ]
 
-    @Test("A mistake in an archive is named, and nothing is imported", arguments: kinds)
+    @Test("If an archive has a mistake, the error names its line, and nothing is imported", arguments: kinds)
     func mistakes(kind: StoreKind) async throws {
         let lines = Self.archive.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         for mistake in Self.mistakes {
@@ -290,13 +296,13 @@ import Testing
                 #expect($0.hasPrefix("line \(mistake.line):"), "\(mistake): \($0)")
             }
         }
-        // The archive itself is right.
+        // The archive without any mistake can be imported.
         let place = try kind.place()
         try `import`([UInt8](Self.archive.utf8), kind, place)
         #expect(String(decoding: try export(kind, place), as: UTF8.self) == Self.archive)
     }
 
-    @Test("An archive that is cut off anywhere is refused", arguments: kinds)
+    @Test("An archive that is cut off at any byte is refused", arguments: kinds)
     func cutOff(kind: StoreKind) async throws {
         let bytes = [UInt8](Self.archive.utf8)
         var random = SeededGenerator(seed: 4)
@@ -305,7 +311,7 @@ import Testing
         for cut in cuts {
             try await expectRefused(String(decoding: bytes[..<cut], as: UTF8.self), kind) { _ in }
         }
-        // Each line but the last is needed, because the last line counts them.
+        // An archive that lacks any one of its lines must be refused. The last line contains the number of lines.
         let lines = Self.archive.split(separator: "\n").map(String.init)
         for index in lines.indices {
             var rest = lines
@@ -326,12 +332,12 @@ import Testing
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         if kind == .postgres {
-            // The database is as empty as it was.
+            // After a refused import, the PostgreSQL database is still empty.
             #expect(throws: StoreError.self) { try export(.postgres, place) }
         }
     }
 
-    @Test("A database that is not empty is left as it is", arguments: kinds)
+    @Test("An import into a database that is not empty is refused, and changes nothing", arguments: kinds)
     func notEmpty(kind: StoreKind) async throws {
         let place = try kind.place(), store = try kind.open(at: place)
         _ = try await store.putTable("t", description: "{}", at: 1)
@@ -348,7 +354,7 @@ import Testing
 
     #if PostgreSQL
     @Test(
-        "A PostgreSQL database with empty tables accepts an import, and a server that runs on it continues",
+        "An import into a PostgreSQL database with empty tables succeeds, even while a server uses it",
         .enabled(if: PostgresCluster.isThere))
     func emptyTables() async throws {
         let place = try StoreKind.postgres.place(), store = try StoreKind.postgres.open(at: place)
@@ -359,7 +365,7 @@ import Testing
     }
 
     @Test(
-        "An import into a PostgreSQL database whose sessions are deleted leaves no trace of them",
+        "An import into a PostgreSQL database whose sessions were all deleted keeps nothing of them",
         .enabled(if: PostgresCluster.isThere))
     func usedTables() async throws {
         let original = try StoreKind.file.place()
@@ -372,7 +378,7 @@ import Testing
             _ = try await store.deleteSession("s")
         }
         await store.close()
-        // An import that fails at its end changes nothing, not even the number of the next session.
+        // An import that fails at the last line changes nothing, not even the number that the next session gets.
         let faulty = Self.archive.replacingOccurrences(of: #""last_session":2"#, with: #""last_session":1"#)
         #expect(throws: ArchiveFault.self) { try `import`([UInt8](faulty.utf8), .postgres, place) }
         store = try StoreKind.postgres.open(at: place)
@@ -381,7 +387,7 @@ import Testing
         await store.close()
         try `import`(archive, .postgres, place)
         #expect(try export(.postgres, place) == archive)
-        // Answers can outlive their session.
+        // A database with a kept answer is not empty, even if the answer's session no longer exists.
         store = try StoreKind.postgres.open(at: place)
         try await store.keep(
             KeptAnswer(session: 4, requester: "", key: "k", at: 1, request: 1, answer: "{}"))
@@ -392,7 +398,7 @@ import Testing
     }
     #endif
 
-    @Test("An import does not put a database next to the write-ahead log of another one") func oldLog() throws {
+    @Test("An import is refused if a write-ahead log already exists next to the new file") func oldLog() throws {
         let place = directory + "/x.sqlite"
         try Data("log".utf8).write(to: URL(fileURLWithPath: place + "-wal"))
         #expect(throws: StoreError.exists(path: place + "-wal")) {
@@ -400,7 +406,7 @@ import Testing
         }
     }
 
-    @Test("A damaged value stops an export with its place") func damagedValue() async throws {
+    @Test("An export stops at a damaged value, and the error says where it is") func damagedValue() async throws {
         let place = directory + "/x.sqlite"
         try `import`([UInt8](Self.archive.utf8), .file, place)
         let connection = try SQLiteConnection(path: place, mode: .readWrite)
@@ -412,10 +418,10 @@ import Testing
     }
 }
 
-/// Random requests to a store, so that every table contains rows.
+/// Makes random changes in a store, so that every table of the database contains rows.
 private struct RandomFlow {
     let store: any SessionStore
-    /// Names that are hard to write.
+    /// Names with characters that are difficult to encode.
     private static let names = ["a", "é\u{301}", "nul\u{0}l", "\"quoted\\", "line\nfeed", "😀", "ÿ"]
 
     init(on store: any SessionStore) { self.store = store }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BraidStore
 
-/// Tests of the store with a machine's time that jumps back and ahead. The revisions, not the times, define the order
-/// of changes.
+/// Tests the store while the machine's time jumps back and ahead. The revisions, and not the times, define the order of
+/// changes.
 @Suite struct ClockTests {
     private static let hour = 60 * 60 * 1000
 
@@ -23,13 +23,13 @@ import Testing
         }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == Array(1...6))
         #expect(try await store.sessionSummary("s")?.updated == start)
-        // What was answered while the clock was behind by more than a day went when it was set right. Set back by
-        // years, all else is still known, and goes on being known.
+        // The store deleted the answers from the time when the clock was more than a day behind, once the clock was
+        // right again. The other answers are found, even if the clock is then set back by years.
         for index in [0, 4, 5] {
             #expect(
                 try await store.answer(to: "k\(index)", by: "", of: number, now: -100 * Self.hour)?.request == index)
         }
-        // An answer of the last day is known, though answers of a clock that ran ahead stand beside it.
+        // An answer of the last day is found, even if the store also has answers from a clock that ran ahead.
         #expect(try await store.answer(to: "k5", by: "", of: number, now: start + 23 * Self.hour)?.request == 5)
         await store.close()
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Compacting") struct CompactTests {
     private let path = TestDirectory.make() + "/braid.sqlite"
 
-    @Test("The file shrinks after a large session was deleted, and the other session stays")
+    @Test("Compacting shrinks the file after a large session was deleted, and keeps the other session")
     func shrinks() async throws {
         let store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make("stays", rows: [(1, .make(1, id: "r", "[1.50]"))]))
@@ -26,7 +26,8 @@ import Testing
         await again.close()
     }
 
-    @Test("A backup keeps its mark, and its directory no lock file") func backup() async throws {
+    @Test("Compacting a backup keeps its mark for new epochs, and leaves no lock file in the directory")
+    func backup() async throws {
         let store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make())
         let epoch = try await store.sessionSummary("s")?.epoch
@@ -39,7 +40,8 @@ import Testing
         await copy.close()
     }
 
-    @Test("A file that is not a database of Braid Server is left as it is") func otherFiles() throws {
+    @Test("Compacting refuses a file that is not a database of Braid Server, and does not change it")
+    func otherFiles() throws {
         #expect(throws: StoreError.missing(path: path)) { try SQLiteStore.compact(path) }
         try Data("text".utf8).write(to: URL(fileURLWithPath: path))
         #expect(throws: StoreError.self) { try SQLiteStore.compact(path) }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DiskFullTests {
     private func large(_ n: Int) -> JSONText { "\"\(String(repeating: "x", count: n))\"" }
 
-    /// Tests of a full disk: a database file that must not grow has the same effect.
+    /// Tests a full disk. A limit on the number of pages in the database file has the same effect as a full disk.
     @Test(arguments: [StoreKind.file, .memory])
     func readsGoOnAndWritesComeBack(kind: StoreKind) async throws {
         let store = try SQLiteStore(path: kind.place())
@@ -44,12 +44,13 @@ import Testing
                 revision += 1
             }
         }
-        // The reserve was given back; until it can be made again, only what makes room is let through to it.
+        // The store has deleted its reserve file to get free disk space. Until the store can create that file again, it
+        // accepts only requests that make room.
         #expect(access(path + "-reserve", F_OK) != 0)
         #expect(try await store.check() == .full)
         #expect(try await store.session("s")?.sections[0].rows.count == revision)
         #expect(try await store.deleteSession("large") != nil)
-        // Somebody makes room.
+        // Another program now makes room on the disk.
         disk.clear()
         try await eventually { try #require(try await store.check() == .writable) }
         #expect(access(path + "-reserve", F_OK) == 0)
@@ -62,7 +63,7 @@ import Testing
         await again.close()
     }
 
-    /// Only deletes make room on the full disk, several times in a row.
+    /// Fills the disk three times in a row. Each time, only deleting sessions makes room again.
     @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
     func whatIsDeletedIsRoomToWriteIn() async throws {
         let disk = try SmallDisk(megabytes: 12)
@@ -112,7 +113,7 @@ import Testing
         #expect(throws: StoreError.full) { try SQLiteStore(path: disk.path + "/braid.sqlite") }
     }
 
-    /// The store looks for free space on the disk once a second.
+    /// Repeats a request for up to three seconds, because the store looks for free disk space only once a second.
     private func eventually(_ body: () async throws -> Void) async throws {
         for _ in 0..<30 {
             if (try? await body()) != nil { return }
@@ -122,7 +123,7 @@ import Testing
     }
 }
 
-/// A separate small file system.
+/// A small file system in memory, which the test can fill without filling the machine's disk.
 final class SmallDisk {
     static let isAvailable = (try? SmallDisk(megabytes: 1)) != nil
     let path = TestDirectory.make()
@@ -133,7 +134,7 @@ final class SmallDisk {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Leaves 200 kB.
+    /// Fills the disk with a file, and leaves 200 kB free unless `all` is true.
     func fill(all: Bool = false) {
         let file = open(path + "/filler", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         let block = [UInt8](repeating: 0, count: 4096)

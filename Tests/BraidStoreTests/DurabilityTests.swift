@@ -5,8 +5,9 @@ import Testing
 @testable import BraidStore
 
 @Suite struct DurabilityTests {
-    /// A process that commits on eight sessions, writes down what was acknowledged, and is killed at a moment of
-    /// chance: all that it wrote down is there, each session whole and at one revision.
+    /// A process commits on eight sessions and writes each acknowledged revision to a file, until it is killed at a
+    /// random moment. All acknowledged revisions must be in the database, and each session must be at one complete
+    /// revision.
     @Test func whatWasAcknowledgedOutlivesAKill() async throws {
         let directory = TestDirectory.make()
         for round in 1...6 {
@@ -28,7 +29,7 @@ import Testing
         }
     }
 
-    /// Revision n inserts row n and, for every third, removes row n - 1.
+    /// Commits revisions without end. Revision n inserts row n, and every third revision also removes row n - 1.
     private static func commitForEver(on store: SQLiteStore, session: Int, acknowledging log: CInt) async {
         do {
             var facts = try await store.sessionSummary("s\(session)")
@@ -64,7 +65,8 @@ import Testing
         for (id, revision) in acknowledged {
             let session = try #require(try await store.session(id))
             let stored = session.facts.revision
-            // Each round may have ended between a commit and its being written down.
+            // In each round, the process may have been killed after a commit but before it wrote the acknowledgement.
+            // The stored revision may therefore be higher, by one for each round.
             #expect(stored >= revision && stored <= revision + rounds)
             let expected = stored == 0 ? [] : (1...stored).filter { $0 % 3 != 2 || $0 == stored }
             #expect(session.sections[0].rows.map(\.key) == expected)
@@ -75,8 +77,8 @@ import Testing
         await store.close()
     }
 
-    /// A log whose last page is cut off, as after a power loss in the middle of a flush: the revision that was being
-    /// written is gone as a whole, the others are there.
+    /// The last page of the write-ahead log is cut off, as after a power loss during a flush. The revision that was
+    /// being written must be gone completely, and all earlier revisions must be there.
     @Test func aTornLogEndsAtTheLastWholeRevision() async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -114,7 +116,7 @@ import Testing
         }
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(said.contains("is not known") && said.contains(path))
-        // The next start finds a whole database.
+        // The next start must find a database without damage.
         let store = try SQLiteStore(path: path)
         #expect(try await store.check() == .writable)
         await store.close()
@@ -136,7 +138,7 @@ import Testing
         await store.close()
     }
 
-    /// An error that came before COMMIT is known to have changed nothing: the group fails, and the store goes on.
+    /// An error before COMMIT cannot have changed anything. Only this group of commits fails, and the store continues.
     @Test func anotherErrorFailsTheGroupAlone() async throws {
         let fails = Flag()
         var options = SQLiteStoreOptions(onLostWrite: { _ in Issue.record("this is not a lost write") })

@@ -3,7 +3,7 @@ import BraidStore
 import Foundation
 import Testing
 
-/// The part of every session's epoch that is the database's.
+/// Tests the suffix that a database adds to the epochs of all its sessions after a backup or a power loss.
 @Suite struct EpochTests {
     private let directory = TestDirectory.make()
     private let path: String
@@ -18,7 +18,8 @@ import Testing
         return epochs
     }
 
-    /// The files as a crash would leave them; `log`: whether what was not copied into the database is there.
+    /// Copies the database files as a crash would leave them. `log` says whether the write-ahead log, with the commits
+    /// that are not yet in the database file, survives.
     private func crashed(log: Bool = true) throws -> String {
         let copy = directory + "/\(UUID().uuidString)"
         try FileManager.default.copyItem(atPath: path, toPath: copy)
@@ -27,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "What a power loss leaves of a store with synchronous normal has new epochs, however little that is",
+        "With synchronous normal, sessions have new epochs after a power loss, with or without the log",
         arguments: [true, false])
     func powerLosses(log: Bool) async throws {
         let first = try SQLiteStore(path: path)
@@ -43,7 +44,7 @@ import Testing
         #expect(try await epochs(of: left) == found, "with full there is nothing to lose")
     }
 
-    @Test("What a crash leaves of a store with synchronous full keeps its epochs")
+    @Test("With synchronous full, sessions keep their epochs after a crash")
     func crashesWithFull() async throws {
         let store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make())
@@ -52,7 +53,7 @@ import Testing
         #expect(try await epochs(of: left, .normal) == ["e-s"])
     }
 
-    @Test("All reads tell the new epoch; sessions that are opened later have the one that they were given")
+    @Test("Every read of an old session returns its new epoch, and new sessions keep the epoch of their opening")
     func readsAgree() async throws {
         var store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make())
@@ -67,7 +68,7 @@ import Testing
             #expect(try await store.session(id)?.facts.epoch == epoch)
             #expect(try await store.opening(id)?.facts.epoch == epoch)
         }
-        // The copy of a copy.
+        // A backup of the backup gives all sessions new epochs again.
         try SQLiteStore.backup(of: path + ".copy", to: path + ".second")
         await store.close()
         store = try SQLiteStore(
@@ -76,7 +77,7 @@ import Testing
         await store.close()
     }
 
-    @Test("One session gets a new epoch, and nothing else of it or of another session changes")
+    @Test("`setEpoch` gives one session a new epoch, and changes nothing else")
     func newEpochOfASession() async throws {
         let store = try SQLiteStore(path: path), number = try await store.createSession(.make())
         _ = try await store.createSession(.make("t"))

@@ -5,7 +5,8 @@ import Testing
 @testable import BraidStore
 
 @Suite struct GroupCommitTests {
-    /// Keeps the writer busy with a first transaction until `count` writes wait for the second.
+    /// Keeps the writer busy with one transaction until `count` writes wait. The next transaction then commits all of
+    /// them together.
     private func gather(
         _ count: Int, in store: any HoldableStore, _ write: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
@@ -63,7 +64,8 @@ import Testing
         await store.close()
     }
 
-    /// A fault that SQLite finds, after the request has written: its writes are taken back, the others' are not lost.
+    /// One request of a group fails in SQLite after it has written something. Its own writes must be rolled back, but
+    /// not those of the other requests.
     @Test(arguments: [StoreKind.file, .memory])
     func aFaultyWriteInAGroupFailsAlone(kind: StoreKind) async throws {
         let store = try SQLiteStore(path: kind.place())
@@ -84,7 +86,7 @@ import Testing
         await store.close()
     }
 
-    /// In memory there is one connection for both.
+    /// A store in memory is left out, because it has only one connection for reads and writes.
     @Test(arguments: StoreKind.forTests.filter { $0 != .memory })
     func aReadDoesNotWaitForAWrite(kind: StoreKind) async throws {
         let store = try kind.openHoldable()

@@ -3,7 +3,8 @@ import Testing
 
 @testable import BraidStore
 
-/// What one edit writes does not depend on how large the table is, nor what it was opened with, nor its state.
+/// Tests that the amount of data that one edit writes does not depend on the size of the table, its opening data or its
+/// state.
 @Suite struct GrowthTests {
     private static let edits:
         [(name: String, change: @Sendable (_ rows: Int, _ round: Int, inout TableChange) -> Void)] = [
@@ -21,7 +22,7 @@ import Testing
             ("update", { rows, round, change in change.writtenRows = [(1, .make(rows / 8 + round, "[\(round)]"))] }),
         ]
 
-    /// For each edit, the pages that 20 commits add to the write-ahead log.
+    /// Returns, for each kind of edit, the number of pages that 20 commits add to the write-ahead log.
     private func pages(rows: Int, publishes: Bool) async throws -> [Int] {
         let store = try SQLiteStore(path: StoreKind.file.place(), options: SQLiteStoreOptions(journalLimit: 5))
         let large: JSONText = "\"\(String(repeating: "x", count: rows * 10))\""
@@ -35,7 +36,8 @@ import Testing
             try await store.commit(
                 .make(number, to: revision, publishes: publishes, nextKey: rows + 1000, change: change))
         }
-        // The journal is full from here on, and the log of the opening has been copied.
+        // After these commits, the journal has reached its limit, and the log of the opening has been copied into the
+        // database.
         for _ in 1...10 { try await commit { _ in } }
         var counts: [Int] = []
         for (_, change) in Self.edits {

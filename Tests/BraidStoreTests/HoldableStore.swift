@@ -6,12 +6,12 @@ import Foundation
 @testable import BraidPostgres
 #endif
 
-/// A store whose writer can be kept busy.
+/// A store whose writer a test can keep busy, so that further writes have to wait.
 protocol HoldableStore: SessionStore {
-    /// The number of writes that wait for the next transaction.
+    /// The number of writes that wait for the store's next transaction.
     var queued: Int { get }
-    /// Begins a transaction that does not end before `release` is called. The task `end` finishes when the transaction
-    /// has ended.
+    /// Begins a transaction that does not end before the returned closure `release` is called. The returned task `end`
+    /// finishes when the transaction has ended.
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>)
     func stopWriting()
 }
@@ -57,7 +57,7 @@ extension PostgresStore: HoldableStore {
 
     func stopWriting() { writer.stop() }
 
-    /// Another connection holds a lock for which the transaction waits.
+    /// Holds a PostgreSQL lock on another connection, so that the store's transaction waits for this lock.
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>) {
         let gate = DispatchSemaphore(value: 0)
         let key = Int.random(in: 1...1 << 40)
@@ -75,7 +75,7 @@ extension PostgresStore: HoldableStore {
         other.start()
         while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
         let end = Task { try await writer.write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
-        // It has been taken once another connection sees it wait.
+        // The store's transaction has begun as soon as another connection sees it waiting for the lock.
         let watch = try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
         while try watch.query(
             "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid::bigint = \(key & 0xFFFF_FFFF)"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BraidPostgres
 
-/// Tests of a PostgreSQL database that becomes unavailable and available again.
+/// Tests the store while its PostgreSQL database becomes unavailable and available again.
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct LostConnectionTests {
     private let url: String
 
@@ -16,7 +16,7 @@ import Testing
         try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
     }
 
-    /// Returns the process ids of the other connections to the database that meet a condition.
+    /// Returns the process ids of the other connections to the database that meet an SQL condition.
     private func processes(_ condition: String = "true") throws -> [Int] {
         try connect().query(
             "SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND \(raw: condition)"
@@ -27,9 +27,10 @@ import Testing
     /// Ends all connections to the database, as a restart of the database does. Returns when all connections have
     /// ended.
     private func endConnections() throws {
-        // Not the connections that are made meanwhile in place of those that have ended.
+        // Ends only the connections that exist now, and not those that the store opens as replacements in the meantime.
         let all = Set(try processes())
-        // Who waits for a lock goes first: if its holder went before, it would get it.
+        // Connections that wait for a lock are ended first. If the holder of the lock were ended before them, they
+        // would get the lock.
         for condition in ["wait_event_type = 'Lock'", "true"] {
             let ended = try processes(condition).filter { all.contains($0) }
             _ = try connect().query("SELECT pg_terminate_backend(p::int) FROM unnest(\(ended)) p")
@@ -53,7 +54,8 @@ import Testing
         let store = try PostgresStore(url: url, options: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
-        // The first transaction waits; what waits behind it has not been sent.
+        // The first transaction waits for a lock. The commit behind it is in the store's queue and has not been sent to
+        // the database.
         async let commit: Void = store.commit(.make(number, to: 1))
         while store.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
         try endConnections()
@@ -65,8 +67,8 @@ import Testing
         await store.close()
     }
 
-    /// A database that hangs, or whose machine has failed. No caller waits for ever, and no caller receives an unknown
-    /// result as a success.
+    /// The database hangs, or its machine has failed. No caller may wait without limit, and no caller may receive an
+    /// unknown result as a success.
     @Test func aDatabaseThatSaysNothingIsGivenUp() async throws {
         let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
         let number = try await store.createSession(.make())
@@ -75,7 +77,8 @@ import Testing
         await #expect { try await store.commit(.make(number, to: 1)) } throws: {
             if case StoreError.io = $0 { true } else { false }
         }
-        // It was sent. Whether it was done shows when the process goes on.
+        // The commit was sent to the database. Whether the database has carried it out is known only after its process
+        // continues.
         #expect(kill(pid_t(writer), SIGCONT) == 0)
         while try processes().contains(writer) { try await Task.sleep(for: .milliseconds(1)) }
         let revision = try #require(try await store.sessionSummary("s")?.revision)
@@ -84,13 +87,14 @@ import Testing
         await store.close()
     }
 
-    /// Another connection holds a lock. A write that waits for this lock is refused, and the store's connection can
-    /// still be used.
+    /// Another connection holds a lock. A write that waits for this lock must be refused, and the store's connection
+    /// must still work.
     @Test func aLockThatAnotherHoldsIsNotWaitedForForEver() async throws {
         let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
         let number = try await store.createSession(.make())
         let other = try connect()
-        // Of the session, as another server's commit that is on its way: it will be another revision's.
+        // The lock on the session's row looks like another server's commit in progress. That commit would make this
+        // revision a conflict.
         _ = try other.all(["BEGIN", "SELECT 1 FROM session FOR UPDATE"])
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(.make(number, to: 1)) }
         _ = try other.all(["LOCK TABLE journal"])
@@ -102,7 +106,7 @@ import Testing
         await store.close()
     }
 
-    /// The lock is held in an open transaction, as by a server that hangs or by a person who uses `psql`.
+    /// Another program holds a lock in an open transaction, as a server that hangs does, or a person who uses `psql`.
     @Test func whatWaitsForALockThatAnotherHoldsHoldsUpNothingElse() async throws {
         let store = try PostgresStore(url: url, options: .patient)
         _ = try await store.createSession(.make("held"))
@@ -122,8 +126,8 @@ import Testing
         await store.close()
     }
 
-    /// A fault that the database finds, after the request has written: its writes are taken back, the others' are not
-    /// lost.
+    /// One request of a group fails in PostgreSQL after it has written something. Its own writes must be rolled back,
+    /// but not those of the other requests.
     @Test func aFaultyWriteInAGroupFailsAlone() async throws {
         let store = try PostgresStore(url: url, options: .patient)
         let number = try await store.createSession(.make())

@@ -2,13 +2,13 @@ import BraidStore
 import Foundation
 import Testing
 
-/// What a program does to the files of a running store. They stay open, and take what is written to them; but nobody
-/// would find it again.
+/// Tests what happens if another program moves the files of a running store. The store could still write to its open
+/// files, but no later start would find that data.
 @Suite struct MovedFilesTests {
     private let path = TestDirectory.make() + "/braid.sqlite"
 
     @Test(
-        "Where the database or its log is removed, replaced or renamed, nothing is taken any more, until it is back",
+        "If the database file or its log is removed, replaced or renamed, writes are refused until the file is back",
         arguments: ["", "-wal"])
     func moved(file: String) async throws {
         let store = try SQLiteStore(path: path), file = path + file

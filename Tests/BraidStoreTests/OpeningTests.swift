@@ -39,7 +39,8 @@ import Testing
         await store.close()
     }
 
-    /// It was SQLite's "unable to open database file", of a backup "disk I/O error", and named none.
+    /// SQLite's own error is "unable to open database file" or, for a backup, "disk I/O error", and names no file. The
+    /// store's error must name the directory.
     @Test func aDirectoryInPlaceOfAFileIsNamed() throws {
         let directory = String(path.dropLast("/braid.sqlite".count))
         let refusal = StoreError.io("\(directory) is a directory. Name a file in it, such as \(path).")
@@ -59,8 +60,8 @@ import Testing
 
     // MARK: Two at once
 
-    /// A program that is just being started has a copy of every descriptor for a moment, and kept the lock of a store
-    /// that was closed meanwhile.
+    /// A program that is just being started has a copy of every file descriptor for a moment. Such a copy must not keep
+    /// the lock of a store that was closed in the meantime.
     @Test func aStoreThatIsClosedCanBeOpenedThoughOthersHaveItsFilesOpen() async throws {
         let store = try SQLiteStore(path: path)
         let copies = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.filter
@@ -75,7 +76,8 @@ import Testing
         await again.close()
     }
 
-    /// Who stands behind those that have waited in vain need not wait as long again.
+    /// While another program holds the write lock, the first write waits for the full timeout and fails. The following
+    /// writes must not wait as long again.
     @Test func whileAnotherProgramWritesOneWaitsForAll() async throws {
         let store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make("before"))
@@ -102,7 +104,8 @@ import Testing
         sqlite3_close(other)
     }
 
-    /// Under another name the file has another lock beside it: by a hard link, or mounted into another container.
+    /// A database file can have a second name, through a hard link or a mount into another container. The store must be
+    /// locked under both names, although each name has its own lock file.
     @Test func aSecondNameOfTheFileLeadsToTheSameLock() async throws {
         try await make()
         let other = path + "-other"
@@ -137,7 +140,8 @@ import Testing
     @Test(arguments: ["PRAGMA application_id = 5", "PRAGMA application_id = 0"])
     func aDatabaseOfAnotherApplicationIsLeftAsItIs(change: String) async throws {
         try await make(change)
-        // Not in WAL mode, as most are (fileformat2, 1.3.3): opening must not put it there.
+        // The header of the other application's file says that the database is not in WAL mode (SQLite file format,
+        // section 1.3.3). Opening the file must not change that.
         var before = try #require(contents(path))
         before[18...19] = Data([1, 1])
         try before.write(to: URL(fileURLWithPath: path))
@@ -215,7 +219,8 @@ import Testing
 
     // MARK: Permissions
 
-    /// Neither the database, nor the directory, nor both may be written: said at the start, not at the first command.
+    /// If the database file, its directory, or both cannot be written, the store must refuse to open, and not only
+    /// refuse the first command.
     @Test(arguments: [(0o444, 0o777), (0o444, 0o555), (0o644, 0o555)])
     func whatCannotBeWrittenIsRefused(file: Int, directory: Int) async throws {
         try await make()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BraidPostgres
 
-/// What servers that share a database need of it.
+/// Tests what several servers need from the PostgreSQL database that they share.
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct PostgresSharingTests {
     private let stores: [PostgresStore]
     private let url: String
@@ -110,7 +110,7 @@ import Testing
         await #expect(throws: StoreError.answered) { try await stores[1].keep(answer(session, "k", "3")) }
         #expect(try await stores[1].answer(to: "k", by: "", of: session, now: 1_000)?.answer == "1")
         #expect(try await stores[1].revision(of: session)?.number == 1)
-        // After a day it is another request.
+        // A day later, the same idempotency key belongs to a new request.
         try await commit(session, to: 2, answer: answer(session, "k", "4", at: 1_000 + KeptAnswer.lifetime), by: 1)
         await close()
     }
@@ -186,7 +186,8 @@ import Testing
             heard.withLock { $0.filter { $0 != .look } } == [
                 .hearing, .committed(session: session, revision: 1), .revoked(token: "t"), .ended(session: session),
             ])
-        // A server may end between a commit and its notice: nobody relies on them alone.
+        // A server may stop between its commit and the notification of the other servers. These servers must therefore
+        // also look for changes without a notification.
         try await wait { heard.withLock { $0.contains(.look) } }
         await close()
     }
@@ -201,7 +202,7 @@ import Testing
             }
         }
         try await wait { isHearing.withLock { $0 } }
-        // More than one notice has room for.
+        // Commits on 400 sessions at once, more than one notification of PostgreSQL can name.
         let made = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<400 {
                 group.addTask { [store = stores[0]] in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BraidPostgres
 
-/// What is PostgreSQL's own: opening a database, and the loss of connections to it.
+/// Tests what only the PostgreSQL store has: opening a database on a server, and several servers on one database.
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct PostgresTests {
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
@@ -17,8 +17,8 @@ import Testing
 
     // MARK: The schema
 
-    /// From every version there ever was, the steps lead to schema-postgres.sql, also from the present one: a schema
-    /// that has been given out is changed by a step, not by hand.
+    /// From each released version of the schema, the upgrade steps must lead to schema-postgres.sql. This includes the
+    /// current version: a released schema may be changed only by adding a step.
     @Test(arguments: 1...PostgresSchema.version)
     func everyVersionLeadsToTheSchema(version: Int) async throws {
         let old = try PostgresCluster.newDatabase(), new = try PostgresCluster.newDatabase()
@@ -30,7 +30,7 @@ import Testing
         #expect(try shape(new).count > 60)
     }
 
-    /// Columns, indexes and constraints, however they came about.
+    /// The columns, indexes and constraints of a database as sorted text. Their order of creation does not matter.
     private func shape(_ url: String) throws -> [String] {
         let rows = try connect(url).query(
             """
@@ -61,7 +61,7 @@ import Testing
         #expect(try connect(url).query("SELECT relname::text FROM pg_class ORDER BY 1").map { $0.text(0) } == before)
     }
 
-    @Test("The shape that the server expects is the shape of a new database")
+    @Test("The PostgreSQL schema that the server expects is the schema of a new database")
     func expectedShape() async throws {
         let url = try PostgresCluster.newDatabase()
         try await PostgresStore(url: url).close()
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "A database that lacks something is refused by what it lacks",
+        "A PostgreSQL database whose schema differs is refused, and the error names the difference",
         arguments: [
             ("DROP TABLE published_model", "the table published_model is missing"),
             ("ALTER TABLE model DROP COLUMN rank", "the column model.rank is missing"),
@@ -108,7 +108,9 @@ import Testing
         ) { try PostgresStore(url: url) }
     }
 
-    @Test("A database of a newer version is used if it says that this version may, and refused if not")
+    @Test(
+        "A PostgreSQL database of a newer version is refused only if its minimum version is also newer than the server"
+    )
     func newerDatabases() async throws {
         let url = try PostgresCluster.newSchema(), known = PostgresSchema.version
         let running = try PostgresStore(url: url)
@@ -123,7 +125,7 @@ import Testing
         let refusal = StoreError.newerVersion(found: known + 1, known: known)
         try PostgresCluster.run("UPDATE braid_server SET minimum_version = \(known + 1)", in: url)
         #expect(throws: refusal) { try PostgresStore(url: url) }
-        // A server that runs notices it the next time that it looks for changes of others.
+        // A running server notices the new minimum version when it next looks for changes of other servers.
         running.listen { _ in }
         while running.dialer.retirement == nil { try await Task.sleep(for: .milliseconds(10)) }
         await #expect(throws: refusal) { try await running.commit(.make(number, to: 2)) }
@@ -153,7 +155,7 @@ import Testing
         await store.close()
     }
 
-    /// Servers that start at the same time on a new database.
+    /// Eight servers start at the same time on a new, empty database. Only one of them may create the schema.
     @Test func storesThatOpenAnEmptyDatabaseAtOnceMakeItOnce() async throws {
         let url = try PostgresCluster.newDatabase()
         let failures = Mutex<[String]>([])
@@ -192,7 +194,8 @@ import Testing
 
     // MARK: Several at once
 
-    /// Two servers that both believe a session to be theirs: each revision is written once, by one of them.
+    /// Two servers both believe that they may write a session. Each revision must be written exactly once, by one of
+    /// them.
     @Test func ofTwoStoresThatCommitTheSameRevisionOneIsRefused() async throws {
         let url = try PostgresCluster.newDatabase()
         let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
@@ -233,7 +236,8 @@ import Testing
         for store in stores { await store.close() }
     }
 
-    /// Also what a commit writes that was under way when the session was ended.
+    /// One server ends a session while another server commits on it. Nothing may remain in the database, not even the
+    /// data of a commit that was in progress.
     @Test func nothingIsLeftOfASessionThatIsEndedElsewhere() async throws {
         let url = try PostgresCluster.newDatabase()
         let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidStore
 import Testing
 
-/// What clients see is kept while changes are stored that they are not to see.
+/// Tests that a store keeps the table that clients see while it also stores changes that are not published.
 @Suite struct PublishingTests {
     @Test(arguments: StoreKind.forTests)
     func whatIsNotPublishedIsNotSeen(kind: StoreKind) async throws {
@@ -22,7 +22,8 @@ import Testing
                 $0.writtenSections = [.init(number: 3, id: "c", ordinal: 0)]
                 $0.displayedSections = #"["c","a"]"#
             })
-        // What is changed a second time was seen as it was before the first.
+        // This commit changes row 1 for the second time. Clients must still see the row as it was before the first
+        // change.
         try await store.commit(
             .make(number, to: 2, at: 1600, publishes: false, nextKey: 5, rows: 3) {
                 $0.writtenRows = [(1, .make(1, id: "one", "[2]"))]
@@ -48,7 +49,7 @@ import Testing
                 """)
         try await store.commit(.make(number, to: 3, at: 1700, nextKey: 5))
         #expect(try await store.session("s")?.published.map { _ in 1 } == nil)
-        // What was kept before is not seen again.
+        // The rows that the store kept for the earlier unpublished changes must not appear again.
         try await store.commit(.make(number, to: 4, at: 1800, publishes: false, nextKey: 5) { $0.removedRows = [3] })
         let published = try #require(try await store.session("s")?.published)
         #expect(published.updated == 1700)

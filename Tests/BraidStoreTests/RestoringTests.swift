@@ -3,11 +3,11 @@ import BraidStore
 import TestSupport
 import Testing
 
-/// The kept content of a store in test mode, to which a reset leads back.
+/// Tests that a reset in test mode restores the content that the store has kept before.
 @Suite struct RestoringTests {
     private static let kinds = StoreKind.allCases.filter { $0 != .postgres }
 
-    /// Everything that a store of these tests contains, as text.
+    /// Returns the whole content of a store as text.
     private static func content(of store: any SessionStore) async throws -> String {
         var texts: [String] = []
         for table in try await store.tables() {
@@ -27,7 +27,7 @@ import Testing
         return texts.joined(separator: "\n")
     }
 
-    /// Changes the store at random. Errors are part of the changes: a session may not exist.
+    /// Makes one random change in the store. The change may fail, for example because its session does not exist.
     private static func change(_ store: any SessionStore, _ random: inout SeededGenerator) async {
         let id = "s\(Int.random(in: 0..<4, using: &random))"
         let facts = try? await store.sessionSummary(id)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("Whatever has changed, a store restores its kept content", arguments: kinds, 1...4)
+    @Test("A store can restore its kept content after any changes", arguments: kinds, 1...4)
     func restoredContent(kind: StoreKind, seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let place = try kind.place()
@@ -70,7 +70,7 @@ import Testing
             for _ in 0..<30 { await Self.change(store, &random) }
             try await store.restoreContent(beginsEpochs: false)
             #expect(try await Self.content(of: store) == kept)
-            // The next session gets the same number each time.
+            // After each restore, the next new session must get the same number.
             numbers.insert(try await store.createSession(.make("new")))
             try await store.restoreContent(beginsEpochs: false)
         }

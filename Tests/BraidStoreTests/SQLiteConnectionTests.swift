@@ -13,7 +13,7 @@ import Testing
 
     // MARK: Opening
 
-    @Test("A connection that only reads makes no file") func readOnly() throws {
+    @Test("A connection that may only read does not create the file") func readOnly() throws {
         #expect { try open(.readOnly) } throws: { has($0, .cannotOpen) }
         #expect(access(path, F_OK) != 0)
         try open().execute("CREATE TABLE t (v)")
@@ -22,7 +22,7 @@ import Testing
         #expect { try reader.execute("INSERT INTO t VALUES (1)") } throws: { has($0, .readOnly) }
     }
 
-    @Test("What SQLite thinks of an error is in it: code, extended code and message") func errors() throws {
+    @Test("An error contains SQLite's extended result code and message") func errors() throws {
         let connection = try open()
         try connection.execute("CREATE TABLE t (v UNIQUE NOT NULL); INSERT INTO t VALUES (1)")
         #expect { try connection.run("INSERT INTO t VALUES (1)") } throws: {
@@ -35,13 +35,15 @@ import Testing
         #expect { try connection.run("SELECT nowhere") } throws: { "\($0)" == "no such column: nowhere (SQLite 1)" }
     }
 
-    @Test("A name in double quotes that does not exist is an error") func doubleQuotes() throws {
+    @Test("An identifier in double quotes that does not exist is an error, and not a string")
+    func doubleQuotes() throws {
         #expect { try open().run(#"SELECT "nothing""#) } throws: { has($0, .error) }
     }
 
     // MARK: Statements
 
-    @Test("A script's statements all run, with comments and empty ones between them") func scripts() throws {
+    @Test("All statements of a script run, even with comments and empty statements between them")
+    func scripts() throws {
         let connection = try open()
         try connection.execute(
             """
@@ -56,7 +58,7 @@ import Testing
         try connection.execute(" ; -- nothing")
     }
 
-    @Test("A script ends at its first fault") func faultyScripts() throws {
+    @Test("A script stops at its first faulty statement") func faultyScripts() throws {
         let connection = try open()
         #expect { try connection.execute("CREATE TABLE a (v); nonsense; CREATE TABLE b (v)") } throws: {
             has($0, .error)
@@ -65,17 +67,19 @@ import Testing
     }
 
     @Test(
-        "A statement's text has exactly one statement, and no NUL",
+        "Preparing a text with a NUL, or with another number of statements than one, is refused",
         arguments: ["", " ", "-- x", ";", "SELECT 1; SELECT 2", "SELECT 1\0", "\0"])
     func statementTexts(sql: String) throws {
         #expect { try open().prepare(sql) } throws: { has($0, .misuse) }
     }
 
-    @Test("White space and comments behind a statement are no second statement") func trailingComments() throws {
+    @Test("White space and comments after a statement do not count as a second statement")
+    func trailingComments() throws {
         #expect(try open().first("SELECT 1; -- x\n /* y */ ") { $0.int(0) } == 1)
     }
 
-    @Test("The number of changed rows and the last row id are those of the last statement") func changes() throws {
+    @Test("The connection's number of changed rows and last row id are those of the last statement")
+    func changes() throws {
         let connection = try open()
         try connection.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v)")
         #expect(try connection.run("INSERT INTO t VALUES (?, 1), (?, 2)", Int.max - 1, 5) == 2)
@@ -86,7 +90,7 @@ import Testing
 
     // MARK: Transactions
 
-    @Test("A transaction whose body throws leaves nothing") func rolledBack() throws {
+    @Test("A transaction whose closure throws an error is rolled back") func rolledBack() throws {
         let connection = try open()
         try connection.execute("CREATE TABLE t (v)")
         #expect(throws: CancellationError.self) {
@@ -100,7 +104,8 @@ import Testing
         #expect(try connection.first("SELECT sum(v) FROM t") { $0.int(0) } == 2)
     }
 
-    @Test("A transaction in a transaction is refused, and the outer one can go on") func nestedTransactions() throws {
+    @Test("A transaction within a transaction is refused, and the outer one can continue")
+    func nestedTransactions() throws {
         let connection = try open()
         try connection.begin(.deferred)
         #expect { try connection.begin(.immediate) } throws: { has($0, .error) }
@@ -126,7 +131,7 @@ import Testing
         #expect(try connection.first("SELECT count(*) FROM child") { $0.int(0) } == 0)
     }
 
-    @Test("A statement waits for another connection's lock as long as the busy timeout says") func busy() throws {
+    @Test("A statement waits for another connection's lock until the busy timeout ends") func busy() throws {
         let holder = try open(), waiter = try open()
         try holder.begin(.immediate)
         waiter.setBusyTimeout(50)
@@ -140,7 +145,8 @@ import Testing
 
     // MARK: The log
 
-    @Test("A checkpoint copies the log, and truncating it needs all readers to be gone") func checkpoints() throws {
+    @Test("A checkpoint copies the log, and can truncate the log only if nobody reads from it")
+    func checkpoints() throws {
         let connection = try open()
         #expect(try connection.checkpoint(.passive) == (-1, -1), "there is no log")
         try connection.execute("PRAGMA journal_mode = WAL")
@@ -166,12 +172,13 @@ import Testing
 
     // MARK: Progress
 
-    /// A query that runs for years.
+    /// A query that would run for years if nothing interrupted it.
     private static let endless = """
         WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n) SELECT count(*) FROM n
         """
 
-    @Test("A progress handler is called while statements run, and can end one") func progress() throws {
+    @Test("A progress handler is called while a statement runs, and can interrupt the statement")
+    func progress() throws {
         let connection = try open()
         var calls = 0
         #expect {
@@ -191,7 +198,7 @@ import Testing
 
     // MARK: Closing
 
-    @Test("A closed connection throws, and closing again does nothing") func closed() throws {
+    @Test("A closed connection throws errors, and closing it again has no effect") func closed() throws {
         let connection = try open()
         try connection.execute("CREATE TABLE t (v)")
         try connection.begin(.immediate)

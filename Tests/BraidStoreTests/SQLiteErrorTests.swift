@@ -4,11 +4,12 @@ import Testing
 
 @testable import BraidStore
 
-/// Every primary result code (https://sqlite.org/rescode.html): how a statement of ours gets it, or why none does.
+/// Checks each primary result code of SQLite (https://sqlite.org/rescode.html): a test produces it, or a text says why
+/// no statement of the server can.
 @Suite("SQLite's result codes") struct SQLiteErrorTests {
     private let path = TestDirectory.make() + "/file.sqlite"
 
-    /// The codes that no call of the wrapper returns.
+    /// The result codes that no call of the wrapper around SQLite can throw, each with the reason.
     private static let unreachable: [CInt: String] = [
         SQLITE_OK: "success: no error is made of it",
         SQLITE_INTERNAL: "a fault in SQLite",
@@ -26,7 +27,7 @@ import Testing
         SQLITE_DONE: "`step` returns it as false",
     ]
 
-    /// The codes that tests reach, with what their extended code is.
+    /// The result codes that a test produces, each with the expected extended code and the calls that produce it.
     private static let reached: [(code: CInt, extended: CInt, reach: @Sendable (SQLiteErrorTests) throws -> Void)] = [
         (SQLITE_ERROR, 1, { try $0.database().execute("nonsense") }),
         (SQLITE_ABORT, 516, { try $0.readBehindRollback() }),
@@ -74,7 +75,8 @@ import Testing
         ),
     ]
 
-    /// Reached in a process of their own, because they change its limits.
+    /// Result codes that other tests produce in a separate process, because these tests change the limits of the
+    /// process.
     private static let reachedElsewhere: Set<CInt> = [SQLITE_NOMEM, SQLITE_IOERR]
 
     private func database() throws -> SQLiteConnection {
@@ -118,13 +120,13 @@ import Testing
         try SQLiteConnection(path: path, mode: .readWrite).execute("SELECT v FROM t")
     }
 
-    @Test("Every primary code is reached by a test, or cannot be reached") func completeness() {
+    @Test("Every primary result code of SQLite is produced by a test, or listed as unreachable") func completeness() {
         let reached = Set(Self.reached.map(\.code)).union(Self.reachedElsewhere)
         #expect(reached.union(Self.unreachable.keys) == Set(Array(0...28) + [100, 101]))
         #expect(reached.isDisjoint(with: Self.unreachable.keys))
     }
 
-    @Test("An error has SQLite's primary and extended code", arguments: reached.indices)
+    @Test("An error contains SQLite's primary and extended result code", arguments: reached.indices)
     func codes(index: Int) throws {
         let (code, extended, reach) = Self.reached[index]
         #expect {
@@ -137,7 +139,8 @@ import Testing
         }
     }
 
-    @Test("Memory that runs out is SQLITE_NOMEM, and the connection goes on") func noMemory() async throws {
+    @Test("If memory runs out, the error is SQLITE_NOMEM, and the connection can still be used")
+    func noMemory() async throws {
         await #expect(processExitsWith: .exitCode(7)) {
             let connection = try SQLiteConnection(path: "", mode: .inMemory)
             try connection.execute("CREATE TABLE t (v); INSERT INTO t VALUES (1)")
@@ -153,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("A file that must not grow further is SQLITE_IOERR_WRITE, and nothing of the transaction stays")
+    @Test("If the file cannot grow, the error is SQLITE_IOERR_WRITE, and the statement changes nothing")
     func fileSize() async throws {
         await #expect(processExitsWith: .exitCode(10)) { [path = path as String] in
             let connection = try SQLiteConnection(path: path, mode: .readWrite)
@@ -170,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("A store error names what a code means to the store")
+    @Test("Each SQLite result code becomes the store error with its meaning")
     func meanings() {
         func meaning(_ code: CInt) -> StoreError { StoreError(SQLiteError(code: .init(rawValue: code)), path: "p") }
         #expect(meaning(13) == .full)
@@ -187,7 +190,7 @@ import Testing
         #expect("\(SQLiteResultCode(rawValue: 99))" == "unknown error")
     }
 
-    @Test("A used-up quota and a file of the largest size count as a full disk")
+    @Test("An exhausted disk quota and a file of the maximum size count as a full disk")
     func outOfRoom() {
         func isOutOfRoom(_ code: SQLiteResultCode, _ systemError: CInt = 0) -> Bool {
             SQLiteError(code: code, systemError: systemError).isOutOfRoom
@@ -197,7 +200,7 @@ import Testing
         #expect(!isOutOfRoom(.ioError) && !isOutOfRoom(.ioError, EIO) && !isOutOfRoom(.cannotOpen, EDQUOT))
     }
 
-    @Test("Only the fault of one request leaves the others of its group alone")
+    @Test("Only result codes that are the fault of one request leave the other requests of its group alone")
     func faults() {
         let ofOne = (0...28).filter { SQLiteError(code: SQLiteResultCode(rawValue: $0)).isOfOneRequest }
         #expect(ofOne == [SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE])

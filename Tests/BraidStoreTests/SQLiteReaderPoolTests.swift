@@ -5,7 +5,7 @@ import Testing
 
 @testable import BraidStore
 
-@Suite("The pool of SQLite connections that read") struct SQLiteReaderPoolTests {
+@Suite("The pool of SQLite connections for reads") struct SQLiteReaderPoolTests {
     private let path = TestDirectory.make() + "/file.sqlite"
     private let writer: SQLiteConnection
 
@@ -14,7 +14,7 @@ import Testing
         try writer.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (v); INSERT INTO t VALUES (1), (-1)")
     }
 
-    /// How many run at a time, and how many did at most.
+    /// Counts how many calls run at the same time, and the highest such number so far.
     private final class Gauge: Sendable {
         private let state = Mutex((now: 0, most: 0))
         var most: Int { state.withLock { $0.most } }
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("Reads run at the same time, on as many connections as the pool may have", arguments: [1, 3])
+    @Test("Reads run at the same time, up to the pool's number of connections", arguments: [1, 3])
     func bounds(count: Int) async throws {
         let pool = pool(count), gauge = Gauge()
         try await withThrowingTaskGroup { group in
@@ -56,11 +56,12 @@ import Testing
         pool.close()
     }
 
-    @Test("Reads that wait for a connection hold no thread that runs tasks") func waiting() async throws {
+    @Test("Reads that wait for a connection do not block the threads that run Swift tasks")
+    func waiting() async throws {
         let pool = pool(1), gate = DispatchSemaphore(value: 0)
         let held = Task { try await pool.read { _ in gate.wait() } }
         let waiting = (0..<100).map { number in Task { try await pool.read { _ in number } } }
-        // Every one of these needs a thread that runs tasks.
+        // Each of these tasks needs a thread of Swift's task pool.
         for _ in 0..<100 { await Task { await Task.yield() }.value }
         gate.signal()
         try await held.value
@@ -68,7 +69,7 @@ import Testing
         pool.close()
     }
 
-    @Test("One connection serves its reads in order of arrival") func order() async throws {
+    @Test("A pool with one connection serves reads in the order in which they arrive") func order() async throws {
         let pool = pool(1), gate = DispatchSemaphore(value: 0)
         let served = Served()
         let isHeld = Flag()
@@ -91,11 +92,12 @@ import Testing
         pool.close()
     }
 
-    @Test("A read sees one moment, while another connection writes") func snapshots() async throws {
+    @Test("A read sees the data of one moment, even while another connection writes") func snapshots() async throws {
         let pool = pool(4)
         let isDone = Flag()
         let path = path
-        // A thread, not a task: a task that does not suspend holds one of the few threads that run tests.
+        // The writer runs on a thread of its own. As a task that never suspends, it would block one of the few threads
+        // that run tests.
         let (results, result) = AsyncStream.makeStream(of: Result<Int, any Error>.self)
         Thread.detachNewThread {
             result.yield(
@@ -134,7 +136,7 @@ import Testing
         pool.close()
     }
 
-    @Test("A read sees every write that was committed before it was asked for") func recentWrites() async throws {
+    @Test("A read sees every write that was committed before the read was requested") func recentWrites() async throws {
         let pool = pool(2)
         for number in 2...100 {
             try writer.run("INSERT INTO t VALUES (?)", number)
@@ -143,7 +145,7 @@ import Testing
         pool.close()
     }
 
-    @Test("A read that fails, or tries to write, leaves its connection as good as new") func failures() async throws {
+    @Test("After a read that fails or tries to write, its connection works as before") func failures() async throws {
         let pool = pool(1)
         for _ in 0..<3 {
             await #expect(throws: CancellationError.self) { try await pool.read { _ in throw CancellationError() } }
@@ -161,7 +163,7 @@ import Testing
         pool.close()
     }
 
-    @Test("A connection that cannot be opened is an error of the read, and tried again by the next one")
+    @Test("If a connection cannot be opened, the read fails, and the next read tries to open it again")
     func failedConnections() async throws {
         let isThere = Flag()
         let pool = SQLiteReaderPool(count: 2) { [path] in
@@ -176,7 +178,7 @@ import Testing
         pool.close()
     }
 
-    @Test("A task that is cancelled gets what it asked for") func cancellation() async throws {
+    @Test("A read in a cancelled task still returns its result") func cancellation() async throws {
         let pool = pool(1)
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -187,7 +189,7 @@ import Testing
         pool.close()
     }
 
-    @Test("Closing finishes the reads that wait, and refuses later ones") func closing() async throws {
+    @Test("Closing the pool finishes the waiting reads and refuses later ones") func closing() async throws {
         let pool = pool(2), gate = DispatchSemaphore(value: 0), started = DispatchSemaphore(value: 0)
         let tasks = (0..<2).map { _ in
             Task {
@@ -218,9 +220,9 @@ import Testing
         pool.close()
     }
 
-    @Test("A pool that nobody has used closes at once") func unused() { pool(4).close() }
+    @Test("A pool without any reads closes at once") func unused() { pool(4).close() }
 
-    @Test("A connection that is shared is used by one thread at a time") func shared() async throws {
+    @Test("A shared connection is used by only one thread at a time") func shared() async throws {
         let connection = SQLiteSharedConnection(try SQLiteConnection(path: "", mode: .inMemory))
         try connection.withConnection { try $0.execute("CREATE TABLE t (v); INSERT INTO t VALUES (0)") }
         let gauge = Gauge()
@@ -247,6 +249,7 @@ import Testing
 }
 
 extension DispatchSemaphore {
-    /// `wait()`, from a task that may block its thread.
+    /// Calls `wait()` in a task that may block its thread. Swift does not allow `wait()` directly in an asynchronous
+    /// function.
     fileprivate func waitNow() { wait() }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidStore
 
-@Suite("The cache of SQLite statements") struct SQLiteStatementCacheTests {
+@Suite("The cache of prepared SQLite statements") struct SQLiteStatementCacheTests {
     private let connection: SQLiteConnection
 
     init() throws { connection = try SQLiteConnection(path: "", mode: .inMemory, cachedStatements: 3) }
@@ -14,7 +14,7 @@ import Testing
         return statement
     }
 
-    @Test("The same SQL is prepared once, whether or not it has the same address") func sameText() throws {
+    @Test("The same SQL text is prepared once, even if two strings contain it") func sameText() throws {
         let first = try statement("SELECT 1 -- a text")
         #expect(try statement("SELECT 1 -- a text") === first)
         let number = Int.random(in: 1...1)
@@ -22,7 +22,7 @@ import Testing
         #expect(connection.cachedStatementCount == 1)
     }
 
-    @Test("Texts that differ in any one byte are different statements") func otherTexts() throws {
+    @Test("SQL texts that differ in a single byte are different statements in the cache") func otherTexts() throws {
         let connection = try SQLiteConnection(path: "", mode: .inMemory, cachedStatements: 200)
         let text = Array("SELECT 'a text that has many bytes, of which the hash sees a few alone'".utf8)
         for index in 8..<text.count - 1 {
@@ -34,7 +34,7 @@ import Testing
         #expect(connection.cachedStatementCount > 50)
     }
 
-    @Test("A full cache gives up the statement that was not used for the longest time") func eviction() throws {
+    @Test("A full cache removes the statement that has not been used for the longest time") func eviction() throws {
         let first = try statement("SELECT 1"), second = try statement("SELECT 2")
         _ = try statement("SELECT 3")
         #expect(try statement("SELECT 1") === first)
@@ -44,7 +44,7 @@ import Testing
         #expect(try statement("SELECT 2") !== second)
     }
 
-    @Test("A query may run inside the rows of the same query") func nesting() throws {
+    @Test("A query may run while the rows of the same query are being read") func nesting() throws {
         try connection.execute("CREATE TABLE t (v); INSERT INTO t VALUES (1), (2), (3)")
         var found: [String] = []
         try connection.query("SELECT v FROM t ORDER BY v") { outer in
@@ -56,7 +56,7 @@ import Testing
         #expect(connection.cachedStatementCount == 1)
     }
 
-    @Test("A statement that is given up while it runs goes on running") func evictionWhileRunning() throws {
+    @Test("A running statement that the cache removes continues to run") func evictionWhileRunning() throws {
         var found: [Int] = []
         try connection.query("SELECT 1 UNION ALL SELECT 2") { row in
             for number in 10..<20 { _ = try connection.first("SELECT \(number)") { $0.int(0) } }
@@ -65,7 +65,7 @@ import Testing
         #expect(found == [1, 2])
     }
 
-    @Test("A statement that failed works the next time") func failures() throws {
+    @Test("A cached statement that has failed can be used again") func failures() throws {
         try connection.execute("CREATE TABLE t (v INTEGER PRIMARY KEY)")
         for _ in 0..<3 {
             try connection.run("DELETE FROM t")
@@ -78,14 +78,14 @@ import Testing
         #expect(try connection.first("SELECT v FROM t") { $0.int(0) } == 1)
     }
 
-    @Test("A cached statement sees a change of the schema") func schemaChanges() throws {
+    @Test("A cached statement uses the new schema after a change of the schema") func schemaChanges() throws {
         try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         #expect(try connection.first("SELECT * FROM t") { $0.isNull(1) } == true)
         try connection.execute("ALTER TABLE t ADD b DEFAULT 5")
         #expect(try connection.first("SELECT * FROM t") { $0.int(1) } == 5)
     }
 
-    @Test("Without room nothing is kept, and everything works") func noRoom() throws {
+    @Test("With a cache of size 0, no statement is kept, and queries still work") func noRoom() throws {
         let connection = try SQLiteConnection(path: "", mode: .inMemory, cachedStatements: 0)
         #expect(try connection.first("SELECT 1") { $0.int(0) } == 1)
         #expect(try connection.first("SELECT 1") { $0.int(0) } == 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BraidStore
 
-@Suite("SQLite statements: binding and reading") struct SQLiteStatementTests {
+@Suite("Binding and reading values of SQLite statements") struct SQLiteStatementTests {
     private let connection: SQLiteConnection
 
     init() throws {
@@ -12,7 +12,8 @@ import Testing
         try connection.execute("CREATE TABLE t (v)")
     }
 
-    /// Stores a value, and returns what is read back: type, SQL's view of the length in bytes, and the row's view.
+    /// Stores a value and reads it back. Returns its type, its length in bytes as SQL computes it, and the value that
+    /// `read` returns.
     private func stored<Value, Result>(
         _ value: Value, _ read: (SQLiteRow) throws -> Result
     ) throws -> (type: SQLiteStatement.ValueType, count: Int?, value: Result) where Value: SQLiteBindable {
@@ -31,12 +32,12 @@ import Testing
     }
 
     @Test(
-        "Floating-point numbers keep all their bits, infinity and negative zero included",
+        "Floating-point numbers keep their values, including infinity",
         arguments: [0, -0.0, 0.1, .pi, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, -.infinity])
     func doubles(value: Double) throws {
         let found = try stored(value) { $0.double(0) }
         #expect(found.type == .double)
-        // SQLite stores whole numbers as integers where that saves room: negative zero loses its sign.
+        // SQLite stores whole floating-point numbers as integers to save space. Negative zero therefore loses its sign.
         #expect(found.value == value)
     }
 
@@ -44,7 +45,7 @@ import Testing
         #expect(try stored(Double.nan) { $0.isNull(0) } == (.null, nil, true))
     }
 
-    @Test("NULL is no value of any type") func null() throws {
+    @Test("NULL is read as `nil`, or as 0 or an empty value of any type") func null() throws {
         let found = try stored(Int?.none) { ($0.isNull(0), $0.int(0), $0.double(0), $0.text(0), $0.bytes(0).count) }
         #expect(found.type == .null)
         #expect(found.value == (true, 0, 0, "", 0))
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "Texts keep every byte: NUL, combining characters, noncharacters and more than fits on a page",
+        "Texts keep every byte, including NUL, combining characters, noncharacters and texts larger than a page",
         arguments: [
             "", "a", "\0", "a\0b", "\0\0", "15 bytes: small", "16 bytes: large!", "é", "e\u{301}", "\u{FFFF}", "😀",
             String(repeating: "long ", count: 10_000),
@@ -64,7 +65,7 @@ import Testing
         #expect(Array(found.value.utf8) == Array(value.utf8))
     }
 
-    @Test("A JSON text that is a slice of a larger one is bound by its own length") func slices() throws {
+    @Test("A JSON text that is a slice of a larger text is bound without the bytes around it") func slices() throws {
         let element = try #require(try JSONText(parsing: #"["before",{"a":1},"behind"]"#).elements()?[1])
         let found = try stored(element) { try $0.json(0).text }
         #expect(found.type == .text && found.count == 7 && found.value == #"{"a":1}"#)
@@ -76,7 +77,7 @@ import Testing
         #expect(found.type == .blob && found.count == value.count && found.value == value)
     }
 
-    @Test("Bytes that are not UTF-8 are stored as they are, and repaired where a string is read") func invalidText()
+    @Test("Bytes that are not UTF-8 are stored unchanged, and repaired only when a string is read") func invalidText()
         throws
     {
         let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x00, 0xED, 0xA0, 0x80]
@@ -89,14 +90,14 @@ import Testing
         #expect(throws: StoreError.self) { try connection.first("SELECT v FROM t") { try $0.json(0) } }
     }
 
-    @Test("A value is converted to the type that is read") func conversions() throws {
+    @Test("A column's value is converted to the type that is read") func conversions() throws {
         let found = try connection.first("SELECT '12', 3.9, 7, x'3135', 'x'") {
             ($0.int(0), $0.int(1), $0.text(2), $0.int(3), $0.int(4))
         }
         #expect(try #require(found) == (12, 3, "7", 15, 0))
     }
 
-    @Test("A value may be changed or freed as soon as it is bound") func boundValuesAreCopies() throws {
+    @Test("A value may be changed or freed as soon as it is bound to a statement") func boundValuesAreCopies() throws {
         let statement = try connection.prepare("INSERT INTO t VALUES (?)")
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4000, alignment: 1)
         for index in buffer.indices { buffer[index] = 7 }
@@ -107,7 +108,7 @@ import Testing
         #expect(try connection.first("SELECT v FROM t") { $0.bytes(0).allSatisfy { $0 == 7 } } == true)
     }
 
-    @Test("A value that is longer than the limit is refused with SQLITE_TOOBIG") func tooLong() throws {
+    @Test("A value longer than the connection's limit is refused with SQLITE_TOOBIG") func tooLong() throws {
         connection.setLengthLimit(1000)
         let long = String(repeating: "x", count: 1001)
         #expect { try connection.run("INSERT INTO t VALUES (?)", long) } throws: { has($0, .tooBig) }
@@ -116,7 +117,7 @@ import Testing
 
     // MARK: Running
 
-    @Test("A statement forgets its values when it is reset") func resetForgets() throws {
+    @Test("A reset statement no longer has its bound values") func resetForgets() throws {
         let statement = try connection.prepare("SELECT ?")
         try statement.bind(5, at: 1)
         #expect(try statement.step() && statement.int(0) == 5)
@@ -124,7 +125,9 @@ import Testing
         #expect(try statement.step() && statement.isNull(0))
     }
 
-    @Test("Parameters count from 1; another number is refused with SQLITE_RANGE", arguments: [-1, 0, 3, CInt.max])
+    @Test(
+        "Parameters count from 1, and a number without a parameter is refused with SQLITE_RANGE",
+        arguments: [-1, 0, 3, CInt.max])
     func parameterNumbers(index: CInt) throws {
         let statement = try connection.prepare("SELECT ?, ?")
         #expect(statement.parameterCount == 2)
@@ -134,7 +137,8 @@ import Testing
         #expect { try [1].bind(to: statement, at: index) } throws: { has($0, .range) }
     }
 
-    @Test("More values than parameters are refused; missing ones are NULL") func valueCounts() throws {
+    @Test("Binding more values than a statement has parameters is refused, and missing values are NULL")
+    func valueCounts() throws {
         #expect { try connection.run("INSERT INTO t VALUES (?)", 1, 2) } throws: { has($0, .range) }
         #expect(try connection.first("SELECT ?, ?", 1) { $0.isNull(1) } == true)
     }
@@ -147,14 +151,14 @@ import Testing
         #expect(try #require(found) == (.null, true, 0, 0, 0))
     }
 
-    @Test("A row that is kept too long reads as NULL") func keptRows() throws {
+    @Test("A row that is used after its query has ended reads as NULL") func keptRows() throws {
         let row = try #require(try connection.first("SELECT 'x'") { $0 })
         #expect(row.isNull(0) && row.text(0).isEmpty && row.int(0) == 0)
         connection.close()
         #expect(row.isNull(0) && row.text(0).isEmpty && row.type(0) == .null)
     }
 
-    @Test("A value is not bound while the statement runs") func bindingWhileRunning() throws {
+    @Test("Binding a value while the statement runs is refused") func bindingWhileRunning() throws {
         let statement = try connection.prepare("SELECT ? UNION ALL SELECT 2")
         #expect(try statement.step())
         #expect { try statement.bind(1, at: 1) } throws: { has($0, .misuse) }
@@ -162,7 +166,8 @@ import Testing
         try statement.bind(1, at: 1)
     }
 
-    @Test("A statement of a closed connection throws, and is freed once") func closedConnections() throws {
+    @Test("After the connection is closed, its statements throw errors, and each is freed once")
+    func closedConnections() throws {
         let statement = try connection.prepare("SELECT ?")
         try statement.bind(1, at: 1)
         #expect(try statement.step())
@@ -174,7 +179,7 @@ import Testing
         statement.reset()
     }
 
-    @Test("A statement outlives its connection") func orphans() throws {
+    @Test("A statement can be used after the last reference to its connection is gone") func orphans() throws {
         var statement: SQLiteStatement?
         do {
             let connection = try SQLiteConnection(path: "", mode: .inMemory)
@@ -184,5 +189,5 @@ import Testing
     }
 }
 
-/// Whether an error is one of SQLite's with this primary code.
+/// Whether an error is an `SQLiteError` with this primary result code.
 func has(_ error: any Error, _ code: SQLiteResultCode) -> Bool { (error as? SQLiteError)?.code.primary == code }

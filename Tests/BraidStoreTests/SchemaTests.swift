@@ -10,8 +10,10 @@ import Testing
         try String(contentsOf: tests.appendingPathComponent("Schemas/\(version).sql"), encoding: .utf8)
     }
 
-    /// Also of the present version: a schema that was released is changed by a step, not by hand.
-    @Test("The steps lead from every version that there ever was to schema.sql", arguments: 1...SQLiteSchema.version)
+    /// The test includes the current version, because a released schema may be changed only by adding an upgrade step.
+    @Test(
+        "From every released version of the SQLite schema, the upgrade steps lead to schema.sql",
+        arguments: 1...SQLiteSchema.version)
     func everyVersionLeadsToTheSchema(version: Int) throws {
         let old = try SQLiteConnection(path: "", mode: .inMemory), new = try SQLiteConnection(path: "", mode: .inMemory)
         try old.execute(Self.schema(version))
@@ -21,7 +23,7 @@ import Testing
         #expect(try old.first("SELECT minimum_version FROM compatibility") { $0.int(0) } == 2)
     }
 
-    /// Tables, columns and indexes, however they came about.
+    /// Returns the tables, columns and indexes of a database as sorted text. Their order of creation does not matter.
     private func catalog(_ db: SQLiteConnection) throws -> [String] {
         var lines: [String] = []
         try db.query(
@@ -39,7 +41,7 @@ import Testing
         return lines
     }
 
-    @Test("The shape that the server expects is the shape of a new database")
+    @Test("The SQLite schema that the server expects is the schema of a new database")
     func expectedShape() throws {
         let db = try SQLiteConnection(path: "", mode: .inMemory)
         try db.execute(SQLiteSchema.text)
@@ -50,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "A database that lacks something is refused by what it lacks, and stays as it is",
+        "An SQLite database whose schema differs is refused and not changed, and the error names the difference",
         arguments: [
             ("DROP TABLE published_model", "the table published_model is missing"),
             ("ALTER TABLE model DROP COLUMN rank", "the column model.rank is missing"),
@@ -83,7 +85,7 @@ import Testing
         #expect(try changed(path, by: "") == before)
     }
 
-    @Test("An upgrade of a database that lacks something is refused, and leaves the old version")
+    @Test("Upgrading a database that lacks an index is refused, and the database keeps its old version")
     func lackingOldDatabases() async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
         let before = try changed(path, by: Self.schema(1) + "DROP INDEX token_by_expiry")
@@ -97,7 +99,9 @@ import Testing
         #expect(try changed(path, by: "") == before)
     }
 
-    @Test("A database may have more than the server knows", arguments: [0, SQLiteSchema.version + 7])
+    @Test(
+        "A database may contain tables, columns and indexes that the server does not know",
+        arguments: [0, SQLiteSchema.version + 7])
     func furtherThings(newer version: Int) async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
         try await SQLiteStore(path: path).close()
@@ -115,7 +119,7 @@ import Testing
         #expect(try changed(path, by: "") == before)
     }
 
-    @Test("A database that a newer server made for newer servers is refused")
+    @Test("A database whose minimum version is newer than the server is refused")
     func newerDatabases() async throws {
         let path = TestDirectory.make() + "/braid.sqlite", known = SQLiteSchema.version
         try await SQLiteStore(path: path).close()
@@ -126,7 +130,7 @@ import Testing
         }
     }
 
-    /// Changes a database, and returns its schema afterwards.
+    /// Runs SQL in a database, and returns the database's schema afterwards.
     private func changed(_ path: String, by sql: String) throws -> [String] {
         let db = try SQLiteConnection(path: path, mode: .readWrite)
         defer { db.close() }

@@ -3,7 +3,7 @@ import BraidStore
 import CSQLite
 import Testing
 
-/// What any store must do.
+/// Tests what every kind of store must do.
 @Suite struct SessionStoreTests {
     @Test(.enabled(if: PostgresCluster.isThere, "needs `--traits PostgreSQL`, and to be run by Scripts/with-postgres"))
     func postgreSQLIsAmongTheStores() { #expect(StoreKind.forTests.contains(.postgres)) }
@@ -54,7 +54,7 @@ import Testing
         await store.close()
     }
 
-    /// "\u0000" is legal in JSON, and so in an id; and "é" in two spellings is two ids.
+    /// JSON allows "\u0000", so a row id may contain it. The composed and the decomposed "é" are two different ids.
     @Test(arguments: StoreKind.forTests)
     func textsKeepEveryByte(kind: StoreKind) async throws {
         let store = try kind.open()
@@ -110,7 +110,7 @@ import Testing
         #expect(try await store.journal(of: number, after: 0, limit: 10) == [])
         let again = try await store.createSession(.make())
         #expect(again != number)
-        // A late commit to the session that ended must not hit the one that took its place.
+        // A late commit to the ended session must not change the session that now has the same id.
         await #expect(throws: StoreError.sessionMissing) { try await store.commit(.make(number, to: 1)) }
         #expect(try await store.session("s")?.sections[0].rows.count == 0)
         #expect(try await store.session("other")?.sections[0].rows.count == 1)
@@ -177,7 +177,8 @@ import Testing
                 try await store.commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(9))] })
             }
         }
-        // Nor is the revision of that number which was stored at another time the one that was meant.
+        // A commit that expects this revision with another time is refused, too. The time distinguishes two revisions
+        // with the same number.
         var late = SessionCommit.make(number, to: 2)
         late.fromTime = .max
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(late) }
@@ -253,7 +254,8 @@ import Testing
                     revision - (try await store.journal(of: number, after: 0, limit: 1).first?.revision ?? 0) + 1)
             }
         }
-        // A 64th of the limit beyond it, less one.
+        // The journal's length varies, because the store deletes old records only from time to time. It exceeds the
+        // limit by less than a 64th of it.
         #expect(firsts == [192, 193, 194])
         #expect(try await store.journal(of: number, after: 0, limit: 1000).map(\.revision) == Array(49...240))
         await store.close()
@@ -267,14 +269,15 @@ import Testing
             try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}", undo: "{}"))
         }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [4, 5])
-        // One that is larger than all the room there is stays until the next comes.
+        // A journal record that alone exceeds the limit of bytes is kept until the next record is written.
         try await store.commit(
             .make(number, to: 6, command: #""0123456789012345678901234567890123456789""#, update: "{}", undo: "{}"))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [6])
         try await store.commit(.make(number, to: 7, command: "1", update: "{}", undo: "{}"))
         try await store.commit(.make(number, to: 8, command: "1", update: "{}", undo: "{}"))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [7, 8])
-        // What leads back counts as well.
+        // The undo data of a journal record, which leads back to the preceding revision, counts towards the limit of
+        // bytes.
         try await store.commit(
             .make(number, to: 9, command: "1", update: "{}", undo: #"{"updated":1,"nextKey":1,"nextSection":1}"#))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [9])
@@ -296,7 +299,7 @@ import Testing
         var commit = SessionCommit.make(number, to: 1)
         commit.answer = answer(number, "k\u{0}", at: 2000, #"{"a":[1.0]}"#)
         try await store.commit(commit)
-        // A commit that is refused keeps no answer.
+        // If a commit is refused, the store does not keep the answer that came with it.
         commit.answer = answer(number, "refused", at: 2000)
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(commit) }
         #expect(try await store.answer(to: "refused", by: "", of: number, now: 2000) == nil)
@@ -307,7 +310,7 @@ import Testing
         let later = 2000 + KeptAnswer.lifetime
         #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: later - 1) != nil)
         #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: later) == nil)
-        // What has had its day goes, a few with every answer that comes.
+        // Each new answer makes the store delete a few answers that are older than a day.
         try await store.keep(answer(number, "new", at: later))
         #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: 4000) == nil)
         #expect(try await store.answer(to: "other", by: "", of: number, now: later) != nil)
@@ -317,7 +320,7 @@ import Testing
     }
 
     @Test(
-        "The answers of one requester have a quota: the oldest are deleted, and nobody else's",
+        "Each requester has a quota for kept answers. Beyond it, only that requester's oldest answers are deleted",
         arguments: StoreKind.forTests)
     func answersHaveAQuota(kind: StoreKind) async throws {
         let store = try kind.open()
@@ -345,7 +348,7 @@ import Testing
         for (session, requester) in [(number, ""), (number, "t2"), (other, "t1"), (0, "")] {
             #expect(try await kept(keys, session, requester) == ["k0"])
         }
-        // One that exceeds the quota by itself is kept until the next comes.
+        // An answer that alone exceeds the quota is kept until the requester's next answer.
         try await store.keep(answer(number, "t1", "large", bytes: 20 << 20))
         #expect(try await kept(keys + ["large"], number, "t1") == ["large"])
         var commit = SessionCommit.make(number, to: 1)
@@ -379,15 +382,16 @@ import Testing
                 == [TableSummary(name: "b", version: 1, updated: 5), TableSummary(name: "t", version: 3, updated: 30)])
         let old = try #require(try await store.session("old"))
         #expect(old.description == "1" && old.facts.tableVersion == 1 && old.facts.table == "t")
-        // Version 2 is dropped when 20 versions follow, for no session uses it. A request that has read it before opens a
-        // session of it all the same.
+        // The store drops version 2 of the table when 20 newer versions follow, because no session uses it. A request
+        // that has read version 2 before can still open a session with it.
         for version in 4...22 { #expect(try await store.putTable("t", description: "\(version)", at: 30) == version) }
         #expect(try await store.versions(ofTable: "t").map(\.version) == [1] + Array(3...22))
         #expect(try await store.createSession(.make("late", table: "t", version: 2, description: "2")) > 0)
         let late = try #require(try await store.session("late"))
         #expect(late.description == "2" && late.facts.tableVersion == 2)
         #expect(try await store.table("t").map { [$0.version, $0.updated] } == [22, 30])
-        // An id that is taken brings nothing back, nor does what was deleted.
+        // Opening a session must not restore a dropped version if the session's id is taken, and must not restore a
+        // deleted table.
         _ = try await store.deleteSession("late")
         await #expect(throws: StoreError.sessionExists) {
             try await store.createSession(.make("old", table: "t", version: 2, description: "2"))
@@ -404,7 +408,9 @@ import Testing
         await store.close()
     }
 
-    @Test("A table is registered only after the version that the caller expects", arguments: StoreKind.forTests)
+    @Test(
+        "`putTable` with `after` stores a description only if that is still the latest version",
+        arguments: StoreKind.forTests)
     func registeringAfterAVersion(kind: StoreKind) async throws {
         let store = try kind.open()
         #expect(try await store.putTable("t", description: "1", after: 0, at: 10) == 1)
@@ -418,7 +424,7 @@ import Testing
         await store.close()
     }
 
-    @Test("Sessions are listed by their table", arguments: StoreKind.forTests)
+    @Test("Sessions can be listed by the name of their table", arguments: StoreKind.forTests)
     func sessionsOfATable(kind: StoreKind) async throws {
         let store = try kind.open()
         try await store.putTable("t", description: "1", at: 10)
@@ -444,7 +450,8 @@ import Testing
         _ = try await store.createSession(.make("a", table: "t", version: 1))
         _ = try await store.putTable("t", description: "2", at: 20)
         _ = try await store.createSession(.make("b", table: "t", version: 2))
-        // Inline, under the same name: not a session of the registered table.
+        // This session has an inline description with the same name, so it does not count as a session of the
+        // registered table.
         _ = try await store.createSession(.make("c", table: "t"))
         #expect(try await store.deleteTable("t") == .inUse(sessions: 2))
         _ = try await store.deleteSession("a")
@@ -456,7 +463,8 @@ import Testing
         await store.close()
     }
 
-    /// In the file: what an ended session leaves there nobody would ever see, or delete.
+    /// Reads the database file itself, because rows that an ended session left there would be invisible and would never
+    /// be deleted.
     @Test func nothingIsLeftOfASessionThatIsEnded() async throws {
         let place = try StoreKind.file.place(), store = try StoreKind.file.open(at: place)
         _ = try await store.putTable("t", description: "1", at: 10)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import BraidStore
 
-@Suite("Sessions that share their table with another one") struct SharedTableTests {
+@Suite("Sessions that share their opening and their rows with another session") struct SharedTableTests {
     private static let shared = NewSession.make("fork", rows: (1...3).map { (1, .make($0, id: "r\($0)")) }).sharing("1")
 
-    @Test("A store in memory calls none of a shared table's functions before somebody reads it")
+    @Test("A store in memory does not compute a shared table before it is read")
     func lazily() async throws {
         let store = try SQLiteStore(path: ":memory:"), calls = Mutex(0)
         var new = NewSession.make("fork")
@@ -29,7 +29,7 @@ import Testing
         await store.close()
     }
 
-    @Test("After a failed commit, a session shares exactly what it shared before")
+    @Test("After a commit that fails, a session shares exactly the data that it shared before")
     func rollback() async throws {
         let fails = Mutex(false)
         var options = SQLiteStoreOptions()
@@ -40,7 +40,8 @@ import Testing
             await #expect(throws: StoreError.self) { try await body() }
             fails.withLock { $0 = false }
         }
-        // The next session gets the number of the session that was rolled back, and shares nothing.
+        // The next session gets the same number as the session whose opening failed. It must not share that session's
+        // table.
         await failing { _ = try await store.createSession(Self.shared) }
         _ = try await store.createSession(.make("other", opening: "2", rows: [(1, .make(1))]))
         #expect(try await store.opening("other")?.body == "2")

@@ -7,19 +7,19 @@ import Testing
 @testable import BraidPostgres
 #endif
 
-/// The stores that the suite is run on.
+/// The kinds of stores on which the tests run.
 enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case file, memory, postgres
 
     static let forTests = allCases.filter { $0 != .postgres || PostgresCluster.isThere }
     var testDescription: String { rawValue }
 
-    /// A new one of its own.
+    /// Opens a new, empty store of this kind.
     func open(journalLimit: Int = 1000, journalBytes: Int = 64 << 20) throws -> any SessionStore {
         try open(at: place(), journalLimit: journalLimit, journalBytes: journalBytes)
     }
 
-    /// Where a new one can be, and can be found again unless it is in memory.
+    /// Returns the path or address of a new, empty store. A store in memory cannot be opened again at its place.
     func place() throws -> String {
         switch self {
         case .file: TestDirectory.make() + "/braid.sqlite"
@@ -60,14 +60,15 @@ enum PostgresCluster {
 
     static func address(of database: String) -> String { "postgres://braid@/\(database)?host=\(directory ?? "")" }
 
-    /// Its address.
+    /// Creates a new database, and returns its address.
     static func newDatabase(_ options: String = "ENCODING 'UTF8'") throws -> String {
         let name = "t" + UUID().uuidString.lowercased().filter { $0 != "-" }
         try run("CREATE DATABASE \(name) TEMPLATE template0 \(options)", in: address(of: "postgres"))
         return address(of: name)
     }
 
-    /// The address of one in a database that is there: it takes a tenth of the time and of the disk.
+    /// Creates a new schema in an existing database, and returns its address. That needs a tenth of the time and the
+    /// disk space of a new database.
     static func newSchema() throws -> String {
         let name = "t" + UUID().uuidString.lowercased().filter { $0 != "-" }
         try run("CREATE SCHEMA \(name)", in: address(of: "postgres"))
@@ -81,7 +82,7 @@ enum PostgresCluster {
     }
 }
 
-/// Directories that go when the tests end.
+/// Creates temporary directories, which are deleted when the tests end.
 enum TestDirectory {
     static func make() -> String {
         let path = NSTemporaryDirectory() + "store-tests-\(getpid())/\(UUID().uuidString)"
@@ -121,7 +122,7 @@ extension NewSession {
 }
 
 extension NewSession {
-    /// The same session, with its opening and its rows in a shared table.
+    /// Returns the same new session, but with its opening and its rows in a shared table.
     func sharing(_ opening: JSONText) -> NewSession {
         var session = self
         let rows = rows
@@ -147,7 +148,7 @@ extension SessionCommit {
     }
 }
 
-/// Everything of a session in one text, so that a difference is seen at a glance.
+/// Returns everything that a stored session contains as text, so that differences are easy to see.
 func dump(_ session: StoredSession?) -> String {
     guard let session else { return "none" }
     let facts = session.facts

@@ -3,7 +3,8 @@ import BraidStore
 import TestSupport
 import Testing
 
-/// Random changes on random sessions: what is loaded is what an array of sessions in memory has become.
+/// Makes random changes on random sessions. A session that is loaded from the store must equal the same session in
+/// memory.
 @Suite struct StorePropertyTests {
     @Test(arguments: StoreKind.forTests, 1...6)
     func loadingGivesWhatWasCommitted(kind: StoreKind, seed: Int) async throws {
@@ -11,7 +12,7 @@ import Testing
         let place = try kind.place()
         var store = try kind.open(at: place, journalLimit: 7)
         var oracle: [String: StoredSession] = [:]
-        /// Of each session, by revision.
+        /// For each session id, all earlier states of the session. The index in the list is the revision.
         var history: [String: [StoredSession]] = [:]
         for step in 1...150 {
             let id = "s\(Int.random(in: 0..<4, using: &random))"
@@ -45,7 +46,7 @@ import Testing
                 }
             } else {
                 let new = NewSession.make(id, state: "\(step)", rows: (1...3).map { (1, .make($0, id: "r\($0)")) })
-                // Half of the sessions share their table with another one.
+                // About half of the sessions share their opening and rows with another session.
                 let isShared = Bool.random(using: &random)
                 let number = try await store.createSession(isShared ? new.sharing("\"opening \(step)\"") : new)
                 #expect(try await store.opening(id)?.body == (isShared ? "\"opening \(step)\"" : new.opening))
@@ -60,7 +61,8 @@ import Testing
             }
             #expect(dump(try await store.session(id)) == dump(oracle[id]))
             if let session = oracle[id], let states = history[id] {
-                // The earliest state that the journal leads back to, or a later one at which nothing was unpublished.
+                // The expected start of the journal is the earliest state that it can restore. If that state has
+                // unpublished changes, it is the next state without any.
                 let cut = max(0, session.facts.revision - 7)
                 var start = cut == 0 ? nil : states[cut...].first { $0.published == nil } ?? session
                 start?.facts.totalRowCount = session.facts.totalRowCount
@@ -88,7 +90,7 @@ import Testing
         await store.close()
     }
 
-    /// The session as clients saw it at a revision, if the journal begins after the revision `cut`.
+    /// Returns the session as clients saw it at a revision. `cut` is the revision before the journal's first record.
     private static func seen(at revision: Int, in states: [StoredSession], from cut: Int) -> StoredSession? {
         guard states.indices.contains(revision), let last = states.last else { return nil }
         var seen: StoredSession
@@ -97,7 +99,7 @@ import Testing
         } else if let published = last.published, revision >= cut,
             states[min(cut, revision)...].allSatisfy({ $0.published != nil })
         {
-            // Nothing was published since the journal begins: clients see the same table still.
+            // Nothing has been published since the beginning of the journal, so clients still see the published table.
             seen = states[cut]
             seen.sections = published.sections
             seen.displayedSections = published.displayedSections
@@ -111,7 +113,7 @@ import Testing
         return seen
     }
 
-    /// What leads back to a session from what the change makes of it.
+    /// Returns the undo data of a change: the change that leads back to `session`.
     private func undo(of change: TableChange, from session: StoredSession) -> JSONText {
         var undo = TableChange()
         for key in Set(change.removedRows + change.writtenRows.map(\.row.key) + change.placedRows.map(\.key)).sorted() {
@@ -135,7 +137,7 @@ import Testing
         ).json
     }
 
-    /// Changes the session as the engine might, and returns what a store has to write.
+    /// Changes the session at random, as the engine could, and returns the change that a store has to write.
     private func randomChange(of session: inout StoredSession, using random: inout SeededGenerator) -> TableChange {
         var change = TableChange()
         func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }

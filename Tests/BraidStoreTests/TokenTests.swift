@@ -2,14 +2,14 @@ import BraidEngine
 import BraidStore
 import Testing
 
-/// Tokens for sessions: what any store must do with them.
+/// Tests what every kind of store must do with the tokens of sessions.
 @Suite struct TokenTests {
     private static func token(_ id: String, created: Int = 1000, expires: Int = 5000) -> NewToken {
         NewToken(id: id, role: "viewer", created: created, expires: expires, hash: "h-\(id)")
     }
 
     @Test(
-        "A token is found by its id, and listed with its session's others while it has not expired",
+        "A token can be found by its id, and is listed with its session's other tokens until it expires",
         arguments: StoreKind.forTests)
     func tokensAreKept(kind: StoreKind) async throws {
         let store = try kind.open()
@@ -29,7 +29,7 @@ import Testing
         await store.close()
     }
 
-    @Test("A token goes when it is deleted in its own session, and with it", arguments: StoreKind.forTests)
+    @Test("A token is gone when it is deleted, or when its session ends", arguments: StoreKind.forTests)
     func tokensGo(kind: StoreKind) async throws {
         let store = try kind.open()
         for id in ["a", "b"] { _ = try await store.createSession(.make(id)) }

@@ -7,11 +7,14 @@ import Testing
 @testable import BraidPostgres
 #endif
 
-/// Upgrades of the schema, with databases that earlier releases made (Tests/Upgrades).
+/// Tests upgrades of the schema with databases that earlier releases have created. The folder Tests/Upgrades contains
+/// them.
 @Suite struct UpgradeTests {
     private static let kinds = StoreKind.forTests.filter { $0 != .memory }
 
-    @Test("An upgrade that is killed before any of its steps leaves the old version or the new one", arguments: kinds)
+    @Test(
+        "A database whose upgrade was killed before any one of its steps has the old version, and can be upgraded",
+        arguments: kinds)
     func killed(kind: StoreKind) async throws {
         for step in 0..<kind.upgradeStepCount {
             let place = try released(kind)
@@ -24,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("An upgrade with an error at any of its steps leaves the old version", arguments: kinds)
+    @Test("If a step of an upgrade fails, the database keeps its old version", arguments: kinds)
     func failing(kind: StoreKind) async throws {
         let place = try released(kind)
         for step in 0..<kind.upgradeStepCount {
@@ -38,7 +41,7 @@ import Testing
 
     #if PostgreSQL
     @Test(
-        "An upgrade that another program's lock holds up is refused, and can be repeated",
+        "An upgrade that has to wait for another program's lock is refused, and can be repeated",
         .enabled(if: PostgresCluster.isThere))
     func lockedOut() async throws {
         let place = try released(.postgres)
@@ -53,7 +56,7 @@ import Testing
     }
     #endif
 
-    /// The place of a new database that release 0.1.0 made.
+    /// Creates a database as release 0.1.0 left it, and returns its path or address.
     private func released(_ kind: StoreKind) throws -> String {
         let place = try kind.place()
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -68,7 +71,7 @@ import Testing
         return place
     }
 
-    /// Opens a database, and expects that its sessions are those of the release.
+    /// Opens the database, and expects an upgraded schema with all the sessions of the old release.
     private func expectUpgrade(of place: String, kind: StoreKind) async throws {
         let store = try kind.open(at: place) { _ in }
         #expect(try await store.sessions(after: nil, limit: 10).map(\.id) == ["list", "old", "party", "plain"])
@@ -76,7 +79,8 @@ import Testing
         #expect(try await store.session("list")?.published != nil)
         let number = try #require(try await store.sessionSummary("plain")).number
         #expect(try await store.journal(of: number, after: 0, limit: 100).map(\.revision) == Array(5...12))
-        // Three keys of one session, and the clock of kept answers goes on where the release's was.
+        // The kept answers of the old release must still be found: the clock for their age continues where the old
+        // release stopped.
         let party = try #require(try await store.sessionSummary("party")).number
         for key in ["key-0", "key-1"] {
             #expect(
@@ -92,7 +96,7 @@ import Testing
 }
 
 extension StoreKind {
-    /// Opens the store at a place, and calls `upgrading` before each step of an upgrade.
+    /// Opens a store at its path or address, and calls `upgrading` before each step of an upgrade.
     func open(at place: String, upgrading: @escaping @Sendable (Int) throws -> Void) throws -> any SessionStore {
         #if PostgreSQL
         if self == .postgres {
@@ -106,7 +110,8 @@ extension StoreKind {
         return try SQLiteStore(path: place, options: options)
     }
 
-    /// The number of calls of `upgrading`: the statements of all steps, the new version, and COMMIT.
+    /// The number of times that an upgrade calls `upgrading`: for each statement of its steps, for the new version
+    /// number, and for COMMIT.
     var upgradeStepCount: Int {
         #if PostgreSQL
         if self == .postgres { return PostgresSchema.steps.joined().count + 2 }
@@ -114,7 +119,8 @@ extension StoreKind {
         return SQLiteSchema.steps.joined().count + 2
     }
 
-    /// The schema version of a database with nothing of another version's: with the shape of this one.
+    /// Returns the schema version of a database. The number is negative if the database does not have the tables and
+    /// columns of that version.
     func schemaVersion(at place: String) throws -> Int {
         #if PostgreSQL
         if self == .postgres {

@@ -41,8 +41,8 @@ import Testing
         #expect(queue.takeGroup() == [7_000] && queue.isEmpty)
     }
 
-    /// Writes come and transactions are made in random order: each write is taken once, waits for one large write of
-    /// others at most, and a large one for no more transactions than twice as many as there are large ones before it.
+    /// Adds writes and takes transactions in random order. Each write must be taken once, and a small one with the next
+    /// transaction. A large write waits for at most 2 n + 1 transactions if n large writes are waiting before it.
     @Test(arguments: 0..<200)
     func noWriteWaitsForMoreThanItHasTo(seed: UInt64) {
         var random = SeededGenerator(seed: seed), queue = WriteQueue<Write>()
@@ -77,7 +77,8 @@ import Testing
         }
         while !queue.isEmpty { take() }
         #expect(arrived.isEmpty)
-        // Where others came behind a large write, the transaction after it was theirs alone.
+        // If two transactions in a row contain a large write, the second one must contain nothing else: no small write
+        // was waiting.
         func hasLarge(_ group: [Write]) -> Bool { group.contains { $0.isLarge } }
         for (before, after) in zip(transactions, transactions.dropFirst()) where hasLarge(before) && hasLarge(after) {
             #expect(after.count == 1)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The HTTP API, resource by resource, on the real binary.
+/// Tests each resource of the HTTP API on the real binary.
 @Suite(.serialized) struct APITests {
     static let list =
         #"{"table":"list","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1","n":1.10},{"id":"2","n":2}],"b":[]},"editing":"delete","moving":{"to":"anySection"}}]}"#
@@ -50,9 +50,9 @@ import Testing
             response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")
     }
 
-    /// A client looked in its own request for what stands nowhere there.
+    /// The request does not contain the faulty model, so a pointer into the request would mislead the client.
     @Test(
-        "A model that the description made is refused by the name of what made it, without a pointer into the request")
+        "If the description makes a faulty model, the refusal names its cause and points to nothing in the request")
     func aModelThatTheDescriptionMadeIsNotTheRequests() throws {
         let client = try ServerProcess().keptClient()
         let table = #"""
@@ -69,13 +69,13 @@ import Testing
             let refused = try client.request(method, "/v1/sessions/x/\(path)", body)
             #expect(refused.status == 422 && refused.object["errors"] == nil, "\(refused.text)")
             #expect((refused.object["detail"] as? String)?.contains(maker) == true, "\(refused.text)")
-            // Of a transaction it is said which command it was.
+            // In a transaction, the pointer of the refusal names the command that failed.
             let transaction = try client.request(
                 "POST", "/v1/sessions/x/transactions", #"{"commands":[{"\#(path)":\#(body)}]}"#)
             let errors = transaction.object["errors"] as? [[String: String]]
             #expect(errors?.map { $0["pointer"] } == ["/commands/0"], "\(transaction.text)")
         }
-        // A row of another section is no reason to deny that it is there.
+        // The refusal must not say that the id is unknown: another section displays a row with this id.
         #expect(
             try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"1","section":"e"}}"#).object["detail"]
                 as? String == #"No displayed row of the section "e" has the id "1". Get the snapshot."#)
@@ -267,7 +267,7 @@ import Testing
         #expect(try client.get("/healthz").header("x-request-id")?.isEmpty == false)
     }
 
-    @Test("A transaction that is refused says which of its commands was, and changes nothing")
+    @Test("The refusal of a transaction names the faulty command, and the transaction changes nothing")
     func aRefusedTransactionNamesItsCommand() throws {
         let client = try ServerProcess(["--fixtures", "\(ServerProcess.package.path)/Examples/accounts"]).keptClient()
         for (command, status, pointer) in [
@@ -292,7 +292,7 @@ import Testing
 }
 
 extension ServerProcess {
-    /// A client that keeps its server running for as long as it lives itself.
+    /// Returns a client that keeps this server running as long as the client exists.
     func keptClient() throws -> KeptClient { try KeptClient(server: self) }
 }
 
@@ -310,7 +310,8 @@ final class KeptClient {
     func request(_ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]) throws
         -> HTTPClient.Response
     {
-        // The server ends a connection that is idle for 75 s; a test that waits on a busy machine may come to that.
+        // The server closes a connection that is idle for 75 s. On a busy machine, a test can wait that long between
+        // two requests.
         if ContinuousClock.now - lastUse > .seconds(60) { client = try server.client() }
         defer { lastUse = .now }
         return try client.request(method, target, body, headers: headers)

@@ -1,12 +1,13 @@
 import Foundation
 import Testing
 
-/// What request headers ask of an answer: its media type (`Accept`), and to be kept (`Idempotency-Key`).
+/// Tests the request headers `Accept`, which chooses the media type of the answer, and `Idempotency-Key`, which keeps
+/// the answer.
 @Suite(.serialized) struct AcceptTests {
     private static let json = "application/json", stream = "text/event-stream", lines = "application/x-ndjson"
 
     @Test(
-        "The weights of Accept decide between JSON and the other form; a named type wins over a wildcard of its weight",
+        "The weights in Accept decide between JSON and the other media type, and a named type precedes a wildcard",
         arguments: [
             ("application/json, text/event-stream;q=0.1", json), ("text/event-stream;q=0.1, application/json", json),
             ("application/json;q=0.9, text/event-stream", stream), ("application/json, text/event-stream", stream),
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "What is refused with a weight of 0 is not sent, not even by a wildcard",
+        "If Accept excludes all media types of an answer with the weight 0, the answer is 406",
         arguments: [
             "application/json;q=0, text/event-stream;q=0.0, */*;q=0", "application/json;q=0.000, text/event-stream;q=0",
             "*/*;q=0", "text/html",
@@ -42,7 +43,7 @@ import Testing
         #expect(try client.get("/v1/sessions/s/updates?since=0", headers: ["Accept": accept]).status == 406)
     }
 
-    @Test("A request that takes no Idempotency-Key and has one is refused, and changes nothing")
+    @Test("A request that does not support Idempotency-Key is refused if it has this header")
     func keysWhereNoneIsTaken() throws {
         let (client, _) = try StreamTests.start()
         let key = ["Idempotency-Key": "k1"]

@@ -1,14 +1,15 @@
 import Foundation
 import Testing
 
-/// Who is let in, on the real binary: the controller, who has a token for one session, and everyone else.
+/// Tests which requests the server accepts from a controller, from a client with a token for one session, and from
+/// anyone else.
 @Suite(.serialized) struct AccessTests {
     static let table =
         #"{"table":"t","sections":["a"],"cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"editing":"delete","moving":{"to":"anySection"}}]}"#
     static let controller = ["Authorization": "Bearer secret-of-the-controller"]
     static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
 
-    /// With two sessions, `mine` and `theirs`.
+    /// Starts a server with a token and the two sessions `mine` and `theirs`.
     static func server(_ options: [String] = [], database: String = ":memory:") throws -> ServerProcess {
         let server = try ServerProcess(
             database: database, options, environment: ["BRAID_TOKEN": "secret-of-the-controller"])
@@ -30,7 +31,7 @@ import Testing
         return (try #require(made.object["token"] as? String), try #require(made.object["tokenId"] as? String))
     }
 
-    @Test("Without a token nothing of /v1 is answered, and the challenge is RFC 6750's")
+    @Test("Every request to /v1 without a valid token gets 401, with the challenge of RFC 6750")
     func nothingWithoutAToken() throws {
         let server = try Self.server()
         for (method, path) in [
@@ -51,7 +52,8 @@ import Testing
         #expect(
             try server.client().get("/v1/tables", headers: ["Authorization": "Basic eDp5"]).header("www-authenticate")
                 == #"Bearer realm="braid""#)
-        // Not that of a token which there is either, whether the server knows it already or not.
+        // A forged token that differs from a valid one in its last character is refused, before and after the server
+        // has seen the valid one.
         let token = try Self.token("viewer", on: server).token,
             forged = String(token.dropLast()) + (token.hasSuffix("0") ? "1" : "0")
         for _ in 0..<2 {
@@ -78,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("A participant's dry runs and transactions show and touch only rows that are published")
+    @Test("A participant's dry runs and transactions show and change only published rows")
     func participantsMeetOnlyWhatIsPublished() throws {
         let server = try Self.server(), client = try server.client(), session = "/v1/sessions/mine"
         let participant = Self.bearer(try Self.token("participant", on: server).token)
@@ -113,7 +115,8 @@ import Testing
                     "the controller's tells what the command publishes")
             }
         }
-        // The row 3 has been removed, and nobody knows it yet: commands are refused, and dry runs as they are.
+        // The row 3 was removed, but this change is not published yet. Commands on this row are refused, and their dry
+        // runs as well.
         for (path, body) in [
             ("edits", #"{"delete":{"id":"unseen"}}"#), ("transactions", #"{"commands":[{"delete":{"id":"unseen"}}]}"#),
             ("transactions", #"{"commands":[{"delete":{"id":"1"}},{"delete":{"id":"unseen","section":"a"}}]}"#),
@@ -137,7 +140,7 @@ import Testing
                 .text.contains("unseen"), "it is published now")
     }
 
-    @Test("Every role does what it may, and gets 403 `role` for the rest")
+    @Test("Each role may send exactly its requests, and gets 403 `role` for all others")
     func rolesAreKept() throws {
         let server = try Self.server()
         let viewer = Self.bearer(try Self.token("viewer", on: server).token),
@@ -195,15 +198,13 @@ import Testing
         for path in ["/v1/render", "/v1/diff", "/v1/tables/validate", "/v1/sessions"] {
             try check("POST", path, "{}", viewer: 403, participant: 403)
         }
-        // Sessions are theirs for good: nothing of the above was done by who may not.
+        // The journal shows that none of the refused requests has changed the session.
         #expect(
             try server.client().get("\(session)/journal", headers: Self.controller).text.contains(#""state":{"x":1}"#)
                 == false)
     }
 
-    @Test(
-        "A token learns nothing of other sessions: one that exists and one that does not get the same answer, byte for byte"
-    )
+    @Test("For a session's token, another session and a session that does not exist get the same answer, byte for byte")
     func otherSessionsAreNotToBeTold() throws {
         let server = try Self.server()
         for role in ["viewer", "participant"] {
@@ -226,7 +227,7 @@ import Testing
         }
     }
 
-    @Test("Tokens are listed without what is secret in them, and stored as hashes")
+    @Test("The list of tokens contains no secrets, and the database contains only hashes of them")
     func tokensAreNotKept() throws {
         let directory = try TemporaryDirectory()
         let server = try Self.server(database: directory.path("db"))
@@ -265,7 +266,7 @@ import Testing
         #expect(try again.client().get("/v1/sessions/mine", headers: Self.controller).status == 401)
     }
 
-    @Test("What cannot be a token's role or life is refused, and so is a token for no session")
+    @Test("A request for a token with a wrong role or lifetime, or for a missing session, is refused")
     func badTokenRequests() throws {
         let server = try Self.server()
         for body in [
@@ -295,7 +296,7 @@ import Testing
                 == 404)
     }
 
-    @Test("A revoked token is none at once: its streams and long polls end, and those of others go on")
+    @Test("Revoking a token ends its streams and long polls at once, and those of other tokens continue")
     func revocationIsAtOnce() throws {
         let server = try Self.server()
         let (token, id) = try Self.token("viewer", on: server), other = try Self.token("viewer", on: server).token
@@ -316,7 +317,7 @@ import Testing
         #expect(try poll.receive().status == 401)
         try server.client().request("PATCH", "/v1/sessions/mine/state", #"{"x":1}"#, headers: Self.controller)
         #expect(try streams[2].next().name == "update")
-        // The end of a session is the end of its tokens, also where the next one has the same id.
+        // When a session ends, its tokens become invalid. They stay invalid if a new session has the same id.
         #expect(try server.client().request("DELETE", "/v1/sessions/mine", headers: Self.controller).status == 204)
         #expect(try streams[2].next().name == "ended")
         #expect(
@@ -326,7 +327,7 @@ import Testing
         #expect(try server.client().get("/v1/sessions/mine", headers: Self.bearer(other)).status == 401)
     }
 
-    @Test("A token that has expired is none, and its streams end by themselves")
+    @Test("A token that has expired is refused, and its streams and long polls end")
     func expiryIsKept() throws {
         let server = try Self.server()
         let (token, id) = try Self.token("viewer", on: server, expiresIn: 2)
@@ -342,7 +343,7 @@ import Testing
         #expect(!(try server.client().get("/v1/sessions/mine/tokens", headers: Self.controller).text.contains(id)))
     }
 
-    @Test("Controllers are told taps and cell events, viewers are not")
+    @Test("Controllers receive taps and cell events, and viewers do not")
     func controllerEventsAreForControllers() throws {
         let server = try Self.server()
         let viewer = try EventStreamClient(
@@ -360,7 +361,7 @@ import Testing
         #expect(try viewer.next().name == "update")
     }
 
-    @Test("A stranger cannot send a large body")
+    @Test("A client without a token cannot send a large body")
     func strangersSendNoLargeBodies() throws {
         let server = try Self.server()
         let small = try server.client()
@@ -375,7 +376,7 @@ import Testing
     }
 
     @Test(
-        "The server serves everyone on loopback only, and says what is missing elsewhere",
+        "Without a token the server accepts only a loopback address, and the error of the start says what is missing",
         arguments: [
             (["--hostname", "0.0.0.0"], [:], "--allow-anonymous"),
             (["--hostname", "::"], [:], "not a loopback address"),
@@ -396,7 +397,7 @@ import Testing
         }
     }
 
-    @Test("A token from a file, or --allow-anonymous, opens any address")
+    @Test("With a token file or --allow-anonymous, the server listens on any address")
     func rightStartsServe() throws {
         let directory = try TemporaryDirectory()
         try "  from-a-file\n".write(toFile: directory.path("token"), atomically: true, encoding: .utf8)

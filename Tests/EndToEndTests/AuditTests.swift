@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The log lines about administrative acts, their actors, and the state of the server.
+/// Tests the log lines about administrative acts, about the clients that request them, and about the state of the
+/// server.
 @Suite(.serialized) struct AuditTests {
     private static let controller = ["Authorization": "Bearer swordfish"]
 
@@ -23,7 +24,7 @@ import Testing
 
     // MARK: Acts
 
-    @Test("Each administrative act is one line with its object and its actor, and nothing else is")
+    @Test("The log contains one line for each administrative act, with its object and the client that requested it")
     func acts() throws {
         let server = try Self.server(), client = try server.keptClient()
         func send(_ method: String, _ path: String, _ body: String? = nil, key: String? = nil, is status: Int) throws
@@ -80,7 +81,7 @@ import Testing
         #expect(!server.log.contains(secret) && !server.log.contains("swordfish"))
     }
 
-    @Test("--log-level notice leaves requests out, and keeps administrative acts")
+    @Test("--log-level notice logs administrative acts, but no other requests")
     func notice() throws {
         let server = try ServerProcess(["--log-level", "notice"]), client = try server.client()
         try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
@@ -90,7 +91,7 @@ import Testing
         #expect(!server.log.contains(" request "), "\(server.log)")
     }
 
-    @Test("The fixtures that the server loads are acts too, with their files instead of a requester")
+    @Test("Loading a fixture is logged as an administrative act, with the file instead of a client")
     func fixtures() throws {
         let server = try ServerProcess(["--log-level", "notice"] + ServerProcess.attendees)
         server.stop()
@@ -99,7 +100,8 @@ import Testing
     }
 
     @Test(
-        "A restored backup is a line at the first start from it, and at no other", .enabled(if: TestDatabase.isSQLite))
+        "Only the first start from a restored backup logs that it began new epochs",
+        .enabled(if: TestDatabase.isSQLite))
     func restored() throws {
         let directory = try TemporaryDirectory(), backup = directory.path("backup.sqlite")
         do {
@@ -116,7 +118,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test("A request's line has the role and the token's id, if the server needed to know the sender")
+    @Test("A request's log line contains the role and the token's id, if the request needed a role")
     func actors() throws {
         let server = try Self.server(), client = try server.keptClient()
         try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#, headers: Self.controller)
@@ -149,7 +151,7 @@ import Testing
         #expect(!server.log.contains(text.split(separator: ".")[1]))
     }
 
-    @Test("A well-formed traceparent is a request's trace id, in its acts too, and a malformed one is nothing")
+    @Test("A well-formed traceparent sets the trace id in the request's log lines, and a malformed one is ignored")
     func traces() throws {
         let server = try Self.server(), client = try server.keptClient(), id = "0af7651916cd43dd8448eb211c80319c"
         for (session, parent) in [("a", "00-\(id)-b7ad6b7169203331-01"), ("b", "00-\(id)-b7ad6b7169203331")] {
@@ -162,7 +164,7 @@ import Testing
         #expect(traces == [id, id, nil, nil])
     }
 
-    @Test("X-Request-Id is taken if it is well-formed, and made otherwise")
+    @Test("The server uses a well-formed X-Request-Id, and creates an id otherwise")
     func requestIDs() throws {
         let server = try Self.server(), client = try server.keptClient()
         for (given, isTaken) in [
@@ -176,7 +178,9 @@ import Testing
         }
     }
 
-    @Test("The client's address is that of X-Forwarded-For only behind a trusted proxy", arguments: [false, true])
+    @Test(
+        "The logged address of a client comes from X-Forwarded-For only behind a trusted proxy",
+        arguments: [false, true])
     func clients(isTrusted: Bool) throws {
         let server = try Self.server(isTrusted ? ["--trusted-proxy", "127.0.0.0/8", "--trusted-proxy", "::1"] : [])
         let client = try server.keptClient()
@@ -192,7 +196,7 @@ import Testing
         #expect(addresses == (isTrusted ? ["192.0.2.7", "192.0.2.8", peer, peer] : [peer, peer, peer, peer]))
     }
 
-    @Test("The clients at a Unix socket have the address unix, or that of a trusted proxy's header")
+    @Test("Clients of a Unix socket are logged with the address unix, or with the one that a trusted proxy sends")
     func unixSocket() throws {
         let directory = try TemporaryDirectory(), socket = directory.path("s")
         let run = Process(), errors = Pipe(), output = Pipe()
@@ -218,7 +222,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test("A reached limit is one line a minute, however many requests reach it")
+    @Test("A limit that is reached is logged once a minute, however many requests reach it")
     func limits() throws {
         let start = ContinuousClock.now
         let server = try ServerProcess(["--max-subscribers", "1", "--max-sessions", "1", "--log-format", "json"])
@@ -241,7 +245,7 @@ import Testing
         }
     }
 
-    @Test("The limit of connections is a line when a connection has to wait")
+    @Test("The log says that the limit of connections is reached when a connection has to wait")
     func connections() throws {
         let server = try ServerProcess(["--max-connections", "2"])
         let clients = try (0..<3).map { _ in try server.client() }
@@ -252,7 +256,7 @@ import Testing
 
     // MARK: A standard error that nobody reads
 
-    /// Sends requests whose lines are long, and returns when all are answered.
+    /// Sends `count` requests with long log lines, and returns the number of log lines that were dropped.
     private static func fill(_ server: ServerProcess, _ count: Int) throws -> Int {
         let client = try server.keptClient(), path = "/" + String(repeating: "x", count: 4_000)
         for _ in 0..<count { #expect(try client.get(path).status == 404) }
@@ -265,7 +269,9 @@ import Testing
         return try #require(Int(line.split(separator: " ")[1]))
     }
 
-    @Test("A standard error that nobody reads stops neither requests nor SIGTERM", .timeLimit(.minutes(10)))
+    @Test(
+        "If nobody reads standard error, requests are still answered, and SIGTERM still ends the server",
+        .timeLimit(.minutes(10)))
     func unreadPipe() throws {
         let pipe = Pipe()
         let server = try ServerProcess(["--log-level", "info"], stderr: pipe)
@@ -274,13 +280,13 @@ import Testing
         withExtendedLifetime(pipe) {}
     }
 
-    @Test("When standard error is read again, a note says how many lines are missing", .timeLimit(.minutes(10)))
+    @Test("When standard error is read again, a log line says how many lines were dropped", .timeLimit(.minutes(10)))
     func readAgain() throws {
         let pipe = Pipe()
         let server = try ServerProcess(["--log-level", "info", "--log-format", "json"], stderr: pipe)
         let dropped = try Self.fill(server, 1_500)
         var read = Data(), lines: [[String: Any]] = []
-        // Other lines may follow the note in the same read.
+        // After the note about dropped lines, the same read may contain other lines.
         while !lines.contains(where: { $0["dropped"] != nil }) {
             read += pipe.fileHandleForReading.availableData
             if read.last == UInt8(ascii: "\n") { lines = try Self.lines(String(decoding: read, as: UTF8.self)) }
@@ -295,7 +301,7 @@ import Testing
         server.kill()
     }
 
-    @Test("A full disk under standard error stops nothing, and its lines are counted")
+    @Test("If standard error is a file on a full disk, the server continues and counts the dropped lines")
     func fullDisk() throws {
         let server = try ServerProcess(
             ["--log-level", "info"], stderr: FileHandle(forWritingAtPath: "/dev/full"))
@@ -306,7 +312,7 @@ import Testing
     }
 
     @Test(
-        "A log on a full disk goes on when there is room, and every request is a whole line or counted",
+        "A log on a full disk continues when there is space, and each request is a complete line or counted as dropped",
         .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
     func roomAgain() throws {
         let disk = try SmallDisk(megabytes: 1), file = disk.path + "/log"
@@ -326,7 +332,7 @@ import Testing
         while !text().contains("log lines were dropped") { usleep(10_000) }
         #expect(try client.get("/after").status == 404)
         #expect(server.stop() == 0)
-        // A line that was cut off is counted as dropped: what follows it begins on a line of its own.
+        // A line that was only partly written counts as dropped. The next line starts on a new line of the file.
         let lines = text().split(separator: "\n").compactMap {
             try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
         }
@@ -338,7 +344,7 @@ import Testing
 
     // MARK: The start
 
-    @Test("The start logs the version and the settings, and no secret")
+    @Test("At its start the server logs the version and the settings, but no secrets")
     func start() throws {
         let directory = try TemporaryDirectory(), file = directory.path("token")
         try "swordfish".write(toFile: file, atomically: true, encoding: .utf8)
@@ -365,7 +371,7 @@ import Testing
     ]
 
     @Test(
-        "With --log-format json, errors of the start are JSON objects too, without the secrets in wrong values",
+        "With --log-format json, errors at the start are JSON objects, and contain no secrets from wrong values",
         arguments: wrongStarts)
     func fatalErrors(arguments: [String], status: Int32) throws {
         let rest = arguments.contains("--database") ? arguments : arguments + ["--database", ":memory:"]
@@ -383,7 +389,7 @@ import Testing
     }
 
     @Test(
-        "A lost write ends the server with a last line in the format of the log",
+        "If a write to the disk is lost, the server ends with a last line in the log's format",
         .enabled(if: HeldFlush.compiler != nil, "needs a C compiler"), .enabled(if: TestDatabase.isSQLite),
         arguments: ["json", "text"])
     func lostWrite(format: String) throws {
@@ -406,7 +412,7 @@ import Testing
 
     // MARK: Injection
 
-    @Test("Nothing that a client sends breaks a line, adds a value, or controls a terminal")
+    @Test("No text from a client can break a log line, add a value to it, or control a terminal")
     func injection() throws {
         for format in ["text", "json"] {
             let server = try ServerProcess(["--log-level", "info", "--log-format", format])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every way to bind rows, and every handler, on the real binary.
+/// Tests every way of binding rows, and every handler, on the real binary.
 @Suite(.serialized) struct BindingTests {
     func open(_ table: String, on client: KeptClient) throws -> HTTPClient.Response {
         try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#)
@@ -19,7 +19,7 @@ import Testing
             on: client)
         #expect(opened.status == 201, "\(opened.text)")
         #expect(try rows(client).map { $0["id"] as? String } == ["b", "d", "e"])
-        // Displayed row 1 is stored row 3.
+        // Row 1 of the displayed rows is row 3 of the stored rows, because some rows are hidden.
         #expect(
             try client.request(
                 "POST", "/v1/sessions/s/moves", #"{"from":{"section":0,"row":2},"to":{"section":0,"row":1}}"#
@@ -121,7 +121,7 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 2)
     }
 
-    @Test("Typing into a text field never reloads its row; rows that depend on the text are reloaded")
+    @Test("Typing into a text field never reloads its own row, but reloads rows that depend on the text")
     func typedRowsAreNotReloaded() throws {
         let
             server = try ServerProcess([
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("A tap always makes a revision, as a cell event does; a refused one makes none")
+    @Test("A tap creates a revision even if it changes nothing, but not if it is refused")
     func tapsAlwaysMakeARevision() throws {
         let client = try ServerProcess().keptClient()
         let table =

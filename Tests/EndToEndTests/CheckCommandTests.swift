@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `braid-server check FILE...`.
+/// Tests the command `braid-server check FILE...`.
 @Suite struct CheckCommandTests {
     static func check(_ files: [String]) throws -> (output: String, status: Int32) {
         let run = try CommandRun(["check"] + files)
@@ -50,7 +50,7 @@ import Testing
         #expect(warnings?.map { "\($0["pointer"] ?? ""): \($0["detail"] ?? "")" } == [warning])
     }
 
-    @Test("With `--strict`, a warning changes the exit status")
+    @Test("With `check --strict`, a warning makes the exit status 1")
     func warningsAreErrorsIfStrict() throws {
         let directory = try TemporaryDirectory(), warned = directory.path("warned.json"),
             clean = directory.path("clean.json")
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "A description with which no session can be opened is a fault for `check`, and a warning for `validate`",
+        "If no session can be opened with a description, that is a fault for `check` and a warning for `validate`",
         arguments: [
             (
                 #"{ "table": "t", "cells": { "C": { "viewModel": { "properties": { "title": { "type": "string" } } } } },"#
@@ -98,7 +98,7 @@ import Testing
         #expect(output == "\(file):1:1: \(warnings?.first?["detail"] ?? "")\n", "the two say the same")
     }
 
-    @Test("The warnings of a description that cannot be opened are printed too")
+    @Test("`check` also prints the warnings of a description with which no session can be opened")
     func aFaultyDescriptionsWarningsArePrintedToo() throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("both.json")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The machine's time jumps by days while the server runs and before it starts again.
+/// The machine's time jumps by several days, both while the server runs and between its end and its next start.
 @Suite(.serialized, .enabled(if: HeldFlush.compiler != nil, "needs a C compiler")) struct ClockJumpTests {
     private let directory: TemporaryDirectory
     private let database: String
@@ -33,7 +33,7 @@ import Testing
             headers: Self.controller.merging(["Idempotency-Key": key]) { $1 })
     }
 
-    /// The day that the server takes for today, in days after the real one.
+    /// Returns the server's date, from the header `Date` of an answer, as the number of days after the real date.
     private func day(_ answer: HTTPClient.Response) throws -> Int {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
@@ -42,7 +42,7 @@ import Testing
         return Int((date.timeIntervalSinceNow / 86_400).rounded())
     }
 
-    @Test("An answer is kept through jumps of the time, in the server that runs and in the next one")
+    @Test("A kept answer survives jumps of the machine's time, in the running server and in the next one")
     func keptAnswers() throws {
         var server = try start(), client = try server.client()
         try open(client)
@@ -54,7 +54,7 @@ import Testing
                 let retry = try change(client, 1, key: "first")
                 #expect(try day(retry) == days)
                 #expect(retry.status == 200 && retry.text == first.text, "\(days) days: \(retry.text)")
-                // Other answers are kept meanwhile, each of which may delete four that are too old.
+                // Other requests also keep their answers. Each of them may delete up to four answers that are too old.
                 let other = try change(client, revision + 1, key: "\(revision)")
                 revision += 1
                 #expect(other.object["revision"] as? Int == revision, "\(other.text)")
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "Long polls and idle sessions end after their time, though the machine's time jumps meanwhile",
+        "Long polls and idle sessions end after the right time, even if the machine's time jumps while they wait",
         arguments: [-3, 3])
     func waiting(days: Int) throws {
         let server = try start(["--session-idle-time", "1"]), client = try server.client()
@@ -85,13 +85,13 @@ import Testing
         try time.jump(days: days)
         #expect(try client.receive().status == 200)
         #expect(.now - asked > .seconds(1.9))
-        // Every wait that begins after the jump ends, too.
+        // A wait that begins after the jump must end, too.
         #expect(try client.get("/v1/sessions/s/updates?since=0&wait=1", headers: Self.controller).status == 200)
         while try gauge("braid_sessions_in_memory") != "0" { usleep(10_000) }
         #expect(try day(other.get("/metrics")) == days)
     }
 
-    @Test("A stream goes on through jumps of the time, and the order of revisions and their journal stay")
+    @Test("Streams continue through jumps of the machine's time, and the journal keeps the order of revisions")
     func streams() throws {
         let server = try start(), client = try server.client()
         try open(client)
@@ -114,9 +114,7 @@ import Testing
             "each record has the time of its commit: \(times)")
     }
 
-    @Test(
-        "A token expires when the time jumps past its end, with its streams, and is valid again when the time jumps back"
-    )
+    @Test("A token and its streams end when the time jumps past its end, and it is valid again after a jump back")
     func tokens() throws {
         let server = try start(), client = try server.client()
         try open(client)

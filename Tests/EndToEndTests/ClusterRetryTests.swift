@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Servers on one PostgreSQL: what is sent again, and who follows, at another one; and that everyone gets a turn.
+/// Several servers share a PostgreSQL database. Clients repeat requests and continue streams at another server, and all
+/// clients get a turn.
 @Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct ClusterRetryTests {
     private func open() throws -> (ServerCluster, [KeptClient]) {
         let cluster = try ServerCluster(), clients = try cluster.clients()
@@ -10,7 +11,7 @@ import Testing
         return (cluster, clients)
     }
 
-    /// The same request to each, sent before any is answered.
+    /// Sends the same request to each server before any of the servers has answered.
     private func atOnce(_ cluster: ServerCluster, _ target: String, _ body: String, key: String) throws -> [HTTPClient
         .Response]
     {
@@ -23,7 +24,7 @@ import Testing
         return try clients.map { try $0.receive() }
     }
 
-    @Test("A key that was used at one server is answered by another")
+    @Test("A request that is repeated at another server with the same idempotency key gets the first answer")
     func keysHoldEverywhere() throws {
         let (cluster, clients) = try open()
         let tap = #"{"at":{"id":"a0"}}"#, key = ["Idempotency-Key": "k"]
@@ -48,7 +49,7 @@ import Testing
             "\(again.text)")
     }
 
-    @Test("The same key sent to three servers at the same moment is carried out once")
+    @Test("The same request with the same key, sent to three servers at once, is carried out once")
     func oneOfThreeIsDone() throws {
         let (cluster, clients) = try open()
         for round in 1...15 {
@@ -64,9 +65,7 @@ import Testing
         }
     }
 
-    @Test(
-        "So it is with one that cannot be done twice, and with one that is to meet a revision: whoever is late has the first one's answer"
-    )
+    @Test("A delete with the same key at three servers at once is carried out once, and late servers send its answer")
     func oneOfThreeIsDoneAndTheOthersAreNotRefused() throws {
         let (cluster, clients) = try open()
         for round in 1...20 {
@@ -84,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("Openings with one key, or with one id, at three servers at once open one session")
+    @Test("Opening a session with the same key or the same id at three servers at once opens one session")
     func oneOfThreeIsOpened() throws {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         for round in 1...15 {
@@ -102,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("Streams and long polls at servers that did not take the command are told it, in order")
+    @Test("Streams and long polls receive updates in order, also at servers that did not receive the command")
     func followersAreToldEverywhere() throws {
         let (cluster, clients) = try open()
         let streams = try cluster.indices.map {
@@ -123,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("Taps and cell events are told at every server, whichever took the command")
+    @Test("Every server sends taps and cell events to its streams, whichever server received them")
     func cellEventsAreToldEverywhere() throws {
         let cluster = try ServerCluster(2), clients = try cluster.clients()
         #expect(
@@ -139,7 +138,7 @@ import Testing
         for stream in streams { #expect(try [stream.next().name, stream.next().name] == ["cellEvent", "tap"]) }
     }
 
-    @Test("A stream whose server was killed goes on at another, and what was done meanwhile is told")
+    @Test("A client whose server was killed continues its stream at another server, without missing an update")
     func streamsGoOnElsewhere() throws {
         let (cluster, clients) = try open()
         var stream = try EventStreamClient(port: cluster[0].port, "/v1/sessions/x/updates"), revision = 0
@@ -164,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("Many clients at all servers on one session: everyone gets a turn, and every command is done")
+    @Test("With many clients on one session at all servers, every client gets a turn and every command succeeds")
     func nobodyStarves() throws {
         let (cluster, clients) = try open()
         let ports = cluster.indices.map { cluster[$0].port }, failures = Mutex<[String]>([]), group = DispatchGroup()
@@ -187,7 +186,7 @@ import Testing
     }
 
     @Test(
-        "What the database has lost, to a standby that did not have it, is gone at every server, and the session goes on from what is stored"
+        "Revisions that the database has lost are gone at every server, and the session continues from the stored one"
     )
     func storedIsWhatHolds() throws {
         let cluster = try ServerCluster(), clients = try cluster.clients()
@@ -203,7 +202,7 @@ import Testing
         try TestDatabase.run(
             "UPDATE session SET revision = 2, updated = (SELECT at FROM journal WHERE revision = 2), total_row_count = 2; DELETE FROM journal WHERE revision > 2; DELETE FROM model WHERE key > 2",
             in: cluster.database)
-        // The last has a copy of the old revision 4 when there is another revision 4.
+        // The last server still has a copy of the old revision 4 when the database has another revision 4.
         for (number, client) in [(1, clients[0]), (2, clients[1]), (3, clients[2])] {
             let answer = try client.request(
                 "POST", "/v1/sessions/x/rows", #"{"at":[0,0],"model":{"id":"new \#(number)"}}"#)
@@ -216,7 +215,7 @@ import Testing
             rows.map { ($0["model"] as? [String: Any])?["id"] as? String } == ["new 3", "new 2", "new 1", "2", "1"])
     }
 
-    @Test("A command of any kind at one server is done again by the others, and breaks no stream")
+    @Test("The other servers repeat a command of any kind in their copies, and their streams do not break")
     func catchingUpReadsNothingAnew() throws {
         let (cluster, clients) = try open()
         let stream = try EventStreamClient(port: cluster[1].port, "/v1/sessions/x/updates")
@@ -228,7 +227,8 @@ import Testing
             ("PATCH", "headers", #"{"a":"header"}"#),
             ("POST", "transactions", #"{"commands":[{"patchState":{"n":2}},{"taps":{"at":{"id":"a0"}}}]}"#),
             ("POST", "reset", "{}"),
-            // Longer than what is read of the journal at a time, and one behind it.
+            // A command that is longer than the part of the journal that a server reads at a time, and another command
+            // after it.
             ("PATCH", "state", #"{"long":"\#(String(repeating: "x", count: 3_000_000))"}"#),
             ("PATCH", "state", #"{"long":""}"#),
         ]

@@ -3,16 +3,16 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Several servers on one PostgreSQL: clients command the same sessions at whichever server and sessions of their own,
-/// followers go from server to server; servers are killed and started anew, stand still for a while, lose their
-/// connections to the database, and the database is restarted, at moments of chance. Then everything is compared with
-/// what everyone was told. `BRAID_CLUSTER_FAULTS` is how often, `BRAID_CRASH_SEED` another course of events.
+/// Simulates clients of several servers on one PostgreSQL database while servers are killed, suspended or lose their
+/// connections, and the database restarts. Some clients share sessions at all servers, and some have sessions of their
+/// own. Followers change from server to server. At the end, the test compares the sessions with all answers and events.
+/// `BRAID_CLUSTER_FAULTS` sets the number of faults, and `BRAID_CRASH_SEED` sets the random course.
 @Suite(.serialized) struct ClusterSimulationTests {
     static let faults = ProcessInfo.processInfo.environment["BRAID_CLUSTER_FAULTS"].flatMap { Int($0) } ?? 8
     static let servers = ProcessInfo.processInfo.environment["BRAID_CLUSTER_SERVERS"].flatMap { Int($0) } ?? 3
 
     @Test(
-        "What was acknowledged by any of three servers is there once, followers miss nothing, and all servers show the same, whatever is killed",
+        "Under faults, each acknowledged command is applied once, followers miss nothing, and all servers agree",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func nothingIsLostOrDoubled() async throws {
         let seed = CrashSimulationTests.seed
@@ -38,7 +38,7 @@ import Testing
     }
 }
 
-/// Everyone who takes part, each on a thread of its own.
+/// All clients and followers of the simulation. Each of them runs on its own thread.
 private struct ClusterCourse {
     let cluster: ServerCluster
     private var random: SeededGenerator
@@ -52,7 +52,7 @@ private struct ClusterCourse {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Opens the sessions, and lets everyone begin.
+    /// Opens the sessions, and starts all clients and followers.
     mutating func begin() throws {
         let client = try cluster[0].client(), seed = random.next()
         var epochs: [String: String] = [:]
@@ -102,7 +102,7 @@ private struct ClusterCourse {
             + owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }
     }
 
-    /// Returns when some more commands were answered, or something went wrong.
+    /// Returns when a random number of further commands has been answered, or when an error was found.
     mutating func progress() async throws {
         let goal = answered + Int.random(in: 40...140, using: &random), start = ContinuousClock.now
         while answered < goal, wrong.withLock({ $0.isEmpty }) {
@@ -113,8 +113,8 @@ private struct ClusterCourse {
         }
     }
 
-    /// One server, or several, at one moment or one after the other; they start again while clients go on at what is
-    /// left.
+    /// Kills one or two servers, one shortly after the other. Clients continue at the remaining servers until the
+    /// killed ones start again.
     mutating func killSome() async throws {
         let victims = cluster.indices.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random))
         for victim in victims {
@@ -125,8 +125,8 @@ private struct ClusterCourse {
         for victim in victims { try cluster.start(victim) }
     }
 
-    /// A server stands still in the middle of whatever it does, with whatever it has locked, and then goes on with what
-    /// it knew.
+    /// Suspends a server at a random moment, possibly while it holds locks. The server then continues with knowledge
+    /// that may be out of date.
     mutating func pauseOne() async throws {
         let server = cluster[Int.random(in: cluster.indices, using: &random)]
         kill(server.processIdentifier, SIGSTOP)
@@ -134,12 +134,12 @@ private struct ClusterCourse {
         kill(server.processIdentifier, SIGCONT)
     }
 
-    /// Lets everyone come to their end.
+    /// Ends the simulation: waits until all clients and followers have finished.
     func end() throws {
         isOver.set()
         commands.wait()
         for id in sessions {
-            // A server whose database has just been away is of the opinion that it still is, for some seconds.
+            // After the database has come back, a server may still treat it as unavailable for some seconds.
             for index in cluster.indices {
                 while try cluster[index].client().get("/v1/sessions/\(id)").status >= 500 { usleep(20_000) }
             }
@@ -152,7 +152,7 @@ private struct ClusterCourse {
         following.wait()
     }
 
-    /// Everything that is not as someone was told.
+    /// Returns every difference between the sessions at the servers and what the clients and followers were told.
     func differences(in directory: TemporaryDirectory) -> [String] {
         var found: [String] = []
         func check(_ body: () throws -> Void) { do { try body() } catch { found.append("\(error)") } }

@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What three servers on one PostgreSQL promise together, one claim at a time. (`ClusterSimulationTests`: all at once,
-/// under faults.)
+/// Tests the promises of three servers that share a PostgreSQL database, one promise in each test.
+/// `ClusterSimulationTests` tests them all together, under faults.
 @Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct ClusterTests {
-    /// Three servers, and `x` with rows `a0`, `a1`, … in each of its sections.
+    /// Starts three servers, and opens the session `x` with rows `a0`, `a1`, … in each of its sections.
     private func open(rows: Int = 3) throws -> (ServerCluster, [KeptClient]) {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         try ConcurrencyTests.open(clients[0], rows: rows)
@@ -18,7 +18,7 @@ import Testing
         try client.request("PATCH", "/v1/sessions/x/state\(query)", #"{"n":\#(number)}"#, headers: headers)
     }
 
-    @Test("A command that one server acknowledged is seen at the others at once")
+    @Test("When one server has acknowledged a command, the other servers show its result at once")
     func acknowledgedIsSeen() throws {
         let (_, clients) = try open()
         for round in 1...150 {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("A command is judged by the table as it is, whoever changed it")
+    @Test("A server checks each command against the current table, even if another server has changed it")
     func judgedByThePresent() throws {
         let (_, clients) = try open()
         for round in 0..<15 {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("What a client saw at one server is a condition, and a base, at another")
+    @Test("A position from one server is valid at the others, as a condition and as a base")
     func positionsHoldEverywhere() throws {
         let (_, clients) = try open()
         for round in 0..<15 {
@@ -74,12 +74,12 @@ import Testing
         }
     }
 
-    @Test("A session is ended under a condition at any server, and not under a change that another one acknowledged")
+    @Test("A session is not ended under a condition if another server has acknowledged a change of it")
     func endsUnderAConditionAnywhere() throws {
         try ConditionTests.raceAnEnd(Array(try open().1.prefix(2)))
     }
 
-    @Test("A server whose copy is older than the journal reaches reads the session anew")
+    @Test("A server whose copy of a session is older than the journal reads the whole session again")
     func oldCopiesAreReadAnew() throws {
         let cluster = try ServerCluster(3, ["--journal-limit", "3"]), clients = try cluster.clients()
         try ConcurrencyTests.open(clients[0], rows: 3)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("What one server kept back for the next that publishes, another publishes")
+    @Test("A change that was stored unpublished at one server is published by the next command at another server")
     func notPublishedIsNotPublishedAnywhere() throws {
         let (_, clients) = try open()
         let shown = try clients[2].get("/v1/sessions/x/snapshot").object["sections"]
@@ -110,7 +110,7 @@ import Testing
         for client in clients { #expect(try client.get("/v1/sessions/x/snapshot").text.contains("new")) }
     }
 
-    @Test("A table that is registered at one server can be opened at the others, each time in its newest version")
+    @Test("The newest version of a table that was registered at one server can be opened at the others")
     func tablesAreEverybodys() throws {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         for round in 0..<12 {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("A session that is ended at one server is gone at the others, and their streams say so")
+    @Test("A session that ends at one server is gone at the others, and their streams receive `ended`")
     func endedIsEndedEverywhere() throws {
         let (cluster, clients) = try open()
         let streams = try (0..<6).map { try EventStreamClient(port: cluster[$0 % 3].port, "/v1/sessions/x/updates") }
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("A session that is opened anew under its id at another server is another one everywhere, at once")
+    @Test("When a session is ended and its id opened again, every server shows the new session at once")
     func openedAnewIsAnother() throws {
         let (cluster, clients) = try open()
         for round in 0..<10 {
@@ -152,7 +152,7 @@ import Testing
             for client in clients { #expect(try patch(client, round).status == 200) }
             #expect(try clients[round % 3].request("DELETE", "/v1/sessions/x").status == 204)
             try ConcurrencyTests.open(clients[(round + 1) % 3], rows: 1)
-            // Whatever is asked first: it is of the new one.
+            // The first request to a server after the new opening may be of any kind. It must apply to the new session.
             if round % 2 == 0 {
                 for client in clients.reversed() {
                     #expect(try patch(client, 100 + round, query: "?dryRun").status == 200)
@@ -176,9 +176,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A session is there at every server as soon as it is opened, and gone as soon as it is ended, also where it is asked for all the time"
-    )
+    @Test("Even under constant requests, each server has a session as soon as it is opened, and not after its end")
     func openedIsThereAtOnce() throws {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         let ports = cluster.indices.map { cluster[$0].port }, isOver = Mutex(false), group = DispatchGroup()
@@ -203,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("Servers that start at once on an empty database, with the same fixtures, all serve them")
+    @Test("Servers that start at the same time with the same fixtures on an empty database all serve them")
     func fixturesAreLoadedOnce() throws {
         let database = try TestDatabase.schema()
         for _ in 0..<2 {
@@ -228,7 +226,7 @@ import Testing
         }
     }
 
-    @Test("A token is one at every server, and none once it is revoked at one; its streams and polls end everywhere")
+    @Test("Every server accepts a token until one server revokes it, which ends its streams and polls everywhere")
     func tokensAreEverybodys() throws {
         let cluster = try ServerCluster(environment: ["BRAID_TOKEN": "secret-of-the-controller"]),
             clients = try cluster.clients()
@@ -257,8 +255,8 @@ import Testing
         }
     }
 
-    /// A server that does not hear of the end of a session keeps its copy until somebody asks.
-    @Test("A token for a session that was opened anew is let in by a server that still has the session before it")
+    /// A server that was not notified of a session's end keeps its copy of the session until the next request.
+    @Test("A server that still has an ended session in memory accepts tokens for the new session with its id")
     func aTokenIsAskedForAtTheSessionAsItIs() throws {
         let postgres = try PostgresCluster()
         let

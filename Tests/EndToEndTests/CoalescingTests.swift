@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `?coalesce`: one update from a position to now, made of the journal's alone.
+/// Tests `?coalesce`: the server combines the updates in the journal, from a position to now, into one update.
 @Suite(.serialized) struct CoalescingTests {
     private struct Revision {
         var snapshot: [String: Any]
@@ -14,7 +14,7 @@ import Testing
         Revision(snapshot: try client.get("/v1/sessions/x/snapshot").object)
     }
 
-    /// From every revision, from memory and, after a restart, from disk, in both forms.
+    /// Requests the combined update from every revision, in both forms, from memory and, after a restart, from disk.
     @Test(arguments: 0..<3) func oneUpdateLeadsFromAnyRevisionToNow(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let directory = try TemporaryDirectory()

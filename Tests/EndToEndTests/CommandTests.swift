@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The commands beside `serve`, `check` and `replay`.
+/// Tests the commands of the binary other than `serve`, `check` and `replay`.
 @Suite(.serialized) struct CommandTests {
     private let directory = try! TemporaryDirectory()
 
@@ -23,7 +23,7 @@ import Testing
         #expect(
             try CommandRun(["diff", before, after, "--form", "sequential"]).output.contains(
                 #""operations":[{"moveRow""#))
-        // The faults of both, with their places.
+        // If both files are faulty, `diff` prints the faults of both, with their lines and columns.
         let faulty = try file("faulty.json", "{\n  \"sections\": [ { \"id\": \"a\",\n      \"rows\": 5 } ] }"),
             broken = try file("broken.json", "{]")
         let failed = try CommandRun(["diff", faulty, broken])
@@ -53,7 +53,7 @@ import Testing
                 "cannot be read"))
     }
 
-    /// Runs a line of the shell; `$braid` is the binary.
+    /// Runs a command line in the shell. The variable `$braid` contains the path of the binary.
     private func shell(_ line: String) throws -> (status: Int32, output: String) {
         let process = Process(), output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -77,7 +77,7 @@ import Testing
                 0, #"{"n":1.50}"# + "\n"
             ))
         #expect(try shell(#"cat \#(journal) | "$braid" replay /dev/stdin"#) == shell(#""$braid" replay \#(journal)"#))
-        // With the places of its faults, which are told after it was read.
+        // `check` prints the place of a fault even if it has read the description from a pipe.
         let faulty = try shell(#"cat \#(table) | "$braid" check /dev/stdin"#)
         #expect(faulty.status == 1 && faulty.output.hasPrefix("/dev/stdin:1:25: /bound: "), "\(faulty)")
         #expect(try shell(#"echo ' ' | "$braid" serve --token-file /dev/stdin"#).output.contains("/dev/stdin is empty"))
@@ -125,7 +125,8 @@ import Testing
                 == false)
         while !writer.isFinished { usleep(1_000) }
         #expect(server.stop() == 0)
-        // The copy is a database: one revision of those meanwhile, with as many rows as that revision had.
+        // A backup of a changing session is a complete database: it contains one of the revisions, with the number of
+        // rows of that revision.
         let restored = try ServerProcess(database: copy).keptClient()
         let revision = try #require(try restored.get("/v1/sessions/s").object["revision"] as? Int)
         #expect((low...high).contains(revision))
@@ -163,7 +164,7 @@ import Testing
             let run = try CommandRun(["backup", from, to])
             #expect(run.status == 1 && run.errors.contains(said), "\(run)")
         }
-        // A good copy may be thrown away for one of nothing.
+        // Copying an empty file must fail. Otherwise an operator could delete a good backup in favour of an empty one.
         let emptied = directory.path("emptied")
         _ = FileManager.default.createFile(atPath: emptied, contents: nil)
         #expect(try CommandRun(["backup", emptied, directory.path("y")]).status == 1)
@@ -189,7 +190,7 @@ import Testing
         #expect(
             try CommandRun(["health", "http://localhost:\(server.port)/healthz?pretty=false"]).output
                 == "http://localhost:\(server.port)/healthz?pretty=false: 200\n")
-        // A port that there is not is another one in 16 bits.
+        // A port above 65535 must be refused. Truncated to 16 bits, this one would be the server's port.
         #expect(try CommandRun(["health", "--port", "\(server.port + 65_536)"]).status == 64)
         server.stop()
         let gone = try CommandRun(["health", "--port", "\(server.port)"])

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Compressed answers, streams and requests, on the real binary.
+/// Tests compressed answers, streams and requests on the real binary.
 @Suite(.serialized) struct CompressionTests {
     private static let codings = ["gzip", "zstd"]
 
-    /// A table with `count` rows, whose snapshot has about 110 bytes for each row.
+    /// Returns a description with `count` rows. Its snapshot has about 110 bytes for each row.
     private static func table(_ count: Int) -> String {
         let names = ["Ada Lovelace", "Grace Hopper", "Barbara Liskov", "Radia Perlman", "Frances Allen"]
         let models = (0..<count).map {
@@ -16,7 +16,7 @@ import Testing
             #"{"table":"guests","sections":["a"],"cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models.joined(separator: ","))]}]}"#
     }
 
-    /// A server with the session `s`.
+    /// Starts a server, opens the session `s` and changes it 20 times.
     private func start(rows: Int = 300, _ options: [String] = []) throws -> KeptClient {
         let client = try ServerProcess(options).keptClient()
         let opened = try client.request(
@@ -36,7 +36,7 @@ import Testing
         ("/openapi.json", "application/json"), ("/", "text/html"), ("/braid.js", "text/javascript"),
     ]
 
-    @Test("Every answer of more than 1 KB has the same content in each coding, and is smaller", arguments: codings)
+    @Test("Every answer of more than 1 KB is smaller in each compression, with the same content", arguments: codings)
     func roundTrip(coding: String) throws {
         let client = try start()
         for (path, accept) in Self.resources {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("A snapshot of 331 KB is sent in 49 KB", arguments: codings)
+    @Test("A snapshot of 331 KB is compressed to at most 49 KB", arguments: codings)
     func size(coding: String) throws {
         let client = try start(rows: 3_280)
         let plain = try client.get("/v1/sessions/s/snapshot").body.count
@@ -70,7 +70,9 @@ import Testing
         #expect(compressed <= 49_000, "\(compressed) bytes")
     }
 
-    @Test("A snapshot that is too large for the cache is compressed while it is sent", arguments: codings)
+    @Test(
+        "A snapshot that is too large for the cache of compressed answers is compressed while it is sent",
+        arguments: codings)
     func largeSnapshot(coding: String) throws {
         let client = try start(rows: 30_000)
         let plain = try client.get("/v1/sessions/s/snapshot")
@@ -82,7 +84,7 @@ import Testing
         #expect(try decompressed(pretty.body, coding) == client.get("/v1/sessions/s/snapshot?pretty").body)
     }
 
-    @Test("Each coding's ETag is accepted in If-None-Match and If-Match")
+    @Test("If-None-Match and If-Match accept the ETag of the plain body and of each compressed body")
     func conditions() throws {
         let client = try start()
         func get(_ path: String, _ headers: [String: String]) throws -> HTTPClient.Response {
@@ -96,7 +98,8 @@ import Testing
                 #expect(known.status == 304 && known.body.isEmpty && known.header("etag") == etag, "\(path)")
                 #expect(known.header("vary")?.contains("Accept-Encoding") == true)
                 #expect(known.header("content-encoding") == nil)
-                // A client that excludes the coding does not have the body that it would get.
+                // If a client excludes this compression now, its cached body is not the one that it would get, so the
+                // answer is not 304.
                 if let coding {
                     let other = ["If-None-Match": etag, "Accept-Encoding": "\(coding);q=0"]
                     #expect(try get(path, other).status == 200)
@@ -115,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("A command's answer is compressed, and its ETag is the session's position")
+    @Test("A command's answer can be compressed, and its ETag is still the session's position")
     func commandAnswers() throws {
         let client = try start()
         let body = #"{"n":1}"#, headers = ["Accept-Encoding": "gzip", "Prefer": "return=representation"]
@@ -126,7 +129,9 @@ import Testing
         #expect(answer.header("etag") == snapshot.header("etag"))
     }
 
-    @Test("Small answers are compressed only for a client that excludes plain bodies, and 406 says what there is")
+    @Test(
+        "Small answers are compressed only for a client that excludes plain bodies, and 406 names the supported codings"
+    )
     func excludedIdentity() throws {
         let client = try start()
         let path = "/v1/sessions/s"
@@ -151,7 +156,7 @@ import Testing
                 .contains("/problems/no-such-resource"))
     }
 
-    @Test("A Range is ignored: the answer is the whole body in its coding", arguments: codings)
+    @Test("The header Range is ignored: the answer is the whole compressed body", arguments: codings)
     func ranges(coding: String) throws {
         let client = try start()
         let headers = ["Accept-Encoding": coding, "Range": "bytes=0-99"]
@@ -162,7 +167,9 @@ import Testing
 
     // MARK: Streams
 
-    @Test("A compressed stream delivers each event at once, and ends complete", arguments: codings)
+    @Test(
+        "A compressed stream delivers each event at once, and its compressed data is complete at its end",
+        arguments: codings)
     func streams(coding: String) throws {
         let client = try start()
         let target = "/v1/sessions/s/updates"
@@ -176,7 +183,7 @@ import Testing
         let first = try plain.events(through: "caught-up")
         for stream in streams { #expect(try stream.events(through: "caught-up") == first) }
         for number in 1...30 {
-            // The next command is sent only after all readers have this command's event.
+            // The test sends the next command only after every stream has received the event of this one.
             try client.request(
                 "PATCH", "/v1/sessions/s/state",
                 #"{"number":"\#(number)","large":"\#(String(repeating: "x", count: number * 500))"}"#)
@@ -196,7 +203,7 @@ import Testing
         }
     }
 
-    @Test("A compressed stream is complete when the server stops", arguments: codings)
+    @Test("When the server stops, the data of a compressed stream is complete", arguments: codings)
     func stoppedServer(coding: String) throws {
         let server = try ServerProcess()
         #expect(
@@ -209,9 +216,10 @@ import Testing
         #expect(stream.isComplete)
     }
 
-    @Test("A compressed stream costs as little memory as a plain one", arguments: codings)
+    @Test("A compressed stream needs as little memory as a plain one", arguments: codings)
     func memoryOfStreams(coding: String) throws {
-        // One arena: glibc otherwise gives each thread one that keeps freed memory.
+        // With a single arena, glibc does not keep freed memory for each thread separately, so the test measures the
+        // server's own use.
         let server = try ServerProcess(environment: ["MALLOC_ARENA_MAX": "1"])
         let client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(3))}"#).status == 201)
@@ -243,14 +251,14 @@ import Testing
         return try client.client.receive()
     }
 
-    @Test("A command in gzip is executed as the plain one, and its retry is the same request")
+    @Test("A command compressed with gzip is carried out, and its plain repetition counts as the same request")
     func commandsInGzip() throws {
         let client = try start()
         let body = #"{"text":"\#(String(repeating: "long ", count: 40_000))"}"#
         let fields = "Content-Type: application/json\r\nIdempotency-Key: k\r\n"
         let first = try send(client, body: gzipMember(Array(body.utf8)), fields: fields)
         #expect(first.status == 200, "\(first.text)")
-        // A retry may be compressed in another way, or plain.
+        // A client may compress the repeated request differently, or send it without compression.
         let members = gzipMember(Array(body.utf8.prefix(10))) + gzipMember(Array(body.utf8.dropFirst(10)))
         let retry = try send(client, body: members, fields: fields)
         #expect(retry.header("idempotent-replayed") == "true" && retry.body == first.body)
@@ -261,7 +269,7 @@ import Testing
         #expect(table.status == 201, "\(table.text)")
     }
 
-    @Test("An unknown coding is 415 and a faulty body is 400; both change nothing")
+    @Test("A request with an unknown coding gets 415, and one with a faulty gzip body gets 400. Both change nothing")
     func faultyBodies() throws {
         let client = try start()
         let before = try client.get("/v1/sessions/s").text, body = gzipMember(Array(#"{"n":1}"#.utf8))
@@ -279,7 +287,9 @@ import Testing
         #expect(try send(client, body: Array(#"{"n":1}"#.utf8), coding: "identity").status == 200)
     }
 
-    @Test("A decompression bomb is 413, uses no more memory than the limit, and needs a valid token")
+    @Test(
+        "A small gzip body that expands beyond the limit gets 413, and the server needs no more memory than the limit"
+    )
     func bombs() throws {
         let server = try ServerProcess(
             ["--max-body-bytes", "4000000"],
@@ -302,7 +312,7 @@ import Testing
         #expect(try send(server.keptClient(), "POST", "/v1/render", body: bomb).status == 401)
     }
 
-    @Test("Lines of models arrive in gzip, are applied as they arrive, and have the limit of plain lines")
+    @Test("Lines of models in gzip are applied as they arrive, and have the same limit as plain lines")
     func observedLines() throws {
         let server = try ServerProcess(["--max-body-bytes", "1000000"])
         let client = try server.keptClient()
@@ -312,7 +322,7 @@ import Testing
         let path = "/v1/sessions/s/observe"
         let all = try send(client, "POST", path, body: gzipMember(Array(lines.joined().utf8)), fields: fields)
         #expect(all.text == #"{"applied":500,"unchanged":0,"revision":500}"#)
-        // One member for each line, and a stream that follows the session.
+        // Sends each line as a separate gzip member, while a stream follows the session.
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates?since=500")
         #expect(try stream.next().name == "caught-up")
         let sender = try server.client()
@@ -339,7 +349,7 @@ import Testing
 }
 
 extension ServerProcess {
-    /// The highest resident memory of the server so far (proc(5), "/proc/pid/status").
+    /// The highest resident memory that the server has used so far, from the file `status` of proc(5).
     fileprivate func peakBytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

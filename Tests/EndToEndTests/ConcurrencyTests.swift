@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Clients that have not seen the latest revision: `?base=`, and `reset`.
+/// Tests clients that have not seen the latest revision, with `?base=`, and the command `reset`.
 @Suite(.serialized) struct ConcurrencyTests {
     static let table =
         #"{"table":"t","sections":["a","b","c"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"taps":{"$eval":"model.taps + 1"}}}}]}]}"#
@@ -17,7 +17,7 @@ import Testing
         try #require(try client.request("POST", "/v1/sessions", body).status == 201)
     }
 
-    /// Ids of the displayed rows, and the sections' ids.
+    /// A snapshot as a client saw it: the ids of the sections and of the displayed rows.
     struct Seen {
         var revision: Int
         var sections: [String]
@@ -43,22 +43,23 @@ import Testing
         try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
         try client.request(
             "POST", "/v1/sessions/x/moves", #"{"from":{"section":"a","row":1},"to":{"section":"b","row":3}}"#)
-        // a2 as of the beginning has moved to b.
+        // The row a2 was row 2 of its section at revision 0. It is in the section b now.
         let tapped = try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":{"section":"a","row":2}}"#)
         #expect(tapped.object["at"] as? [Int] == [1, 3])
         #expect(tapped.text.contains(#""id":"a2","cell":"C","model":{"id":"a2","taps":1}"#), "\(tapped.text)")
-        // With the epoch as well, and by index.
+        // A base may also contain the epoch, and the command may name the section by its index.
         let epoch = try #require(try client.get("/v1/sessions/x").object["epoch"] as? String)
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=\(epoch).1", #"{"at":{"section":0,"row":4}}"#).object[
                 "at"] as? [Int] == [0, 3])
-        // What is gone is gone; without a base the same reference is another row.
+        // The base's row 0 was deleted, so the command is refused. Without a base, the same reference means the row
+        // that is there now.
         let gone = try client.request("POST", "/v1/sessions/x/edits?base=0", #"{"delete":{"section":"a","row":0}}"#)
         #expect(gone.status == 409 && gone.text.contains("/problems/row-gone"))
         #expect(
             try client.request("POST", "/v1/sessions/x/edits?dryRun", #"{"delete":{"section":"a","row":0}}"#).object[
                 "at"] == nil)
-        // Not the past of this session.
+        // A base is refused if it is not a past revision of this session.
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=99", #"{"at":{"section":0,"row":0}}"#).status == 400)
         #expect(
@@ -66,7 +67,7 @@ import Testing
                 .contains("/problems/base-too-old"))
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=-1", #"{"at":{"section":0,"row":0}}"#).status == 400)
-        // The journal has what was done.
+        // The journal contains the rebased command, with the place where the row was at that time.
         let records = try client.get("/v1/sessions/x/journal?after=2&limit=1").text
         #expect(records.contains(#""command":{"taps":{"at":{"section":1,"row":3}}}"#), "\(records)")
     }
@@ -92,7 +93,8 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/x/rows/0/0?base=0", #"{"model":{"id":"1"}}"#).status == 409)
     }
 
-    /// The answer told of the section 9223372036854775807, also as the place where the row had landed.
+    /// If the base has no such section or row, the answer must not contain the largest integer, which the engine uses
+    /// for such an index.
     @Test func whatWasOutOfBoundsAtTheBaseIsSoByTheClientsOwnNumbers() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
@@ -105,7 +107,7 @@ import Testing
                 "\(path): \(ignored.text)")
             #expect(!ignored.text.contains("9223372036854775807"), "\(path): \(ignored.text)")
         }
-        // However far out of bounds: beyond what a section could hold it was said to be gone.
+        // The same applies to an index that is larger than any section can be.
         let far = 1 << 40
         #expect(
             try client.request("PUT", "/v1/sessions/x/rows/0/\(far)?base=0", #"{"model":{"id":"n"}}"#).object["outcome"]
@@ -125,8 +127,8 @@ import Testing
         }
     }
 
-    /// Two clients edit, each on the revision that it saw last, in any order: every edit hits the row that its client
-    /// saw, or is refused because that row is gone.
+    /// Two clients edit in random order, each with the revision that it saw last as its base. Each edit must change the
+    /// row that its client saw, or be refused because that row is gone.
     @Test(arguments: 0..<4) func everyEditHitsTheRowThatItsClientSaw(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let client = try ServerProcess().keptClient()
@@ -171,7 +173,7 @@ import Testing
                 hits += 1
             } else {
                 #expect(answer.status == 409 && answer.text.contains("row-gone"), "\(answer.text)")
-                // The section that it was to be moved to may be the one that is gone.
+                // The refusal may also mean that the target section of the move is gone, and not the row.
                 if answer.text.contains("The row") {
                     #expect(before.place(of: id) == nil, "\(id) as of \(view.revision): \(answer.text)")
                 }
@@ -190,7 +192,8 @@ import Testing
             guard let other = try? HTTPClient(port: port) else { return group.leave() }
             var text = Self.table
             while !isOver.withLock({ $0 }), (try? other.request("PUT", "/v1/tables/t", text)) != nil {
-                // The same description would be the same version.
+                // Alternates between two descriptions, because registering the same description again would not create
+                // a new version.
                 text = text == Self.table ? text.replacingOccurrences(of: "\"c\"]", with: "\"d\"]") : Self.table
                 usleep(10_000)
             }
@@ -200,13 +203,14 @@ import Testing
             isOver.withLock { $0 = true }
             group.wait()
         }
-        // So many that a description is put while they are read and written.
+        // The sessions have so many rows that a new description is registered while their models are read and written.
         let models = (0..<300).map { #"{"id":"\#($0)","taps":0}"# }.joined(separator: ",")
         for round in 0..<100 {
             let opened = try client.request("POST", "/v1/sessions", #"{"table":"t","models":{"a":[\#(models)]}}"#)
             try #require(opened.status == 201, "round \(round): \(opened.text)")
             let id = try #require(opened.object["session"] as? String)
-            // As nobody has it then, each description goes as soon as there is a newer one.
+            // After this session has ended, no session uses its version, so the server drops the version when there are
+            // newer ones.
             #expect(try client.request("DELETE", "/v1/sessions/\(id)").status == 204)
         }
     }
@@ -235,7 +239,7 @@ import Testing
         }
         let client = try ServerProcess(database: database).keptClient()
         #expect(try client.get("/v1/sessions/x/snapshot").text == reset)
-        // Sessions without a table as well.
+        // Sessions without a table description can be reset, too.
         try client.request(
             "POST", "/v1/sessions", #"{"id":"d","rows":[{"id":"1"}],"cellsForModelTypes":{"object":"C"}}"#)
         let first = try client.get("/v1/sessions/d/snapshot").text

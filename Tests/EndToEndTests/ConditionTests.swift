@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Requests that are to be carried out under a condition alone: `If-Match`, `If-None-Match` (RFC 9110, 13).
+/// Tests requests with a condition: the headers `If-Match` and `If-None-Match` (RFC 9110, section 13).
 @Suite(.serialized) struct ConditionTests {
-    /// A server with the session `s`, and its entity tag.
+    /// Starts a server with the session `s`, and returns a client and the session's ETag.
     private func start() throws -> (KeptClient, etag: String) {
         let client = try ServerProcess().keptClient()
         let opened = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(APITests.list)}"#)
@@ -44,13 +44,14 @@ import Testing
         try Self.raceAnEnd([server.keptClient(), server.keptClient()])
     }
 
-    /// One client ends a session as it was opened, the other changes it at that moment: one of the two is refused.
+    /// One client ends a session under the condition that it is unchanged, while another client changes it. Exactly one
+    /// of the two must be refused.
     static func raceAnEnd(_ clients: [KeptClient], rounds: Int = 60) throws {
         var ended = 0
         for round in 0..<rounds {
             let opened = try clients[0].request("POST", "/v1/sessions", #"{"id":"s\#(round)","rows":[]}"#)
             let etag = try #require(opened.header("etag")), start = ContinuousClock.now
-            // Both have the session in memory.
+            // After these requests, each client's server has the session in memory.
             for client in clients { #expect(try client.get("/v1/sessions/s\(round)/snapshot").status == 200) }
             let change = Mutex<Int?>(nil)
             nonisolated(unsafe) let other = clients[1]
@@ -94,7 +95,7 @@ import Testing
         try sender.send(
             "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIf-Match: \(etag)\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
-        usleep(200_000)  // it has begun
+        usleep(200_000)  // the request has begun by then
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#).status == 200)
         try sender.send("9\r\n{\"a\":[]}\n\r\n0\r\n\r\n")
         let refused = try sender.receive()
@@ -102,7 +103,9 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 1)
     }
 
-    @Test("A table is created only if it is new, and replaced only in the version that the client has")
+    @Test(
+        "With conditions, a table is created only if it is new, and replaced only if the client has its latest version"
+    )
     func tables() throws {
         let client = try ServerProcess().keptClient()
         func put(_ description: String, _ headers: [String: String]) throws -> HTTPClient.Response {
@@ -126,14 +129,14 @@ import Testing
         #expect(replaced.status == 200 && replaced.object["version"] as? Int == 2 && second != first)
         #expect(try put(APITests.list, ["If-Match": first]).status == 412)
         #expect(try put(other, [:]).header("etag") == second, "nothing has changed, so the version stays")
-        // Deleted and registered again, version 1 is another one.
+        // A table that is deleted and registered again has version 1 again, but another ETag.
         #expect(try client.request("DELETE", "/v1/tables/list").status == 204)
         let again = try put(APITests.list, [:])
         #expect(again.object["version"] as? Int == 1 && again.header("etag") != first)
         #expect(try put(other, ["If-Match": first]).status == 412)
     }
 
-    @Test("Each version of a table can be read with its ETag, and sessions name theirs")
+    @Test("Each version of a table can be read with its ETag, and each session names its version")
     func versionsOfATable() throws {
         let client = try ServerProcess().keptClient()
         let other = APITests.list.replacingOccurrences(of: "1.10", with: "7")
@@ -211,7 +214,7 @@ import Testing
         #expect(
             try client.get("/v1/tables", headers: ["If-Match": "\"nope\"", "If-None-Match": "\"nope\""]).status == 200,
             "reading changes nothing")
-        // What has no date of modification is not unmodified since any (RFC 9110, 13.1.4).
+        // `If-Unmodified-Since` is ignored, because sessions have no modification date (RFC 9110, section 13.1.4).
         #expect(
             try client.request(
                 "PATCH", "/v1/sessions/s/state", "{}", headers: ["If-Unmodified-Since": "Sat, 01 Jan 2000 00:00:00 GMT"]
@@ -219,7 +222,7 @@ import Testing
     }
 
     @Test(
-        "Updates whose ETag the client has are 304",
+        "A request for updates whose ETag the client already has gets 304",
         arguments: [
             "since=0", "since=0&coalesce", "since=0&form=sequential", "since=0&wait=30", "since=2", "since=other.1",
             "since=99",
@@ -244,7 +247,7 @@ import Testing
         #expect(try client.get("/v1/sessions/none/updates?\(query)", headers: ["If-None-Match": "*"]).status == 404)
     }
 
-    @Test("A poll that sees nothing new is 304 after its time, and 200 as soon as there is something")
+    @Test("A long poll without news gets 304 at the end of its wait, and 200 as soon as there is an update")
     func aPollWaitsBeforeItsConditionIsEvaluated() throws {
         let (client, etag) = try start()
         let start = ContinuousClock.now
@@ -259,7 +262,7 @@ import Testing
         #expect(answer.status == 200 && answer.object["to"] as? Int == 1, "\(answer.text)")
     }
 
-    @Test("A stream of events ignores If-None-Match")
+    @Test("A request for a stream of events ignores If-None-Match")
     func aStreamHasNoCondition() throws {
         let (client, etag) = try start()
         for match in [etag, "*"] {

@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// The binary as the image runs it: what the Dockerfile says, in a root of its own with nothing in it but the binary
-/// and its libraries, read-only but for the volume, as another user.
+/// Runs the binary as the container image does: with the settings of the Dockerfile, as another user, on a read-only
+/// file system that contains only the binary, its libraries and a writable volume.
 ///
-/// Without a container engine: mounts in a namespace of their own, and chroot. Where the machine does not allow that,
-/// skipped.
+/// The test needs no container engine. It uses chroot and mounts in their own namespace, and is skipped on machines
+/// that do not allow that.
 @Suite(.serialized, .enabled(if: ContainerRoot.isPossible, "needs root, and mounts in a namespace of their own"))
 struct ContainerTests {
     @Test func theImageServesFromAReadOnlyRootAsAnotherUser() throws {
         let root = try ContainerRoot(), image = try Dockerfile()
         #expect(image.volume == "/data" && image.user == "10001" && image.entrypoint == ["braid-server"])
-        // Without a token it does not listen beyond this machine.
+        // Without a token, the server refuses to listen on addresses that other machines can reach.
         let open = try root.run(
             image.entrypoint + image.command, as: image.user,
             environment: image.environment.merging(["BRAID_PORT": "0"]) { $1 })
@@ -31,7 +31,8 @@ struct ContainerTests {
         #expect(
             status.contains("Uid:\t10001\t10001\t10001\t10001\n")
                 && status.contains("Gid:\t10001\t10001\t10001\t10001\n"))
-        // The health check is the image's. Without a start interval its first run is an interval after the start.
+        // The image's health check must run soon after the start. Without a start interval, its first run would be one
+        // whole interval after the start.
         #expect(
             image.healthcheckOptions["start-interval"] == "250ms" && image.healthcheckOptions["start-period"] == "30s")
         var inside = image.environment
@@ -46,7 +47,7 @@ struct ContainerTests {
         #expect(answer.status == 200, "\(answer.text)")
         #expect(try client.get("/metrics").status == 200)
 
-        // The volume can be written, and nothing else.
+        // The server's user can write to the volume, but to no other directory.
         let copied = try root.run(
             ["braid-server", "backup", "/data/braid.sqlite", "/data/copy.sqlite"], as: image.user, environment: inside)
         #expect(copied.status == 0, "\(copied.errors)")
@@ -60,12 +61,12 @@ struct ContainerTests {
         #expect(server.process.terminationStatus == 0)
         #expect(
             try root.volume().sorted() == ["braid.sqlite", "braid.sqlite-lock", "braid.sqlite-reserve", "copy.sqlite"])
-        // A health check of a server that is gone.
+        // The health check must fail after the server has stopped.
         #expect(try root.run(image.healthcheck, as: image.user, environment: inside).status == 1)
     }
 }
 
-/// What the Dockerfile's last stage says.
+/// The instructions in the last stage of the Dockerfile.
 struct Dockerfile {
     private(set) var environment: [String: String] = [
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

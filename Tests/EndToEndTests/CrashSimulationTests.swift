@@ -3,8 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Clients command, the server is killed at a moment of chance, also while it starts again; then everything is compared
-/// with what the clients were told. `BRAID_CRASHES` is how often.
+/// Clients send commands while the server is killed at random moments, sometimes during its start. At the end, the test
+/// compares the sessions with the answers that the clients received. `BRAID_CRASHES` sets the number of kills.
 @Suite(.serialized) struct CrashSimulationTests {
     static let crashes = ProcessInfo.processInfo.environment["BRAID_CRASHES"].flatMap { Int($0) } ?? 8
     static let seed = ProcessInfo.processInfo.environment["BRAID_CRASH_SEED"].flatMap { UInt64($0) } ?? 7
@@ -56,7 +56,7 @@ import Testing
         clients.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }
     }
 
-    /// The recovery itself is broken off.
+    /// Kills the server while it recovers the database at its start.
     private func killWhileStarting(_ database: String, _ random: inout SeededGenerator) async throws {
         let process = Process()
         process.executableURL = ServerProcess.binary

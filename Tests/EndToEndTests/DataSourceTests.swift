@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The data source, resource by resource, on the real binary.
+/// Tests each resource of the data source on the real binary.
 @Suite(.serialized) struct DataSourceTests {
     private static let opening = #"{"id":"s","sections":[{"header":"A","rows":[{"id":1},{"id":2}]},{"rows":["x"]}]}"#
 
@@ -49,7 +49,7 @@ import Testing
         ] { #expect(try client.request("POST", "/v1/sessions", body).status == status, "\(body)") }
     }
 
-    @Test("A session without a table shows its `empty` while it has no rows, after a restart and a replay too")
+    @Test("A session without a description shows its `empty` while it has no rows, also after a restart and a replay")
     func emptyState() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.db"),
             journal = directory.path("journal.ndjson")
@@ -277,7 +277,7 @@ import Testing
                 as? String == "applied")
     }
 
-    /// kill -9 with changes that are stored and not published.
+    /// The server is killed with `kill -9` while the session has stored changes that are not published.
     @Test func whatIsNotPublishedSurvivesARestartUnseen() throws {
         let directory = try TemporaryDirectory()
         var server = try ServerProcess(database: directory.path("braid.sqlite"))
@@ -314,7 +314,9 @@ import Testing
         #expect((updates["updates"] as? [[String: Any]])?.map { ($0["stages"] as? [Any])?.count } == [0, 0, 0, 0, 1])
     }
 
-    @Test("With `strict`, a call that would be ignored is refused, and a retry gets the stored refusal")
+    @Test(
+        "With `strict`, a data source call that would be ignored is refused, and its repetition gets the same refusal"
+    )
     func strictCalls() throws {
         let client = try opened()
         for (method, path, body, problem) in [

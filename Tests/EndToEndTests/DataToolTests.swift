@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The commands `verify`, `compact`, `export`, `import` and `backup` of the real binary.
-@Suite("Data tools", .serialized, .enabled(if: TestDatabase.isSQLite)) struct DataToolTests {
+/// Tests the commands `verify`, `compact`, `export`, `import` and `backup` of the real binary.
+@Suite("Commands on databases and archives", .serialized, .enabled(if: TestDatabase.isSQLite)) struct DataToolTests {
     private let directory: TemporaryDirectory
     private let database: String
 
@@ -13,15 +13,15 @@ import Testing
 
     private static let examples = ["--fixtures", ServerProcess.package.appendingPathComponent("Examples").path]
 
-    /// The files in the directory, apart from SQLite's files next to a database that was read.
+    /// Returns the names of the files in the directory, without the files that SQLite creates next to an open database.
     private func files() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.url.path).sorted().filter {
             !$0.hasSuffix(".sqlite-wal") && !$0.hasSuffix(".sqlite-shm")
         }
     }
 
-    /// Fills the database with the examples and a session that was changed, and returns the session's entity tag and the
-    /// answer to a request with an idempotency key.
+    /// Fills the database with the examples and a changed session. Returns the session's ETag, and an answer that was
+    /// kept for its idempotency key.
     private func fill() throws -> (etag: String, kept: String) {
         let server = try ServerProcess(database: database, Self.examples)
         let client = try server.client()
@@ -31,7 +31,7 @@ import Testing
             "POST", "/v1/sessions/s/rows", #"{"at":[0,1],"model":{"id":"1"}}"#, headers: key)
         try #require(kept.status == 200, "\(kept.text)")
         let etag = try #require(kept.header("etag"))
-        // An unpublished change.
+        // The session also gets an unpublished row.
         let hidden = try client.request(
             "POST", "/v1/sessions/s/rows", #"{"at":[0,2],"model":{"id":"2"},"notify":false}"#)
         try #require(hidden.status == 200, "\(hidden.text)")
@@ -39,7 +39,7 @@ import Testing
         return (etag, kept.text)
     }
 
-    /// The snapshot and the journal of every session. Epochs are left out, because an import begins new ones.
+    /// Returns the snapshot and the journal of every session, without epochs, because an import begins new epochs.
     private func content(of server: ServerProcess) throws -> [String: String] {
         let client = try server.client()
         let list = try client.get("/v1/sessions?limit=100").object["sessions"] as? [[String: Any]] ?? []
@@ -56,7 +56,7 @@ import Testing
 
     // MARK: Export and import
 
-    @Test("A server on an imported database has the same sessions, and clients of the old one start from a snapshot")
+    @Test("A server on an imported database has the same sessions, and clients with an old position get a snapshot")
     func roundTrip() throws {
         let (etag, kept) = try fill()
         let archive = directory.path("archive.jsonl")
@@ -89,7 +89,8 @@ import Testing
         }
     }
 
-    @Test("An archive passes through a pipe, also from a server that runs") func pipe() throws {
+    @Test("An archive can be exported and imported through a pipe, also while a server uses the database")
+    func pipe() throws {
         _ = try fill()
         let server = try ServerProcess(database: database)
         let copy = directory.path("copy.sqlite")
@@ -100,7 +101,7 @@ import Testing
         #expect(server.stop() == 0)
     }
 
-    @Test("A cut archive and a database that is there are refused, with the reason") func refusals() throws {
+    @Test("A cut archive, or an existing target database, is refused with the reason") func refusals() throws {
         _ = try fill()
         let archive = directory.path("archive.jsonl"), cut = directory.path("cut.jsonl")
         #expect(try CommandRun(["export", database, archive]).status == 0)
@@ -121,7 +122,7 @@ import Testing
         #expect(try files() == before)
     }
 
-    @Test("An import that is interrupted leaves nothing behind") func interrupted() throws {
+    @Test("An interrupted import leaves no files behind") func interrupted() throws {
         _ = try fill()
         let archive = directory.path("archive.jsonl"), partial = directory.path("x.sqlite-partial")
         #expect(try CommandRun(["export", database, archive]).status == 0)
@@ -136,7 +137,8 @@ import Testing
         try input.fileHandleForWriting.write(contentsOf: half.prefix(half.count / 2))
         while !FileManager.default.fileExists(atPath: partial) { usleep(1_000) }
         process.terminate()
-        // A signal that arrives just before the command reads again is seen after the next bytes.
+        // The command notices a signal only after it has read the next bytes, if the signal arrives just before a read.
+        // The test therefore repeats the signal.
         while process.isRunning {
             usleep(10_000)
             if process.isRunning { process.terminate() }
@@ -151,7 +153,7 @@ import Testing
 
     // MARK: Verify
 
-    @Test("verify names each fault with its session and place") func faults() throws {
+    @Test("The command verify names each fault with its session and its place") func faults() throws {
         _ = try fill()
         let sound = try CommandRun(["verify", database])
         #expect(sound == CommandRun(status: 0, output: "8 sessions checked, 0 faults\n", errors: ""), "\(sound)")
@@ -185,7 +187,8 @@ import Testing
             try #require(try shell("sqlite3 \(copy) \"\(sql)\"").status == 0)
             let run = try CommandRun(["verify", copy])
             if sql.hasPrefix("DELETE FROM journal WHERE key = \(number) << 32 | 1") {
-                // A journal may begin later: it was trimmed.
+                // A journal whose first records are missing is not faulty, because the server also deletes the oldest
+                // records.
                 #expect(run.status == 0, "\(run)")
                 continue
             }
@@ -194,7 +197,7 @@ import Testing
         }
     }
 
-    @Test("verify reports damaged pages, and backup says that the database is damaged and leaves nothing behind")
+    @Test("The command verify reports damaged pages, and backup refuses them and leaves no file behind")
     func damagedPages() throws {
         let server = try ServerProcess(database: database)
         let rows = (0..<400).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 900))"}"# }
@@ -204,7 +207,7 @@ import Testing
         #expect(server.stop() == 0)
         let file = try #require(FileHandle(forUpdatingAtPath: database))
         let size = try file.seekToEnd()
-        // The first pages are the roots of the tables.
+        // The first pages of the file contain the roots of the tables, so the test damages only later pages.
         for page in stride(from: UInt64(40), to: size / 4096 - 1, by: 5) {
             try file.seek(toOffset: page * 4096)
             try file.write(contentsOf: Data(repeating: 0x5A, count: 4096))
@@ -218,7 +221,9 @@ import Testing
         #expect(try files() == before)
     }
 
-    @Test("verify reads a PostgreSQL database", .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
+    @Test(
+        "The command verify can check a PostgreSQL database",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func postgres() throws {
         _ = try fill()
         let place = try TestDatabase.schema()
@@ -239,7 +244,7 @@ import Testing
 
     // MARK: A full disk
 
-    @Test("On a full disk, backup, export, import and compact say so, and leave nothing behind")
+    @Test("On a full disk, the commands backup, export, import and compact report it and leave no file behind")
     func fullDisk() throws {
         let server = try ServerProcess(database: database)
         let rows = (0..<400).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 900))"}"# }
@@ -254,7 +259,7 @@ import Testing
             "backup \(database) \(directory.path("x"))", "export \(database) \(directory.path("x"))",
             "import \(archive) \(directory.path("x"))", "compact \(database)",
         ] {
-            // No file may be longer than 100 KiB.
+            // The limit of 100 KiB for each file has the same effect as a full disk.
             let run = try shell("ulimit -f 100; exec \"$0\" \(arguments)")
             #expect(run.status == 1 && run.errors.contains("There is no room"), "\(arguments): \(run)")
             #expect(try files() == before, "\(arguments)")
@@ -265,7 +270,8 @@ import Testing
 
     // MARK: Compact
 
-    @Test("compact says the sizes before and after, and refuses a database that a server uses") func compact() throws {
+    @Test("The command compact prints the sizes before and after, and refuses a database that a server uses")
+    func compact() throws {
         let server = try ServerProcess(database: database), client = try server.client()
         let rows = (0..<400).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 900))"}"# }
         try #require(

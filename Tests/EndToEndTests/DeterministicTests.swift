@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// `--deterministic`: the same requests are answered the same, byte for byte.
+/// Tests `--deterministic`: the same requests to a new server get the same answers, byte for byte.
 ///
-/// To write the golden transcript again, and review what changed:
-/// `BRAID_WRITE_GOLDEN=1 swift test --filter DeterministicTests`.
+/// To write the golden transcript again and review the changes, run `BRAID_WRITE_GOLDEN=1 swift test --filter
+/// DeterministicTests`.
 @Suite(.serialized) struct DeterministicTests {
     private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
         "Golden/deterministic.txt")
@@ -60,7 +60,7 @@ import Testing
         #expect(
             try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-1")
         #expect(try first.request("POST", "/v1/sessions", #"{"id":"session-2","rows":[]}"#).status == 201)
-        // Its next number is a client's.
+        // A client has used the id with the server's next number, so the server takes the number after it.
         #expect(
             try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-3")
         try first.request("POST", "/v1/sessions/session-1/rows", #"{"at":[0,0],"model":1}"#)

@@ -3,7 +3,8 @@ import Synchronization
 import Testing
 
 @Suite(.serialized) struct DurabilityTests {
-    /// Several clients insert under load; the process is killed in the middle; what was acknowledged must be there.
+    /// Several clients insert rows while the server is killed. Every insert that the server has acknowledged must be in
+    /// the database.
     @Test func nothingAcknowledgedIsLostWhenTheServerIsKilledUnderLoad() async throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
@@ -76,7 +77,8 @@ import Testing
         #expect(try ServerProcess(database: database).keptClient().get("/readyz").status == 200)
     }
 
-    /// SQLite opens another file than is named so: another server could open that one, too.
+    /// SQLite would open another file than the one that a URI seems to name, so another server could open the same
+    /// file, too.
     @Test func aDatabaseThatIsNamedByAURIIsRefused() throws {
         let directory = try TemporaryDirectory()
         let run = try CommandRun(
@@ -114,7 +116,7 @@ import Testing
         #expect(server.stop() == 0)
     }
 
-    /// A supervisor that stops the server as soon as it is ready once met one that did not listen to signals yet.
+    /// A supervisor may stop the server as soon as it is ready. The server must already handle signals at that time.
     @Test func aStopRightAfterTheReadinessLineIsHeard() throws {
         for _ in 0..<30 { #expect(try ServerProcess().stop() == 0) }
     }

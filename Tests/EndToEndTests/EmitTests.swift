@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The action `emit`: events for controllers that change no table.
+/// Tests the action `emit`, which sends events to controllers and changes no table.
 @Suite(.serialized) struct EmitTests {
     static let table =
         #"{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"}],"onTap":[{"emit":{"name":"opened","payload":{"id":"${model.id}","row":{"$eval":"row"}}}}],"onEvent":{"go":[{"emit":{"name":"${event.name}"}},{"if":"event.removes","do":[{"remove":{}},{"emit":{"name":"removed","payload":{"$eval":"model"}}}]}]}}]}"#
@@ -17,7 +17,7 @@ import Testing
 
     private static let go = #"{"at":{"id":"2"},"event":{"go":{"name":"went","removes":true}}}"#
 
-    @Test("An emitted event makes a revision, and precedes the update that its command caused")
+    @Test("An emitted event creates a revision, and streams receive it before the update of the same command")
     func emittedEventsAreOrdered() throws {
         let server = try ServerProcess(), client = try Self.open(server)
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/x/updates")
@@ -32,7 +32,7 @@ import Testing
         #expect(events[1].data == #"{"name":"opened","payload":{"id":"2","row":1}}"#)
         #expect(events[3].data == #"{"name":"went"}"#)
         #expect(events[4].data == #"{"name":"removed","payload":{"id":"2"}}"#)
-        // The journal contains the events, and a controller can read them there.
+        // A controller can also read the emitted events in the journal.
         let records = try client.get("/v1/sessions/x/journal").object["records"] as? [[String: Any]]
         #expect(
             (records ?? []).map { ($0["emitted"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String } } == [
@@ -40,7 +40,7 @@ import Testing
             ])
     }
 
-    @Test("Emitted events are followed across a restart, exactly once")
+    @Test("A stream that continues after a restart receives each emitted event exactly once")
     func emittedEventsAreFollowedAcrossRestarts() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         var server = try ServerProcess(database: database), client = try Self.open(server)
@@ -95,7 +95,7 @@ import Testing
         #expect(try stream.next().name == "update")
     }
 
-    @Test("A replay checks the emitted events")
+    @Test("A replay of the journal checks the emitted events")
     func aReplayChecksEmittedEvents() throws {
         let client = try Self.open(ServerProcess())
         try client.request("POST", "/v1/sessions/x/events", Self.go)
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(
-        "Servers that share a database pass on emitted events",
+        "Servers that share a database send emitted events to the followers at every server",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func otherServersPassOnEmittedEvents() throws {
         let cluster = try ServerCluster(2), clients = try cluster.clients()

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// New epochs: a client that was ahead of what the database has now does not take other contents for those that it
-/// knows.
+/// Tests new epochs: if the database has lost revisions that a client knows, the client must not confuse new revisions
+/// with the lost ones.
 @Suite(.serialized) struct EpochTests {
     private let directory: TemporaryDirectory
     private let database: String
@@ -17,7 +17,7 @@ import Testing
             try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"a"},{"id":"b"}]}"#).status == 201)
     }
 
-    /// Changes the session `count` times, and returns its entity tag.
+    /// Changes the session `count` times, and returns its last ETag.
     private func change(_ client: HTTPClient, _ text: String, times count: Int) throws -> String {
         var etag: String?
         for number in 0..<count {
@@ -33,13 +33,13 @@ import Testing
         try #require(try client.get("/v1/sessions/s/snapshot").object["epoch"] as? String)
     }
 
-    /// The session's epoch on a server that is of no more use.
+    /// Returns the session's epoch, and kills the server, which the test no longer needs.
     private func lastEpoch(_ server: ServerProcess) throws -> String {
         defer { server.kill() }
         return try epoch(server.client())
     }
 
-    /// Until the server has reads and writes again: each of its connections comes back by itself.
+    /// Waits until the server can read and write again. Each of its connections to the database comes back separately.
     private func awaitDatabase(_ server: ServerProcess) throws {
         let client = try server.client()
         while try client.get("/readyz").status != 200 || client.get("/v1/sessions/s/snapshot").status != 200 {
@@ -49,7 +49,7 @@ import Testing
 
     private func position(_ etag: String) -> String { String(etag.dropFirst().dropLast()) }
 
-    /// Nothing that a client knows of an old epoch is taken for something of the new one.
+    /// Expects that the server treats no position of an old epoch as a position of the new epoch.
     private func expectForgotten(_ etag: String, by server: ServerProcess) throws {
         let client = try server.client(), old = position(etag), before = try client.get("/v1/sessions/s").text
         for coalesce in ["", "&coalesce"] {
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(
-        "A client that was ahead of a restored backup is sent a snapshot, also when the revisions have caught up",
+        "After a restore, a client that knows later revisions gets a snapshot, even if new revisions have equal numbers",
         .enabled(if: TestDatabase.isSQLite))
     func restoredBackups() throws {
         var server = try ServerProcess(database: database), client = try server.client()
@@ -99,12 +99,12 @@ import Testing
                 try client.get("/v1/sessions/s/updates?since=\(position(other))").object["to"] as? Int == 6,
                 "the new positions are good")
             epochs.append(try epoch(client))
-            // The backup is restored by its first start alone.
+            // Only the first start from the backup begins new epochs.
             #expect(server.stop() == 0)
             server = try ServerProcess(database: database)
             client = try server.client()
             #expect(try epoch(client) == epochs.last)
-            // A session that is opened after it.
+            // A session that is opened after the restore gets another epoch than the restored ones.
             #expect(
                 try client.request("POST", "/v1/sessions", #"{"id":"later","rows":[]}"#).object["epoch"] as? String
                     != epochs.last)
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(
-        "After kill -9 every session has a new epoch with --synchronous normal, and its old one with full",
+        "After `kill -9`, sessions have new epochs with --synchronous normal, and keep their epochs with full",
         .enabled(if: TestDatabase.isSQLite), arguments: ["normal", "full"])
     func uncleanStarts(synchronous: String) throws {
         func start() throws -> ServerProcess { try ServerProcess(database: database, ["--synchronous", synchronous]) }
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(
-        "A deterministic server counts the epochs of restored backups, and goes on counting behind them",
+        "With --deterministic, epochs of restored backups are numbered, and later numbers continue after them",
         .enabled(if: TestDatabase.isSQLite))
     func countedEpochs() throws {
         let server = try ServerProcess(database: database, ["--deterministic"])
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(
-        "A crash of PostgreSQL begins new epochs with --synchronous normal, for servers that go on as well, and none with full",
+        "A crash of PostgreSQL begins new epochs with --synchronous normal, also for running servers, and not with full",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs), arguments: ["normal", "full"])
     func crashesOfPostgres(synchronous: String) throws {
         let cluster = try PostgresCluster()
@@ -169,7 +169,7 @@ import Testing
         try open(servers[0].client())
         let etag = try change(servers[0].client(), "a", times: 2), first = try epoch(servers[1].client())
         #expect(try epoch(servers[0].client()) == first)
-        // With `normal` the crash could lose the session itself, and then it has no epoch.
+        // A checkpoint saves the session. Without it, a crash with `normal` could lose the session itself.
         try TestDatabase.run("CHECKPOINT", in: cluster.address)
         try cluster.control("restart")
         for server in servers { try awaitDatabase(server) }
@@ -178,7 +178,7 @@ import Testing
         if synchronous == "normal" {
             _ = try change(servers[1].client(), "b", times: 1)
             for server in servers { try expectForgotten(etag, by: server) }
-            // A database that ends in its time loses nothing.
+            // A database that is shut down properly loses nothing, so the epochs stay the same.
             try cluster.control("restart -m fast")
             for server in servers { try awaitDatabase(server) }
             #expect(try servers.map { try epoch($0.client()) } == epochs)
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(
-        "A dump of PostgreSQL that is restored begins new epochs",
+        "Restoring a dump of a PostgreSQL database begins new epochs",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func restoredDumps() throws {
         let cluster = try PostgresCluster()

@@ -2,7 +2,8 @@ import BraidEngine
 import Foundation
 import Testing
 
-/// Every example, driven through its flow on the real binary: `Flows/NAME.json` lists requests and what must come back.
+/// Tests every example on the real binary: the file `Flows/NAME.json` lists requests to the example and the expected
+/// answers.
 @Suite(.serialized) struct ExampleTests {
     static let flows = ServerProcess.package.appendingPathComponent("Tests/EndToEndTests/Flows")
 
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: names) func anExampleRunsThroughItsFlow(name: String) throws {
-        // All examples are loaded, as ./run loads them.
+        // The server loads all examples, as the script `./run` does.
         let client = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples").path])
             .keptClient()
         let flow = try JSONText(parsing: [UInt8](Data(contentsOf: Self.flows.appendingPathComponent("\(name).json"))))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What many heavy sessions leave to the others.
+/// Tests that many sessions with slow commands leave time for the commands of other sessions.
 @Suite(.serialized) struct FairnessTests {
     static let table =
         #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"title":"${model.id} of ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
@@ -15,7 +15,7 @@ import Testing
             let body =
                 #"{"id":"heavy-\#(number)","table":\#(Self.table),"state":{"n":0},"models":{"table":\#(models)}}"#
             try #require(try client.request("POST", "/v1/sessions", body).status == 201)
-            // From here on the server knows that the session is slow.
+            // After this slow command, the server knows that the session's commands are slow.
             try #require(try client.request("PATCH", "/v1/sessions/heavy-\(number)/state", #"{"n":1}"#).status == 200)
             return client
         }

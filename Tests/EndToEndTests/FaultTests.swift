@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// What the machine does to a server: a disk that is full, a file that is damaged, descriptors that run out, clients
-/// that vanish. Nothing is lost, it says what is the matter, and goes on by itself when the fault is gone.
+/// Tests faults of the machine and of clients: a full disk, a damaged file, too few file descriptors, and clients that
+/// disappear. The server must lose nothing, report the fault, and continue by itself when the fault is gone.
 @Suite(.serialized) struct FaultTests {
     private static let insert = #"{"insert":{"section":"a","row":0},"model":{"id":"%ID%"%MORE%}}"#
     private static let table =
@@ -49,7 +49,7 @@ import Testing
         #expect(try client.get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == done + 1)
         #expect(try client.get("/v1/sessions/x/updates?since=0").status == 200)
         #expect(try client.get("/healthz").status == 200)
-        // A load balancer still sends reads and deletes.
+        // The server on a full disk is still ready, so that a load balancer sends it reads and deletes.
         let readiness = try client.get("/readyz")
         #expect(readiness.status == 200 && readiness.object["status"] as? String == "ready, read-only")
         #expect(readiness.text.contains("disk is full"), "\(readiness.text)")
@@ -64,7 +64,7 @@ import Testing
         let failures = full["braid_commit_failures_total"]
         for _ in 0..<3 { #expect(try client.get("/readyz").status == 200) }
         #expect(try metrics()["braid_commit_failures_total"] == failures, "a probe is no write")
-        // Somebody makes room: the refused request, sent again with its key, is done.
+        // When the disk has space again, the refused request succeeds if it is repeated with the same key.
         disk.clear()
         var again = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
         for _ in 0..<100 where again.status == 507 {
@@ -79,7 +79,7 @@ import Testing
             server.waitForLog { $0.contains("warning the database works again reason=disk-full\n") }, "\(server.log)")
         let failing = "error the database fails: The disk is full"
         #expect(server.log.ranges(of: failing).count == 1, "once, however many requests were refused: \(server.log)")
-        // The stream saw each revision once, and none that was refused.
+        // The stream must contain each committed revision once, and no refused command.
         var told: [Int] = []
         while told.last != done + 1 { told.append(try stream.next().revision) }
         #expect(told == (0...done).map { $0 + 1 })
@@ -91,7 +91,7 @@ import Testing
     // MARK: A file that is gone
 
     @Test(
-        "Of a database that was removed under the server no change is acknowledged, nor is it called ready, and the log says why",
+        "If the database file is removed, the server acknowledges no change and is not ready, and the log says why",
         .enabled(if: TestDatabase.isSQLite))
     func removed() throws {
         let directory = try TemporaryDirectory()
@@ -137,8 +137,8 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == damaged, "what is left of it stays as it is")
     }
 
-    /// A page that went bad while nobody looked: it is an error of the session that stands on it, and says nothing of
-    /// the inside.
+    /// A page of the database file is damaged while the server is stopped. Only the session with this page must fail,
+    /// and the error must not show internal details.
     @Test(.enabled(if: TestDatabase.isSQLite)) func aDamagedPageIsAnErrorOfItsSessionAlone() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("braid.sqlite")
@@ -150,7 +150,8 @@ import Testing
             #expect(server.stop() == 0)
         }
         var bytes = try #require(FileManager.default.contents(atPath: path))
-        // The leaf of the models: the journal has the same texts, further behind or before; both are of this session.
+        // Damages all pages with the text of row 30: the page of its model and the page of its journal record. Both
+        // belong to the session `x`.
         var search = bytes.startIndex
         while let place = bytes.range(of: Data(#"{"id":"30""#.utf8), in: search..<bytes.endIndex) {
             let page = place.lowerBound / 4096 * 4096
@@ -169,13 +170,13 @@ import Testing
 
     // MARK: Descriptors that run out
 
-    @Test("With few file descriptors, other connections are refused, and accepted commands are executed once")
+    @Test("If file descriptors run out, further connections are refused, and each accepted command is carried out once")
     func fewDescriptors() throws {
         let directory = try TemporaryDirectory()
         let server = try ServerProcess(
             database: directory.path("braid.sqlite"), launcher: ["/bin/sh", "-c", "ulimit -n 160; exec \"$0\" \"$@\""])
         try open(try server.client())
-        // More than there are descriptors.
+        // Opens more connections than the server may have file descriptors.
         var crowd = try (0..<200).map { _ in
             let member = try server.client()
             try member.send(
@@ -203,8 +204,8 @@ import Testing
 
     // MARK: Clients that vanish
 
-    /// A client that goes in the middle of its request changed nothing; one that goes before its answer has done what
-    /// it asked.
+    /// A client that disappears while it sends a request has changed nothing. If a client disappears before its answer,
+    /// its command has been applied.
     @Test func aClientThatVanishesLeavesWholeRevisions() throws {
         let server = try ServerProcess(), client = try server.client()
         try open(client)
@@ -222,7 +223,8 @@ import Testing
             try visitor.send(
                 request.replacingOccurrences(of: "half", with: "h\(number + 10)").replacingOccurrences(
                     of: "Length: \(body.utf8.count)", with: "Length: \(body.utf8.count - 1)"))
-            // Its request is read whole before the farewell is.
+            // The client closes its side only after it has sent the whole request, so the server must still carry it
+            // out.
             visitor.finishSending()
             if number % 2 == 0 { _ = try visitor.receive() }
         }
@@ -232,7 +234,7 @@ import Testing
             found = try revision(client)
         }
         #expect(found == 20)
-        // In the middle of a stream, and of a body that streams in.
+        // Clients disappear while they receive a stream, or while they send lines of models.
         for number in 0..<20 {
             let visitor = try server.client()
             if number % 2 == 0 {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `--fixtures`: what is loaded at start.
+/// Tests `--fixtures`: the tables and sessions that the server loads at its start.
 @Suite(.serialized) struct FixtureTests {
     private let directory = try! TemporaryDirectory()
     private static let table =
@@ -40,7 +40,7 @@ import Testing
             "\(twice): describes \"right\", as \(fixtures)/right.table.json does",
             "The fixtures directory \(directory.path("none")) cannot be read.",
         ] { #expect(run.errors.contains(said), "\(said) in \(run.errors)") }
-        // Nothing of it was stored.
+        // After the failed start, the database contains none of the fixtures.
         #expect(try ServerProcess(database: database).keptClient().get("/v1/tables").text == #"{"tables":[]}"#)
     }
 
@@ -68,7 +68,7 @@ import Testing
             #expect(try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#).status == 200)
             #expect(client.server.stop() == 0)
         }
-        // A new version of the description, and another opening: they are for sessions to come.
+        // Changed fixtures apply only to new sessions. A session that already exists keeps its data and its opening.
         _ = try write("a/t.table.json", table("t").replacingOccurrences(of: #""id":"1""#, with: #""id":"2""#))
         try #"{"id":"s","table":"t","state":{"new":true}}"#.write(toFile: session, atomically: true, encoding: .utf8)
         let client = try ServerProcess(database: database, ["--fixtures", fixtures]).keptClient()

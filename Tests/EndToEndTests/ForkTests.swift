@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Forks and time travel", .serialized) struct ForkTests {
+@Suite("Forks, and snapshots of earlier revisions", .serialized) struct ForkTests {
     private static func fork(
         _ client: KeptClient, _ body: String, headers: [String: String] = [:]
     ) throws -> HTTPClient.Response { try client.request("POST", "/v1/sessions", body, headers: headers) }
@@ -12,7 +12,7 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    /// What a snapshot shows, without session and position.
+    /// Returns the text of a snapshot without its session, epoch and revision, so that two sessions can be compared.
     private static func content(_ text: String) -> String {
         text.replacing(/"(session|epoch)":"[^"]*",|"revision":[0-9]*,/, with: "")
     }
@@ -29,7 +29,7 @@ import Testing
 
     // MARK: Opening
 
-    @Test("A fork has its original's table, its own epoch, revision and journal, and neither changes the other")
+    @Test("A fork has the table of its original but its own epoch, revision and journal, and each changes separately")
     func fork() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client)
@@ -51,16 +51,16 @@ import Testing
         let journal = try client.get("/v1/sessions/f/journal").object["records"] as? [[String: Any]]
         #expect(journal?.map { $0["revision"] as? Int } == [1])
 
-        // The fork needs its original no more, and is reset to the table with which it was opened.
+        // The fork no longer needs its original. A reset restores the table with which the fork was opened.
         #expect(try client.request("DELETE", "/v1/sessions/x").status == 204)
         #expect(try client.request("POST", "/v1/sessions/f/reset").status == 200)
         #expect(try Self.snapshot(client, "f") == Self.content(before.text))
-        // An id is chosen if the request names none. A fork of a fork is a fork.
+        // If the request contains no id, the server chooses one. A fork can be forked again.
         let second = try Self.fork(client, #"{"from":{"session":"f","revision":1}}"#)
         #expect(second.status == 201 && second.object["totalRowCount"] as? Int == 16, "\(second.text)")
     }
 
-    @Test("A fork of an earlier revision has the table of then")
+    @Test("A fork from an earlier revision starts with the table of that revision")
     func earlier() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("Unpublished changes are not copied")
+    @Test("A fork does not contain the unpublished changes of its original")
     func unpublished() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client)
@@ -93,7 +93,7 @@ import Testing
         #expect(Self.content(try Self.fork(client, #"{"from":{"session":"f","revision":1}}"#).text) == before)
     }
 
-    @Test("A repeated request with an Idempotency-Key opens one fork; Prefer: return=minimal leaves out its snapshot")
+    @Test("A repeated request with an Idempotency-Key opens one fork, and Prefer: return=minimal omits its snapshot")
     func keysAndPreferences() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client)
@@ -110,7 +110,7 @@ import Testing
             _ = try client.request("POST", "/v1/sessions/x/reset")
         }
         #expect((try client.get("/v1/sessions").object["sessions"] as? [Any])?.count == 3)
-        // The same goes for every session that is opened.
+        // `Prefer: return=minimal` has the same effect for sessions that are not forks.
         let opened = try Self.fork(client, #"{"id":"r","rows":[]}"#, headers: ["Prefer": "return=minimal"])
         #expect(opened.status == 201 && opened.body.isEmpty && opened.header("preference-applied") == "return=minimal")
         #expect(
@@ -119,7 +119,7 @@ import Testing
 
     // MARK: Refusals
 
-    @Test("A request that cannot be met says what is wrong and where, and opens nothing")
+    @Test("A faulty request for a fork is refused with the place of its fault, and opens no session")
     func refusals() throws {
         let client = try ServerProcess(["--journal-limit", "2"]).keptClient()
         try ConcurrencyTests.open(client)
@@ -151,7 +151,7 @@ import Testing
         #expect((try client.get("/v1/sessions").object["sessions"] as? [Any])?.count == 1)
     }
 
-    @Test("Only the controller opens a fork, and a fork counts as a session")
+    @Test("Only a controller may open a fork, and a fork counts towards the limit of sessions")
     func rolesAndLimits() throws {
         let server = try IsolationTests.server(["--max-sessions", "2"])
         let client = try server.keptClient()
@@ -168,7 +168,7 @@ import Testing
 
     // MARK: Earlier snapshots
 
-    @Test("A snapshot at an earlier revision is the snapshot of then, whole and in windows, with its ETag")
+    @Test("A request for an earlier snapshot gets the same answer as at that time, whole and in windows")
     func earlierSnapshots() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client)
@@ -201,7 +201,7 @@ import Testing
         #expect(try client.get("/v1/sessions/none/snapshot?at=1").status == 404)
     }
 
-    @Test("A viewer of the session may read its earlier snapshots, and a viewer of another session may not")
+    @Test("A viewer may read earlier snapshots of its own session, but not of another session")
     func viewers() throws {
         let server = try IsolationTests.server()
         let client = try server.keptClient()
@@ -219,7 +219,7 @@ import Testing
         #expect(other.status == 404 || other.status == 403, "\(other.text)")
     }
 
-    @Test("A large table is forked, and read at an earlier revision, byte for byte")
+    @Test("A fork of a large table, and its snapshot at an earlier revision, are equal byte for byte")
     func large() throws {
         let server = try ServerProcess(["--max-body-bytes", "100000000"]), client = try server.keptClient()
         let rows = (0..<20_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 60))"}"# }
@@ -239,7 +239,7 @@ import Testing
 
     // MARK: Many, and after a restart
 
-    @Test("1,000 forks of one session that are edited at the same time do not meet")
+    @Test("1,000 forks of one session that are edited at the same time do not affect each other")
     func thousandForks() throws {
         let server = try ServerProcess(), client = try server.keptClient()
         try ConcurrencyTests.open(client, rows: 20)
@@ -263,7 +263,7 @@ import Testing
         for thread in threads { thread.start() }
         for thread in threads { while !thread.isFinished { usleep(1_000) } }
         #expect(faults.withLock { $0 } == [])
-        // Each still has exactly its own rows when all have been edited.
+        // After all edits, each fork has exactly its own rows.
         for number in 1...1_000 {
             let ids = Self.ids(try client.get("/v1/sessions/f\(number)/snapshot").object)
             #expect(ids == Self.expected(number, original), "f\(number)")
@@ -271,7 +271,7 @@ import Testing
         #expect(Self.ids(try client.get("/v1/sessions/x/snapshot").object) == original)
     }
 
-    /// Opens the fork with a number, and edits it as no other fork.
+    /// Opens the fork with the given number, and makes edits that are different from those of all other forks.
     private static func work(
         on number: Int, _ client: HTTPClient, _ original: [String], fault: (String) -> Void
     ) throws {
@@ -298,7 +298,7 @@ import Testing
     }
 
     @Test(
-        "An acknowledged fork, and its edits, survive a kill; replay, verify, export, import and backup know forks",
+        "A fork and its edits survive a kill, and replay, verify, export, import and backup support forks",
         .enabled(if: TestDatabase.isSQLite))
     func restart() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
@@ -344,7 +344,7 @@ import Testing
     }
 
     @Test(
-        "Several servers: a fork of what one server acknowledged, opened at another, is seen at the third",
+        "A fork that is opened at a second server contains what the first one acknowledged, and is at the third",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func cluster() throws {
         let clients = try ServerCluster().clients()

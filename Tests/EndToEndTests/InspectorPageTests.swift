@@ -1,8 +1,8 @@
 import Testing
 
-/// The inspector's page, as browsers ask the real binary for it.
+/// Tests the inspector's web page with requests such as browsers send to the real binary.
 @Suite(.serialized) struct InspectorPageTests {
-    @Test("The page ignores query parameters that it does not know; the API refuses them")
+    @Test("The inspector's page ignores unknown query parameters, and the API refuses them")
     func unknownQuery() throws {
         let server = try ServerProcess()
         for target in ["/?utm_source=x", "/?utm_source=x&utm_source=y&fbclid"] {

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What one requester, with or without a valid token, leaves to the others: while an attack is under way, another
-/// session's small commands and the operators' routes are answered.
+/// Tests that one client, with or without a valid token, cannot block the others: during an attack, small commands of
+/// another session and the operators' routes are still answered.
 ///
-/// No test here measures time: each compares the order of answers, or what is refused. `Benchmarks/run isolation`
-/// measures.
+/// These tests measure no times. Each of them compares the order of answers, or checks what is refused. `Benchmarks/run
+/// isolation` measures times.
 @Suite(.serialized) struct IsolationTests {
     static let controller = ["Authorization": "Bearer secret"]
 
@@ -34,7 +34,7 @@ import Testing
         return try #require(answer.object["token"] as? String)
     }
 
-    /// Rows that all read the state, so that a change of the state renders all of them again.
+    /// A description whose rows all read the state, so that each change of the state renders all rows again.
     static func readingTable(_ rows: Int) -> String {
         let models = (0..<rows).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         return
@@ -47,7 +47,7 @@ import Testing
             "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\(content)\r\n\(body)"
     }
 
-    /// One round of what the others ask.
+    /// Sends the requests of the other clients once: small requests to the session `light`, and the operators' routes.
     func expectOthersAreServed(_ server: ServerProcess, _ round: Int, at place: SourceLocation = #_sourceLocation)
         throws
     {
@@ -63,12 +63,13 @@ import Testing
         }
     }
 
-    @Test("Slow commands, refused ones and dry runs hold up nobody else")
+    @Test("Slow commands, refused commands and dry runs of some sessions do not delay other sessions")
     func slowCommands() throws {
         let server = try Self.server()
         let table = Self.readingTable(20_000)
         for number in 0..<4 { try Self.open("heavy\(number)", table, #","state":{"n":0}"#, on: server) }
-        // Each renders all rows; the last command is refused, so that no success says what they cost.
+        // The transaction renders all rows twice. Its last command is refused, so the server never learns from a
+        // success how much it costs.
         let slow = #"{"commands":[{"patchState":{"n":1}},{"patchState":{"n":2}},{"edits":{"delete":{"id":"none"}}}]}"#
         let dryRun = #"{"n":3}"#
         let heavy = try (0..<16).map { number in
@@ -85,7 +86,7 @@ import Testing
         for (number, client) in heavy.enumerated() { #expect(try client.receive().status == (number < 8 ? 404 : 200)) }
     }
 
-    @Test("A body whose token is unknown is refused before it is read, however many come")
+    @Test("A request with an unknown token is refused before its body is read, however many such requests arrive")
     func unknownTokens() throws {
         let server = try Self.server(["--max-buffered-bytes", "33554432"])
         for token in ["braid_abcdefghijkl.unknown", "wrong"] {
@@ -96,7 +97,7 @@ import Testing
                 )
                 return client
             }
-            // No byte of a body was sent.
+            // The clients receive the refusal although they have not sent a single byte of their bodies.
             for client in clients {
                 let refused = try client.receive()
                 #expect(refused.status == 401 && refused.header("connection") == "close")
@@ -105,7 +106,7 @@ import Testing
         try expectOthersAreServed(server, 0)
     }
 
-    @Test("A valid token's unfinished bodies take its share of the memory, and nothing from the others")
+    @Test("Unfinished bodies of one token use only this token's share of the memory for bodies")
     func unfinishedBodies() throws {
         let server = try Self.server(["--max-buffered-bytes", "33554432"])
         let table =
@@ -121,7 +122,8 @@ import Testing
             for _ in 0..<5 where (try? client.send(piece)) != nil {}
             return client
         }
-        // One of them at most has room for all that it sent.
+        // At most one of these clients has room for all that it sends. The others get an answer that refuses their
+        // request.
         for _ in 0..<6_000 where clients.count(where: \.hasAnswer) < clients.count - 1 { usleep(10_000) }
         let refused = clients.filter(\.hasAnswer)
         #expect(refused.count >= clients.count - 1)
@@ -140,7 +142,7 @@ import Testing
         withExtendedLifetime(clients) {}
     }
 
-    @Test("A body that is longer than all memory for bodies is 413 at once, not 503")
+    @Test("A body that is longer than all the memory for bodies gets 413 at once, and not 503")
     func hopelessBody() throws {
         let server = try Self.server(["--max-buffered-bytes", "2097152"])
         let client = try server.client()
@@ -151,7 +153,7 @@ import Testing
         #expect(refused.status == 413 && refused.header("retry-after") == nil)
     }
 
-    @Test("Slow readers of a large snapshot take no memory from writes")
+    @Test("Slow readers of a large snapshot do not use the memory that writes need")
     func slowReaders() throws {
         let server = try Self.server(["--max-buffered-bytes", "16777216"])
         let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 5_000))"}"# }.joined(
@@ -175,7 +177,7 @@ import Testing
         withExtendedLifetime(readers) {}
     }
 
-    @Test("Lists of a long history, whose clients have gone, hold up neither commands with a base nor the others")
+    @Test("Requests for long histories from clients that have left delay neither rebased commands nor other sessions")
     func longHistories() throws {
         let server = try Self.server()
         try Self.open(
@@ -201,9 +203,7 @@ import Testing
         for round in 0..<5 { try expectOthersAreServed(server, round) }
     }
 
-    @Test(
-        "A token's requests that wait for a slow command are bounded; those over its share are 429, and other sessions are served"
-    )
+    @Test("A token may have only some requests waiting for a slow command. The others get 429")
     func waitingCommands() throws {
         let server = try Self.server(["--max-requests", "160"])
         try Self.open("heavy", Self.readingTable(20_000), #","state":{"n":0}"#, on: server)
@@ -222,7 +222,7 @@ import Testing
         #expect(try slow.receive().status == 200)
     }
 
-    @Test("A command whose connection is lost before its turn is dropped")
+    @Test("A waiting command is dropped if its connection is lost before its turn")
     func clientsThatLeave() throws {
         let server = try Self.server()
         try Self.open("heavy", Self.readingTable(30_000), #","state":{"n":0}"#, on: server)
@@ -237,7 +237,7 @@ import Testing
             client.vanish()
         }
         #expect(try slow.receive().status == 200)
-        // Behind those that were dropped; some may have had their turn before their client left.
+        // This command comes after the dropped ones. Some of them may have been carried out before their clients left.
         let last = try server.client().request(
             "POST", "/v1/sessions/heavy/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"last"}}"#,
             headers: Self.controller)
@@ -246,7 +246,7 @@ import Testing
     }
 
     @Test(
-        "While the disk holds a flush, every session is read, and the operators' routes are answered",
+        "While the disk delays a flush, every session can be read, and the operators' routes are answered",
         .enabled(if: TestDatabase.isSQLite), .enabled(if: HeldFlush.compiler != nil, "there is no C compiler"))
     func heldFlush() throws {
         let flush = try HeldFlush(), directory = try TemporaryDirectory()
@@ -264,7 +264,7 @@ import Testing
             return client
         }
         try flush.waitUntilHeld()
-        // More connections than there are event loops.
+        // Opens more connections than the server has event loops, so that a blocked event loop would be noticed.
         for _ in 0..<16 {
             for target in [
                 "/v1/sessions/read/snapshot", "/v1/sessions/written0/snapshot", "/v1/sessions/read/updates?since=0",
@@ -279,9 +279,7 @@ import Testing
         for client in writers { #expect(try client.receive().status == 200) }
     }
 
-    @Test(
-        "A participant's transaction may have fewer commands than a controller's, dry run or not, and its command less time"
-    )
+    @Test("A participant's transaction may have fewer commands than a controller's, and its commands have less time")
     func participants() throws {
         let server = try Self.server(["--participant-max-transaction", "2", "--max-transaction", "3"])
         try Self.open("s", Self.readingTable(10), #","state":{"n":0}"#, on: server)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `Examples/library`: the program that binds a table with the engine alone. It checks its updates itself.
+/// Tests `Examples/library`, a program that binds a table with the engine alone. The program checks its updates itself.
 @Suite struct LibraryExampleTests {
     @Test func theProgramPrintsWhatATableViewWouldDo() throws {
         let process = Process(), output = Pipe()

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The start, the signals and the end of the server's process.
+/// Tests the start, the signals and the end of the server process.
 @Suite(.serialized) struct LifeCycleTests {
     private static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
 
-    /// Waits until a condition is true, for as long as a busy machine may need.
+    /// Waits until a condition is true, for at most one minute.
     private static func wait(for what: Comment, _ condition: () throws -> Bool) throws {
         for _ in 0..<3_000 {
             if try condition() { return }
@@ -18,7 +18,7 @@ import Testing
     // MARK: Start
 
     @Test(
-        "The program finds its arguments without /proc",
+        "The binary finds its command-line arguments even if /proc is not mounted",
         .enabled(if: ContainerRoot.isPossible, "needs root, and mounts in a namespace of their own"))
     func argumentsWithoutProc() throws {
         let run = Process(), output = Pipe()
@@ -36,7 +36,7 @@ import Testing
 
     // MARK: The end of the standard input
 
-    /// Starts a server whose standard input is `input`. Returns its process and a client.
+    /// Starts a server whose standard input is `input`. Returns the server's process and a client.
     private static func start(input: Any, _ options: [String], log: URL) throws -> (Process, HTTPClient) {
         let run = Process(), output = Pipe()
         run.executableURL = ServerProcess.binary
@@ -50,11 +50,11 @@ import Testing
         return (run, try HTTPClient(port: port))
     }
 
-    @Test("With --exit-with-stdin, the server stops when its standard input ends, and answers what is under way")
+    @Test("With --exit-with-stdin, the server stops when its standard input ends, after answering open requests")
     func endOfInput() throws {
         let directory = try TemporaryDirectory(), log = directory.url.appendingPathComponent("log"), input = Pipe()
         let (run, client) = try Self.start(input: input, ["--exit-with-stdin"], log: log)
-        // What is written to the standard input has no effect.
+        // The server ignores bytes that are written to its standard input.
         try input.fileHandleForWriting.write(contentsOf: Data("anything\n".utf8))
         try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
         try client.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -89,7 +89,7 @@ import Testing
         try Self.wait(for: "the end of the server") { kill(server, 0) != 0 }
     }
 
-    @Test("Without --exit-with-stdin, the end of the standard input does not matter")
+    @Test("Without --exit-with-stdin, the server continues when its standard input ends")
     func inputIgnored() throws {
         let directory = try TemporaryDirectory(), log = directory.url.appendingPathComponent("log")
         let (run, client) = try Self.start(input: FileHandle.nullDevice, [], log: log)
@@ -99,7 +99,7 @@ import Testing
         #expect(try !String(contentsOf: log, encoding: .utf8).contains("standard input"))
     }
 
-    @Test("A process without a command line does not start a server")
+    @Test("A process that is started with an empty program name does not start a server")
     func noCommandLine() throws {
         let run = Process(), output = Pipe(), errors = Pipe()
         run.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(
-        "Only the server's user may use its files and its socket, whatever the umask",
+        "Only the server's user may use its files and its socket, whatever the umask of the process is",
         .enabled(if: TestDatabase.isSQLite), arguments: ["0000", "0022", "0777"])
     func filesArePrivate(umask: String) throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
@@ -145,7 +145,9 @@ import Testing
         }
     }
 
-    @Test("--socket-access decides who may connect to the socket", arguments: [("group", 0o660), ("everyone", 0o666)])
+    @Test(
+        "The option --socket-access decides which users may connect to the socket",
+        arguments: [("group", 0o660), ("everyone", 0o666)])
     func socketAccess(access: String, mode: Int) throws {
         let directory = try TemporaryDirectory(), socket = directory.path("socket"), run = Process()
         run.executableURL = ServerProcess.binary
@@ -160,7 +162,7 @@ import Testing
 
     // MARK: Signals
 
-    @Test("No signal but SIGTERM, SIGINT, SIGQUIT and SIGKILL ends the server")
+    @Test("Signals other than SIGTERM, SIGINT, SIGQUIT and SIGKILL do not end the server")
     func otherSignals() throws {
         let server = try ServerProcess(), client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
@@ -177,7 +179,7 @@ import Testing
         #expect(server.stop() == 0)
     }
 
-    @Test("SIGHUP opens the log file again, so that a renamed log is complete and a new one begins")
+    @Test("After SIGHUP, the server writes to a new log file, and the renamed one is complete")
     func rotatedLog() throws {
         let directory = try TemporaryDirectory(), log = directory.path("braid.log")
         let server = try ServerProcess(["--log-file", log, "--log-level", "info"]), client = try server.client()
@@ -196,7 +198,7 @@ import Testing
             lines(log + ".1").filter { $0.contains("requestId=first") || $0.contains("requestId=second") }.count == 2)
         #expect(!lines(log + ".1").contains { $0.contains("requestId=third") } && server.log.isEmpty)
 
-        // A file that cannot be opened: the server continues with the old one.
+        // If the new log file cannot be opened, the server continues to write to the old one.
         try FileManager.default.moveItem(atPath: log, toPath: log + ".2")
         try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
         kill(server.processIdentifier, SIGHUP)
@@ -206,7 +208,7 @@ import Testing
         #expect(server.stop() == 0)
     }
 
-    @Test("A log file that cannot be opened prevents the start")
+    @Test("If the log file cannot be opened, the server does not start")
     func wrongLogFile() throws {
         let run = try CommandRun(["serve", "--port", "0", "--database", ":memory:", "--log-file", "/no/such/log"])
         #expect(
@@ -216,8 +218,8 @@ import Testing
 
     // MARK: Tokens
 
-    /// Follows the steps of docs/operations.md.
-    @Test("A controller's token is replaced while it is used, and no request is refused")
+    /// Follows the steps for a new token in docs/operations.md.
+    @Test("An operator can replace a controller's token in use without any request being refused")
     func rotatedToken() async throws {
         let directory = try TemporaryDirectory(), file = directory.path("token")
         func write(_ tokens: String...) throws {
@@ -233,7 +235,7 @@ import Testing
             try asker.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#, headers: Self.bearer("old")).status
                 == 201)
 
-        // Clients use the token that the operator has given them.
+        // Four clients send requests all the time, with the token that the operator has given to them.
         let token = Mutex("old"), isOver = Mutex(false), answers = Mutex<[Int: Int]>([:]), group = DispatchGroup()
         for _ in 0..<4 {
             DispatchQueue.global().async(group: group) {
@@ -258,18 +260,18 @@ import Testing
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("old"))
         _ = try oldStream.next()
         try traffic()
-        // 1. Both tokens.
+        // Step 1: the token file contains both tokens.
         try write("new", "old")
         kill(server.processIdentifier, SIGHUP)
         try Self.wait(for: "the new token is accepted") { try status("new") == 200 }
         #expect(try status("old") == 200)
         try traffic()
-        // 2. The clients get the new token.
+        // Step 2: the clients get the new token.
         token.withLock { $0 = "new" }
         let newStream = try EventStreamClient(
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("new"))
         try traffic()
-        // 3. Only the new token.
+        // Step 3: the token file contains only the new token.
         try write("new")
         kill(server.processIdentifier, SIGHUP)
         try Self.wait(for: "the old token is refused") { try status("old") == 401 }
@@ -278,13 +280,13 @@ import Testing
         await withCheckedContinuation { done in group.notify(queue: .global()) { done.resume() } }
         #expect(answers.withLock { Set($0.keys) } == [200])
 
-        // The stream of the removed token ends, the other one goes on.
+        // The stream with the old token ends, and the stream with the new token continues.
         #expect(throws: EventStreamClient.Ended.self) { while true { _ = try oldStream.next() } }
         let patched = try asker.request(
             "PATCH", "/v1/sessions/s/state", #"{"n":2}"#, headers: Self.bearer("new"))
         _ = try newStream.events(throughRevision: try #require(patched.object["revision"] as? Int))
 
-        // Faults of the file change nothing.
+        // If the token file is faulty at a SIGHUP, the server keeps its tokens.
         for wrong in ["", "a b", "one\ntwo\nthree", "naïve"] {
             try wrong.write(toFile: file, atomically: true, encoding: .utf8)
             let before = server.log.split(separator: "\n").count
@@ -296,7 +298,7 @@ import Testing
         #expect(!server.log.contains("naïve") && !server.log.contains("three"), "tokens are not logged")
     }
 
-    @Test("BRAID_TOKEN contains one token")
+    @Test("The variable BRAID_TOKEN may contain only one token")
     func variable() throws {
         let run = try CommandRun(
             ["serve", "--port", "0", "--database", ":memory:"], environment: ["BRAID_TOKEN": "one\ntwo"])
@@ -306,7 +308,7 @@ import Testing
 
     // MARK: Stop
 
-    @Test("After SIGTERM the server answers requests for the drain time, but is not ready")
+    @Test("After SIGTERM, the server still answers requests during the drain time, but is not ready")
     func drain() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let server = try ServerProcess(database: database, ["--drain-time", "3600", "--log-level", "notice"]),
@@ -321,10 +323,10 @@ import Testing
         #expect(
             try client.get("/readyz").object["detail"] as? String
                 == "The server is stopping. Send new requests to another server.")
-        // SIGHUP still has its effect.
+        // During the drain time, the server still handles SIGHUP.
         kill(server.processIdentifier, SIGHUP)
         try Self.wait(for: "the reload") { server.log.contains(" notice SIGHUP: received") }
-        // A second signal ends it at once. Nothing that was acknowledged is lost.
+        // A second signal ends the server at once. No acknowledged command is lost.
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
         _ = try stream.events(through: "caught-up")
         #expect(server.stop() == 128 + SIGTERM)
@@ -333,7 +335,7 @@ import Testing
         #expect(next.stop() == 0)
     }
 
-    @Test("Two signals end the server even if a request never ends")
+    @Test("A second signal ends the server even while a request is unfinished")
     func secondSignal() throws {
         let server = try ServerProcess(), client = try server.client(), idle = try server.client()
         _ = try idle.get("/healthz")
@@ -349,7 +351,7 @@ import Testing
 
     // MARK: The service manager
 
-    @Test("The server tells its service manager that it is ready, alive and stopping", arguments: [false, true])
+    @Test("The server notifies its service manager that it is ready, alive and stopping", arguments: [false, true])
     func notifications(isAbstract: Bool) throws {
         let directory = try TemporaryDirectory()
         let path = isAbstract ? "@\(directory.url.lastPathComponent)" : directory.path("notify")
@@ -364,7 +366,7 @@ import Testing
         #expect(server.ended() == 0)
     }
 
-    @Test("A watchdog that belongs to another process gets no signs of life")
+    @Test("The server sends no watchdog notifications if WATCHDOG_PID names another process")
     func otherWatchdog() throws {
         let directory = try TemporaryDirectory(), path = directory.path("notify"), socket = try NotifySocket(path)
         let server = try ServerProcess(
@@ -374,7 +376,7 @@ import Testing
         #expect(try socket.receive() == "STOPPING=1")
     }
 
-    /// The receiving end of sd_notify(3).
+    /// The socket on which a service manager receives the notifications of sd_notify(3).
     private final class NotifySocket {
         private let descriptor: Int32
 

@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What is too much, of everything, on the real binary: each limit, its answer, and that the server goes on.
+/// Tests each limit of the real binary: a request beyond the limit gets the documented answer, and the server
+/// continues.
 @Suite(.serialized) struct LimitTests {
     static func table(_ binding: String = #""models":[],"editing":"delete""#, sections: String = #""sections":["a"],"#)
         -> String
@@ -28,7 +29,7 @@ import Testing
         #expect((Int(response.header("retry-after") ?? "") ?? 0 > 0) == retries, sourceLocation: place)
     }
 
-    @Test("Heads, bodies and JSON have the sizes and depths that the options say")
+    @Test("The options limit the size of headers, the size of bodies and the depth of JSON")
     func sizes() throws {
         let server = try ServerProcess([
             "--max-header-bytes", "2048", "--max-body-bytes", "4096", "--max-json-depth", "10",
@@ -47,9 +48,7 @@ import Testing
         expect(try server.client().request("POST", "/v1/render", nested(11)), 400, "invalid-json")
     }
 
-    @Test(
-        "A table has as many rows and sections as are allowed, stored, derived and counted, and a refused command changes nothing"
-    )
+    @Test("A command that exceeds the limit of rows or sections is refused, for stored, derived and counted rows")
     func tables() throws {
         let server = try ServerProcess(["--max-rows", "5", "--max-sections", "3"])
         let client = try server.client()
@@ -91,7 +90,7 @@ import Testing
             "too-many-sections")
     }
 
-    @Test("A session that is over a lowered limit is read as it is, and may shrink")
+    @Test("A session that exceeds a lowered limit of rows can be read, and rows can be deleted but not added")
     func loweredLimits() throws {
         let directory = try TemporaryDirectory()
         let first = try ServerProcess(database: directory.path("db"))
@@ -107,7 +106,7 @@ import Testing
         #expect(try second.client().request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"0"}}"#).status == 200)
     }
 
-    @Test("Templates that took more in many commands than they may in one are no obstacle to reading the session again")
+    @Test("A session whose rows needed several commands' worth of template steps can be read after a restart")
     func renderedBitByBit() throws {
         let directory = try TemporaryDirectory()
         let sum = Array(repeating: "1", count: 900).joined(separator: "+")
@@ -130,7 +129,7 @@ import Testing
             "template-failed", "it is bounded as before")
     }
 
-    @Test("What one command may render is bounded in bytes and in steps, whatever the table's size")
+    @Test("One command may render only a limited number of bytes and template steps, whatever the table's size")
     func rendering() throws {
         let copies = Self.table(#""models":[],"viewModel":{"all":{"$eval":"state.big"},"id":{"$eval":"model.id"}}"#)
         let server = try ServerProcess(["--max-rendered-bytes", "3000000", "--max-template-steps", "2000"])
@@ -154,7 +153,7 @@ import Testing
         #expect(try client.request("PATCH", "/v1/sessions/slow/models", #"{"a":\#(Self.models(1))}"#).status == 200)
     }
 
-    @Test("A transaction that makes all rows anew again and again ends when its time is up, and changes nothing")
+    @Test("A transaction that renders all rows thousands of times is refused after its time limit, and changes nothing")
     func commandTime() throws {
         let server = try ServerProcess(["--command-timeout", "1"])
         let client = try server.client()
@@ -168,7 +167,8 @@ import Testing
         expect(
             try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#), 503,
             "command-timeout", retries: true)
-        // What the server had no time for may be tried again with the same key.
+        // A command that ran out of time is not kept for its idempotency key, so a client can try it again with the
+        // same key.
         for _ in 0..<2 {
             let late = try client.request(
                 "POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#,
@@ -177,13 +177,13 @@ import Testing
             #expect(late.header("retry-after") == "10")
             #expect(late.header("idempotent-replayed") == nil)
         }
-        // Hours, if nothing ended it.
+        // Without the time limit, these transactions would take hours.
         #expect(ContinuousClock.now - start < .seconds(60))
         #expect(try client.get("/v1/sessions/s/snapshot").text == before)
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":3}"#).status == 200)
     }
 
-    @Test("There are as many sessions as are allowed, those from before a restart counted; one that ends makes room")
+    @Test("The limit of sessions includes sessions from before a restart, and ending a session makes room for another")
     func sessions() throws {
         let directory = try TemporaryDirectory()
         func open(_ server: ServerProcess, _ id: String) throws -> HTTPClient.Response {
@@ -211,7 +211,7 @@ import Testing
         #expect(try open(third, "e").status == 201, "one that could not be opened takes no room")
     }
 
-    @Test("There are as many subscribers as are allowed; one that leaves makes room")
+    @Test("Beyond the limit of subscribers, streams and long polls get 503 until another one ends")
     func subscribers() throws {
         let server = try ServerProcess(["--max-subscribers", "2"])
         try server.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s"}"#)
@@ -220,7 +220,7 @@ import Testing
         let poll = try server.client()
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         func next() throws -> HTTPClient.Response { try server.client().get("/v1/sessions/s/updates?since=0&wait=1") }
-        // A request before the poll has arrived would take its place.
+        // The test first waits until the server counts the long poll. An earlier request could take its place.
         for _ in 0..<1000 where try !server.client().get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) {
             usleep(10_000)
         }
@@ -237,7 +237,7 @@ import Testing
         #expect(again.status == 200)
     }
 
-    @Test("More requests than may be under way are answered at once with 503, and served again when it is over")
+    @Test("Requests beyond the limit of concurrent requests get 503 at once, and succeed when others have ended")
     func requests() throws {
         let server = try ServerProcess(["--max-requests", "1"])
         let body = #"{"template":{"$map":{"$eval":"range(0,20000)"},"each(i)":{"$eval":"i*i"}}}"#
@@ -256,9 +256,7 @@ import Testing
         }
     }
 
-    @Test(
-        "Who sends a head too slowly is answered 408, who sends nothing is let go, and a full server lets the idle go first"
-    )
+    @Test("A slow head gets 408, an idle connection is closed, and a full server closes idle connections first")
     func times() throws {
         let server = try ServerProcess(["--header-timeout", "1", "--idle-timeout", "2", "--max-connections", "4"])
         let slow = try server.client(), idle = try server.client()
@@ -271,7 +269,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test("With all connections taken, the three probes are answered, and other requests are refused with 503")
+    @Test("If all connections are in use, the three probes are still answered, and other requests get 503")
     func probes() throws {
         let server = try ServerProcess(["--max-connections", "4"])
         try server.client().request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s"}"#)
@@ -305,7 +303,7 @@ import Testing
         while try server.client().get("/v1/tables").status == 503 { usleep(10_000) }
     }
 
-    @Test("Default limits fit the number of connections, and the connections fit the limit of open files")
+    @Test("By default, the other limits fit the limit of connections, which fits the process's limit of open files")
     func fittingDefaults() throws {
         func values(_ options: [String], launcher: [String] = []) throws -> [String: Int] {
             let server = try ServerProcess(options, launcher: launcher)
@@ -323,7 +321,7 @@ import Testing
     }
 
     @Test(
-        "Limits that contradict each other, or the limit of open files, are refused at the start",
+        "The server does not start with limits that contradict each other or the process's limit of open files",
         arguments: [
             (["--max-connections", "136", "--max-subscribers", "9000"], "--max-subscribers 9000 does not fit"),
             (["--max-connections", "136", "--max-subscribers", "136"], "--max-subscribers 136 does not fit"),
@@ -341,7 +339,7 @@ import Testing
         #expect(run.status == 1 && run.output.isEmpty && run.errors.hasPrefix("Error: \(message)"), "\(run)")
     }
 
-    @Test("A process that may open too few files says how many the server needs")
+    @Test("If the process may open too few files, the error of the start says how many the server needs")
     func tooFewFiles() throws {
         do {
             _ = try ServerProcess(launcher: ["/bin/sh", "-c", #"ulimit -n 60; exec "$0" "$@""#])
@@ -352,7 +350,9 @@ import Testing
         }
     }
 
-    @Test("The server's memory stays bounded under a flood of large bodies, and it serves again behind it")
+    @Test(
+        "A flood of large bodies does not exhaust the server's memory, and the server accepts bodies again afterwards"
+    )
     func flood() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "33554432"])
         #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200)
@@ -363,7 +363,7 @@ import Testing
                 try client.send(
                     "POST /v1/render HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n"
                 )
-                // 15 of 16 MiB: none is ever complete.
+                // Sends 15 of the 16 MiB of each body, so that no body is ever complete.
                 for _ in 0..<15 { if (try? client.send(piece)) == nil { break } }
             }
             let chunked = try server.client()
@@ -382,7 +382,7 @@ import Testing
         }
         let peak = try Self.peakMemory(of: server)
         #expect(peak < 300 << 20, "600 MiB were sent; \(peak >> 20) MiB is what the server had at most")
-        // All have left: a large body is taken again.
+        // All these clients have disconnected, so the server must accept a large body again.
         let body = #"{"template":""# + String(repeating: "x", count: 15 << 20) + #""}"#
         var status = 503
         for _ in 0..<100 where status == 503 {
@@ -393,14 +393,13 @@ import Testing
         #expect(status == 200 || status == 422, "\(status)")
     }
 
-    @Test(
-        "Large answers that nobody reads have bounded memory: what only reads gets 503, and a command's connection is closed"
-    )
+    @Test("Large answers that nobody reads use bounded memory: reads get 503, and connections of commands are closed")
     func unreadAnswers() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
         let description = Self.table().dropLast() + #","empty":"\#(String(repeating: "x", count: 12 << 20))"}"#
         #expect(try server.client().request("PUT", "/v1/tables/t", String(description)).status == 201)
-        // More than the kernel's buffers take.
+        // The answer is larger than the kernel's buffers, so the server has to keep the rest while the client does not
+        // read.
         let template =
             #"{"template":{"$map":{"$eval":"range(0,15)"},"each(i)":{"$eval":"s"}},"context":{"s":"\#(String(repeating: "x", count: 500_000))"}}"#
         func outcome() -> Int? { try? server.client().request("POST", "/v1/render", template).status }
@@ -410,7 +409,8 @@ import Testing
             for client in silent { try client.send(Self.render(template)) }
             var last = outcome()
             for _ in 0..<100 where last != nil {
-                // Where this one overtook a silent one, that was refused, and holds nothing: another takes its place.
+                // If this request overtook that of a silent client, the silent client was refused and uses no memory.
+                // The test then adds another silent client.
                 silent.append(try server.client())
                 try? silent[silent.count - 1].send(Self.render(template))
                 last = outcome()
@@ -427,12 +427,10 @@ import Testing
         #expect(status == 200)
     }
 
-    @Test(
-        "Readers of large snapshots have bounded memory: when their session's share is used up the next one gets 429, and has room when one leaves"
-    )
+    @Test("Readers of large snapshots use bounded memory: a reader beyond the session's share gets 429")
     func unreadSnapshots() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "67108864"])
-        // More than the kernel takes for a client that has little room.
+        // The snapshot is larger than the kernel's buffers for a client with a small receive buffer.
         let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 6_000))"}"# }.joined(
             separator: ",")
         let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)]}]}"#
@@ -440,7 +438,8 @@ import Testing
         let whole = try server.client().get("/v1/sessions/s/snapshot")
         #expect(whole.status == 200 && whole.body.count > 15_000_000)
         do {
-            // One that came later than a reader who reads has no room itself: then another takes its place.
+            // If a silent client came after a client that reads, the silent client was refused and uses no memory. The
+            // test then adds another one.
             var silent: [HTTPClient] = []
             var last = whole
             for _ in 0..<100 where last.status == 200 {
@@ -465,9 +464,7 @@ import Testing
         }
     }
 
-    @Test(
-        "Readers of long histories have bounded memory, however many ask at once: for lists, folded ones, and streams from where they were"
-    )
+    @Test("Many requests for a long history use bounded memory: for updates, combined updates, journals and streams")
     func longHistories() throws {
         let server = try ServerProcess(), client = try server.keptClient()
         try #require(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"0"}]}"#).status == 201)
@@ -489,11 +486,11 @@ import Testing
             }
             #expect(try client.get("/healthz").status == 200)
         }
-        // One list is 8 MB, and takes several times as much while it is made: two dozen at once took 400 MiB, and no
-        // more than 100 one by one.
+        // A list of updates has 8 MB, and the server needs several times as much while it creates one. Creating two
+        // dozen lists at the same time needed 400 MiB. One after another, they need at most 100 MiB.
         let peak = try Self.peakMemory(of: server)
         #expect(peak < 250 << 20, "\(peak >> 20) MiB")
-        // A page of the journal ends where it has become long, and says where the next begins.
+        // A page of the journal ends at a certain size, and its member `next` says where the next page begins.
         var revisions: [Int] = [], after = 0, pages = 0
         while pages < 50 {
             let page = try client.get("/v1/sessions/s/journal?after=\(after)&limit=1000").object
@@ -505,13 +502,11 @@ import Testing
         #expect(revisions == Array(1...40) && (5..<40).contains(pages))
     }
 
-    @Test(
-        "Large events that nobody reads have bounded memory: a stream that has no room for them is cut off, and has room when others leave"
-    )
+    @Test("Large events that nobody reads use bounded memory: a stream without room is closed, and can be opened later")
     func unreadEvents() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
         try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
-        // More than the kernel takes for a client that has little room.
+        // The events are larger than the kernel's buffers for a client with a small receive buffer.
         let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(
             separator: ",")
         try #require(
@@ -541,9 +536,7 @@ import Testing
         #expect(event?.name == "update" && event?.revision == 1)
     }
 
-    @Test(
-        "Readers of journals that begin with a large opening have bounded memory: when their session's share is used up the next one gets 429, and has room when others leave"
-    )
+    @Test("Readers of journals with a large opening use bounded memory: a reader beyond the session's share gets 429")
     func unreadJournals() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
         let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(
@@ -574,10 +567,10 @@ import Testing
         }
     }
 
-    @Test("JSON that takes long to read or to write holds nobody else up")
+    @Test("Reading or writing large JSON does not delay the requests of other clients")
     func largeWork() throws {
         let server = try ServerProcess(), port = server.port
-        // Of every event loop some.
+        // Six connections, so that each event loop of the server has some of them.
         let others = try (0..<6).map { _ in try server.client() }
         let rows = (0..<30).map { #"{"id":"\#($0)","a":[\#((0..<10_000).map { "\($0)" }.joined(separator: ","))]}"# }
             .joined(separator: ",")
@@ -602,19 +595,20 @@ import Testing
                 rounds += 1
             }
             group.wait()
-            // Done on a loop, they left time for 15 and 3.
+            // If an event loop did this work itself, the other clients could send their requests only 15 times and 3
+            // times.
             #expect(rounds > 40, "\(method): \(rounds)")
         }
     }
 
-    /// VmHWM: the largest resident set that there was.
+    /// Returns the largest resident memory of the server so far: the value `VmHWM` in its `status` file.
     static func peakMemory(of server: ServerProcess) throws -> Int {
         let facts = try String(contentsOfFile: "/proc/\(server.processIdentifier)/status", encoding: .utf8)
         let line = try #require(facts.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
         return 1024 * (try #require(Int(line.filter(\.isNumber))))
     }
 
-    @Test("Limits that cannot be are refused")
+    @Test("The server does not start with a limit outside of the option's range")
     func options() throws {
         for options in [
             ["--max-rows", "0"], ["--max-json-depth", "129"], ["--max-body-bytes", "1000"],

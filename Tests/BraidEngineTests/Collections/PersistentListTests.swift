@@ -16,7 +16,8 @@ import Testing
         for step in 0..<2_000 {
             let before = list
             let oldArray = step % 100 == 0 ? array : []
-            // Phases of growing and shrinking, so that the tree gains and loses levels.
+            // The test first grows the list and then shrinks it, several times, so that the list's tree gains and loses
+            // levels.
             let shrinks = (step / 500) % 2 == 1
             switch Int.random(in: 0..<10, using: &random) {
             case (shrinks ? 8 : 3)...9 where !shrinks, 8...9:
@@ -47,8 +48,11 @@ import Testing
         #expect(Array(list) == [7])
     }
 
-    /// The replacements are few and many, narrow and wide, at the ends and at the borders of chunks.
-    @Test("Many replacements at once have the same result as in an array", arguments: [0, 1, 48, 64, 500, 5_000])
+    /// Each round replaces few or many ranges of the list, narrow or wide, also at the list's ends and at the borders
+    /// of chunks.
+    @Test(
+        "Replacing many ranges of a list at once has the same result as in an array",
+        arguments: [0, 1, 48, 64, 500, 5_000])
     func manyReplacementsAtOnceGiveWhatAnArrayGives(count: Int) {
         var random = SeededGenerator(seed: UInt64(count))
         var array = Array(0..<count), list = PersistentList(array)
@@ -70,15 +74,16 @@ import Testing
             #expect(Array(list) == array && list.count == array.count)
             #expect(list.indices.allSatisfy { list[$0] == array[$0] })
             #expect(Array(before) == oldArray)
-            // Chunks are as large as in other lists, except the first and the last one.
+            // Replacing ranges leaves chunks of 16 to 64 elements, as in any list. Only the first and the last chunk
+            // may be smaller.
             #expect(list.chunks.allSatisfy { (1...64).contains($0.count) })
             #expect(list.chunks.dropFirst().dropLast().allSatisfy { $0.count >= 16 })
-            // Keeps the list at a useful length for the test.
+            // Starts again with the first list when the replacements have made the list too long for a fast test.
             if array.count > 2 * count + 100 { (array, list) = (Array(0..<count), PersistentList(0..<count)) }
         }
     }
 
-    @Test("Chunks that no replacement touches are shared")
+    @Test("After replacements, a list shares its unchanged chunks with its earlier copy")
     func chunksThatNoReplacementTouchesAreShared() {
         let before = PersistentList(0..<10_000)
         var list = before
@@ -97,8 +102,8 @@ import Testing
         }
     }
 
-    /// There are few hashes, so most of them are shared by several ranks.
-    @Test("An index of ranks finds each rank under its own hash only")
+    /// The test uses 97 hashes for more than 1,000 ranks, so that many ranks have the same hash.
+    @Test("An index from hashes to ranks finds each rank under its own hash only")
     func anIndexOfRanksTellsEqualHashesApart() throws {
         func hash(_ rank: Int) -> UInt64 { UInt64(rank % 97) << 32 }
         func ranks(_ index: RankIndex, _ hash: UInt64) -> Set<Int> {
@@ -133,7 +138,7 @@ import Testing
         #expect(index.first(of: hash(5)) { $0 > 5 ? $0 : nil } ?? 0 > 5)
     }
 
-    @Test("An index of ranks cannot be built from two equal rows")
+    @Test("An index from hashes to ranks cannot be built from two equal rows")
     func anIndexOfRanksIsNotMadeOfTwoThatAreTheSame() {
         let ids = ["a", "b", "c", "b"]
         for isSameHash in [true, false] {

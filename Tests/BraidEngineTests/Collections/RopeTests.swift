@@ -3,7 +3,8 @@ import Testing
 @testable import BraidEngine
 
 @Suite struct RopeTests {
-    /// Counts how often its length is read, which is about twice for each node that an edit passes.
+    /// A piece of a rope that counts how often its length is read. An edit reads about two lengths at each node on its
+    /// path.
     private struct Piece: RopePiece {
         final class Looks { var count = 0 }
         let looks: Looks
@@ -22,8 +23,10 @@ import Testing
 
     enum Order: CaseIterable { case rising, falling, fromBothEnds, removedFallingThenRising }
 
-    /// The edits cut one long piece again and again. No order of edits may turn the tree into a list.
-    @Test("The cost of an edit is the height of the tree, in any order of edits", arguments: Order.allCases)
+    /// The edits cut one long piece of the rope again and again. In no order of edits may the rope's tree degenerate
+    /// into a list.
+    @Test(
+        "An edit of a rope costs no more than the height of its tree, in any order of edits", arguments: Order.allCases)
     func editsAreCheap(order: Order) {
         let looks = Piece.Looks(), edits = 10_000
         var rope = Rope(Piece(looks: looks, length: 40 * edits))
@@ -39,7 +42,8 @@ import Testing
                 }
             rope.change(at: index) { $0.isNew = true }
         }
-        // The tree needs about 100 reads for each edit. A list would need thousands.
+        // Each edit reads about 100 lengths in a balanced tree. In a tree that degenerated into a list, an edit would
+        // read thousands.
         #expect(looks.count / edits < 400)
         #expect(rope.inOrder().count { $0.isNew } == edits)
     }

@@ -5,11 +5,11 @@ import Testing
 /// One call to the data source on the table of `DataSourceCase.start`, and its expected result.
 struct DataSourceCase: CustomTestStringConvertible, Sendable {
     var name: String
-    /// The call's arguments by the call's name, as in the journal.
+    /// The call as a JSON object: its name with its arguments, as the journal stores it.
     var call: String
-    /// The table after the call. `nil` if the call is ignored and changes nothing.
+    /// The displayed table after the call, in short form. `nil` if the call is ignored and changes nothing.
     var after: String?
-    /// The delegate's notification in its wire form. `nil` for none.
+    /// The JSON form of the notification that the delegate receives. `nil` if the delegate receives no notification.
     var notification: String?
 
     var testDescription: String { name }
@@ -21,7 +21,7 @@ struct DataSourceCase: CustomTestStringConvertible, Sendable {
         self.notification = notification
     }
 
-    /// The sections of the initial table with their titles and rows.
+    /// The initial table in short form: each section's title, and its rows in brackets.
     static let start = "A[a b c] B[d] -[]"
 
     static let all: [DataSourceCase] = [

@@ -2,9 +2,10 @@ import Testing
 
 @testable import BraidEngine
 
-/// The calls of RowManager and SectionManager as commands, in and out of bounds, with and without notification.
+/// Sends the data source's calls on rows and sections as commands, with indexes in and out of bounds, with and without
+/// notification.
 @Suite struct DataSourceCommandTests {
-    @Test("A call leads to the expected table and notification", arguments: DataSourceCase.all)
+    @Test("A data source call has the expected table and notification as its result", arguments: DataSourceCase.all)
     func aCallLeadsTo(_ call: DataSourceCase) throws {
         var session = try Played(sections: DataSourceCase.sections())
         let outcome = try session.perform(call.command())
@@ -14,7 +15,9 @@ import Testing
         #expect(outcome.notification?.json.text == call.notification)
     }
 
-    @Test("Without `notify`, a call is stored but not shown", arguments: DataSourceCase.all)
+    @Test(
+        "A data source call with `notify: false` changes the stored table, but not the snapshot",
+        arguments: DataSourceCase.all)
     func withoutNotifyItIsStoredAndNotShown(_ call: DataSourceCase) throws {
         var session = try Played(sections: DataSourceCase.sections())
         let outcome = try session.perform(call.command(notify: false)),
@@ -24,7 +27,8 @@ import Testing
         #expect(outcome.notification == nil)
         #expect(outcome.update.isEmpty)
         #expect(outcome.snapshot.revision == (isChange ? 1 : 0))
-        // The stored change appears with the next notifying call, even if that call itself changes nothing.
+        // A change that was stored with `notify: false` appears with the next notifying call, even if that call itself
+        // changes nothing.
         let next = try session.perform(.dataSource(.updateAllSections(session.contents), notify: true))
         #expect(session.snapshot.brief == call.after ?? DataSourceCase.start)
         #expect(next.notification == .dataSource)
@@ -32,7 +36,7 @@ import Testing
         #expect(session.unpublished == nil)
     }
 
-    @Test("An ignored or ineffective call publishes nothing")
+    @Test("A call that is ignored or changes nothing publishes no earlier change")
     func whatIsIgnoredOrUnchangedPublishesNothing() throws {
         var session = try Played(sections: DataSourceCase.sections())
         try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: false))
@@ -46,7 +50,7 @@ import Testing
                 == .unchanged)
     }
 
-    @Test("A transaction is published if one of its commands is")
+    @Test("A transaction publishes its changes if one of its commands notifies")
     func aTransactionIsPublishedIfAnyOfItsCommandsIs() throws {
         let silent = Command.dataSource(.addRow("\"x\"", at: .init(section: 1, row: 0)), notify: false)
         let loud = Command.dataSource(.addRow("\"y\"", at: .init(section: 1, row: 0)), notify: true)
@@ -74,7 +78,7 @@ import Testing
         #expect(session.snapshot.sections[0].rows.count == 2)
     }
 
-    @Test("Generated section ids are never used twice")
+    @Test("The engine never generates the same section id twice")
     func sectionsGetNumbersThatNeverComeTwice() throws {
         var session = try Played(sections: DataSourceCase.sections())
         #expect(session.ids == ["s1", "s2", "s3"])
@@ -86,7 +90,7 @@ import Testing
         #expect(session.ids == ["s1", "s4", "s2", "s5", "s6"])
     }
 
-    @Test("A section of an update replaces the section with its id or its index")
+    @Test("`updateAllSections` matches sections by id or, without an id, by index")
     func sectionsAreUpdatedInTheirPlacesOrByTheirIDs() throws {
         var session = try Played(sections: DataSourceCase.sections())
         try session.perform(
@@ -107,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("A section is inserted where no ordinal is free")
+    @Test("A section can be inserted between sections with adjacent ordinals")
     func sectionsAreSqueezedInWhereThereIsNoGap() throws {
         var session = try Played(sections: DataSourceCase.sections())
         for _ in 0..<40 { try session.perform(.dataSource(.addSection(SectionContent(), at: 1), notify: true)) }
@@ -116,8 +120,8 @@ import Testing
         #expect(session.ids.first == "s1" && session.ids[1] == "s43" && session.ids.last == "s3")
     }
 
-    /// The neighbouring rows then get new ranks, which a store has to write.
-    @Test("A row is inserted where no rank is free")
+    /// If no rank is free, the engine gives new ranks to the neighbouring rows. The store has to write these ranks.
+    @Test("A row can be inserted between rows with adjacent ranks")
     func rowsAreSqueezedInWhereThereIsNoGap() throws {
         var session = try Played(sections: [SectionContent(rows: ["\"a\"", "\"b\""])])
         var placed = 0
@@ -145,8 +149,9 @@ import Testing
         }
     }
 
-    /// The delegate would otherwise read the third of two rows.
-    @Test("A row that its new model hides is not reported as changed")
+    /// If the notification named the row that is now hidden, the delegate would read a displayed row that does not
+    /// exist.
+    @Test("A notification does not name a row that its new model hides")
     func aRowThatIsHiddenByItsNewModelIsNotToldOfAsAChangedOne() throws {
         var session = try Played(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":1,"on":true},{"id":2,"on":true},{"id":3,"on":true}],"shown":"model.on"}]}"#
@@ -160,7 +165,7 @@ import Testing
         #expect(try update(1, "{\"id\":4,\"on\":true}") == .rows([.init(section: 0, row: 1)]))
     }
 
-    @Test("Rows with and without ids are replaced together")
+    @Test("One call can replace the rows of a section where some rows have ids and others have none")
     func rowsWithIDsAndWithoutAreReplacedTogether() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "\"x\""])])
         let before = session.table
@@ -187,7 +192,7 @@ import Testing
         #expect(session.ids == ["a", "n"], "it is a new section, which nothing displays")
     }
 
-    @Test("Reading returns the models and titles that were set")
+    @Test("A snapshot returns the models and titles that the description gives")
     func whatIsReadIsWhatWasGiven() throws {
         let session = try Played(
             """
@@ -199,7 +204,7 @@ import Testing
         #expect(data.header.text == #""H""# && data.footer.text == #"{"view":"V","viewModel":1}"#)
     }
 
-    @Test("A section is diffable while all its models have ids")
+    @Test("A data source's section is diffable while all its models have ids")
     func aSectionIsDiffableWhileAllItsModelsHaveIDs() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}"])])
         #expect(session.snapshot.sections[0].isDiffable)
@@ -209,7 +214,7 @@ import Testing
         #expect(session.snapshot.sections[0].isDiffable)
     }
 
-    @Test("Rows show the cells of their models' types")
+    @Test("Each row shows the cell that is registered for its model's type")
     func cellsAreThoseOfTheModelsTypes() throws {
         var session = try Played(sections: [SectionContent(rows: ["1", "{\"type\":\"person\"}", "null"])])
         #expect(session.cells == ["number", "person", "null"])

@@ -2,9 +2,11 @@ import Testing
 
 @testable import BraidEngine
 
-/// The calls of `DataSourceCase` on the Swift class, and the class's other functions.
+/// Tests the calls of `DataSourceCase` with the class `DataSourceController`, and the other methods of this class.
 @Suite struct DataSourceControllerTests {
-    @Test("A call leads to the expected rows and notification", arguments: DataSourceCase.all)
+    @Test(
+        "A call of `DataSourceController` has the expected rows and notification as its result",
+        arguments: DataSourceCase.all)
     func aCallLeadsTo(_ call: DataSourceCase) throws {
         let teller = Teller()
         let source = DataSourceController(sections: try Self.sections(), delegate: teller)
@@ -15,7 +17,9 @@ import Testing
             source.snapshot.sections.map(\.rows.count) == (0..<source.sectionCount).map { source.rowCount(for: $0) })
     }
 
-    @Test("Without `notify`, a call is stored and the delegate is not notified", arguments: DataSourceCase.all)
+    @Test(
+        "With `notify: false`, `DataSourceController` stores a change and does not notify its delegate",
+        arguments: DataSourceCase.all)
     func withoutNotifyItIsStoredAndNotTold(_ call: DataSourceCase) throws {
         let teller = Teller()
         let source = DataSourceController(sections: try Self.sections(), delegate: teller)
@@ -26,7 +30,7 @@ import Testing
         #expect(source.lastUpdate == nil)
     }
 
-    @Test("Each update leads from one notification to the next")
+    @Test("`lastUpdate` leads from the table of the preceding notification to the current table")
     func eachUpdateLeadsFromOneNotificationToTheNext() {
         final class View: DataSourceControllerDelegate {
             var shown: Snapshot?
@@ -53,8 +57,9 @@ import Testing
         }
     }
 
-    /// A view applies `lastUpdate` at each notification, so it must not find an old update there.
-    @Test("A notification of rows that are already shown comes with an empty update")
+    /// A view applies `lastUpdate` at each notification. If the notification changes nothing, `lastUpdate` must not be
+    /// an older update.
+    @Test("A notification about a call that changes no row comes with an empty update")
     func aNotificationOfWhatIsShownAlreadyBringsAnUpdateWithoutStages() {
         final class View: DataSourceControllerDelegate {
             var updates: [BatchUpdate?] = []
@@ -74,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "An update of several rows skips those out of bounds and notifies the delegate of the others",
+        "An update of several rows skips the rows out of bounds and notifies the delegate of the others",
         arguments: [
             ([], "{\"rows\":[]}"), ([path(0, 1)], "{\"rows\":[]}"), ([path(-1, 0)], "{\"rows\":[]}"),
             ([path(0, -1), path(0, 0)], "{\"rows\":[[0,0]]}"),
@@ -100,7 +105,7 @@ import Testing
         #expect(source.modelObject(at: RowPath(section: -1, row: 0)) == nil)
         #expect(source.modelObject(at: RowPath(section: 0, row: -1)) == nil)
         #expect(source.rowCount(for: -1) == 0 && source.rowCount(for: 1) == 0)
-        // A negative index is out of bounds like any other.
+        // `DataSourceController` treats a negative index as any other index out of bounds.
         source.update(row: 1, at: RowPath(section: 0, row: -1))
         source.add(row: 1, at: RowPath(section: 0, row: -1))
         source.remove(sectionAt: -1)
@@ -159,8 +164,8 @@ import Testing
         #expect(source.dataController(for: First(reuseIdentifier: "itself"))?.reuseIdentifier == "itself")
     }
 
-    /// Corresponds to the headers of collection views in DataSourceController.
-    @Test("Section data has a data controller of its own type")
+    /// The original DataSourceController library uses such data controllers for the headers of collection views.
+    @Test("Section data has the data controller that is registered for its type")
     func sectionDataHasADataControllerOfItsOwnType() {
         struct Data: SectionDataModelType {
             var header: String?
@@ -186,13 +191,13 @@ import Testing
             source.dataController(for: 1)?.reuseIdentifier == "none", "one controller stands for any number of types")
     }
 
-    @Test("A controller without rows has one section")
+    @Test("A `DataSourceController` without rows has one section")
     func aControllerOfNoRowsHasASection() {
         let source = DataSourceController(rows: [])
         #expect(source.sectionCount == 1 && source.totalRowCount == 0 && source.snapshot.sections.count == 1)
     }
 
-    @Test("Changing a section after passing it does not change the controller")
+    @Test("Changing a section value after passing it to a `DataSourceController` does not change the controller")
     func aSectionThatWasGivenIsNotChangedByWhoHoldsIt() {
         var section = DataSourceController.Section(rows: ["a"])
         let source = DataSourceController(section: section)
@@ -202,8 +207,9 @@ import Testing
         #expect(source.totalRowCount == 2)
     }
 
-    /// The screens of DataSourceController's example app: the same products, shown by different cells.
-    @Test("A list of products is shown by the registered cells")
+    /// Repeats the screens of the example app of the DataSourceController library, which show the same products in
+    /// different cells.
+    @Test("The registered cells show a list of products")
     func aListOfProductsIsShownByTheCellsThatAreRegistered() {
         struct Product { var name: String, price: Int }
         struct Basic: CellDataController {
@@ -253,7 +259,7 @@ import Testing
         #expect(source.emptyState == nil)
     }
 
-    @Test("A delegate can call the controller again")
+    @Test("A delegate may call the `DataSourceController` during a notification")
     func aDelegateMayCallAgain() {
         final class Caller: DataSourceControllerDelegate {
             func dataSourceWasMutated(_ source: DataSourceController, rows: [RowPath]) {
@@ -266,13 +272,13 @@ import Testing
         #expect(source.brief == "-[in front a B]")
     }
 
-    /// The sections of `DataSourceCase.sections` as a program creates them.
+    /// The sections of `DataSourceCase.sections` as values of the class `DataSourceController`.
     private static func sections() throws -> [DataSourceController.Section] {
         try DataSourceCase.sections().map { DataSourceController.Section($0) }
     }
 }
 
-/// Records the delegate's notifications in their wire form.
+/// Records the JSON form of each notification that the delegate receives.
 private final class Teller: DataSourceControllerDelegate {
     var told: [String] = []
     func dataSourceWasMutated(_ dataSource: DataSourceController) {
@@ -297,7 +303,7 @@ extension DataSourceController.Section {
 }
 
 extension DataSourceController {
-    /// The same form as `Snapshot.brief`.
+    /// The table in the same short form as `Snapshot.brief`, for example `A[a b c] -/F[]`.
     fileprivate var brief: String {
         (0..<sectionCount).map { section in
             let data = data(for: section)
@@ -308,7 +314,7 @@ extension DataSourceController {
         }.joined(separator: " ")
     }
 
-    /// Calls the method that corresponds to a command.
+    /// Calls the method of `DataSourceController` that corresponds to a data source command.
     fileprivate func call(_ command: Command) throws {
         guard case .dataSource(let call, let notify) = command else { return }
         func text(_ json: JSONText) -> String { json.stringValue ?? "" }
@@ -329,7 +335,7 @@ extension DataSourceController {
         case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
         case .removeSection(let index): remove(sectionAt: index, notify: notify)
         case .removeAllSections: removeAllSections(notify: notify)
-        // DataSourceController has no such methods.
+        // `DataSourceController` has no methods that correspond to these commands.
         case .insertRow, .putRow, .patchRow, .deleteRow, .registerCell: break
         }
     }

@@ -3,16 +3,17 @@ import Testing
 
 @testable import BraidEngine
 
-/// The update of a call that names rows contains exactly these rows: an insert, a delete or a reload for each.
+/// If a data source call names rows, its update contains an insert, a delete or a reload for exactly these rows.
 @Suite struct ExactUpdateTests {
     struct Kind: CustomTestStringConvertible, Sendable {
         var hasIDs: Bool
-        /// A JSON-e expression. `nil` shows every row.
+        /// The JSON-e expression `shown` of the description, which hides some rows. `nil` shows every row.
         var shown: String?
-        /// The display behavior. `nil` for a session that was opened without a table description.
+        /// The display behavior in the table description. `nil` for a session that was opened without a table
+        /// description.
         var behavior: String?
-        /// Whether each model decides if its row has an id. An empty section is then diffable, and its first row
-        /// without an id reloads it.
+        /// Whether each model decides if its row has an id. An empty section is then diffable, so the first row without
+        /// an id changes that, and the section is reloaded.
         var isMixed = false
 
         var testDescription: String { "\(behavior ?? "no table"), ids: \(hasIDs), shown: \(shown ?? "all")" }
@@ -37,7 +38,8 @@ import Testing
                 """)
         }
 
-        /// Returns the model of a row. In sessions without a table description, a member `id` would be an id.
+        /// Returns the model of a row. A model without an id has its number in the member `n`, because sessions without
+        /// a table description would read the member `id` as the row's id.
         func model(_ row: Shadow.Row) -> JSONText {
             JSONText(
                 .object(
@@ -47,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("A named row is inserted, deleted or reloaded, and no other", arguments: Kind.all)
+    @Test("The update of a call inserts, deletes or reloads exactly the rows that the call names", arguments: Kind.all)
     func exactUpdates(kind: Kind) throws {
         for seed in 0..<TestEffort.cases(30) {
             var random = SeededGenerator(seed: UInt64(seed)), numbers = 0
@@ -97,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("The Swift class's last update is exactly the call that was notified of")
+    @Test("`lastUpdate` of `DataSourceController` contains exactly the rows of the call that caused the notification")
     func lastUpdate() {
         for seed in 0..<TestEffort.cases(60) {
             var random = SeededGenerator(seed: UInt64(seed)), numbers = 0
@@ -137,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("One of 10,000 rows without ids is updated in less than 200 bytes")
+    @Test("The update for one of 10,000 rows without ids is smaller than 200 bytes")
     func size() throws {
         var session = try Played(sections: [SectionContent(rows: (0..<10_000).map { .string("row \($0)") })])
         for call in [
@@ -148,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("An edit of a row without an id is a delete, an insert, or both")
+    @Test("The update for a row without an id contains a delete, an insert, both, or a reload")
     func edits() throws {
         func operations(_ command: Command) throws -> Shadow.Operations {
             var session = try Played(
@@ -173,10 +175,10 @@ import Testing
     }
 }
 
-/// The stored rows as a caller of the data source would record them: lists that are edited by index.
+/// The stored rows as a caller of the data source would record them: plain lists that the test edits by index.
 struct Shadow {
     struct Row: Equatable {
-        /// The row's identity.
+        /// The row's identity: two rows with the same number are the same row.
         var number: Int
         var value: Int
     }
@@ -205,7 +207,7 @@ struct Shadow {
         }
     }
 
-    /// Returns a random call, and applies it to the shadow.
+    /// Returns a random data source call, and makes the same change to the shadow's own lists.
     mutating func call(_ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row) -> DataSourceCommand {
         let shown = displayed
         let section = random.below(max(1, shown.count) + (isDynamic ? 1 : 0)), row = random.below(7)
@@ -225,7 +227,7 @@ struct Shadow {
         case 4:
             var rows: [(at: RowReference, model: JSONText)] = []
             let places = (0..<3).map { _ in RowPath(section: random.below(max(1, shown.count)), row: random.below(7)) }
-            // All rows are located before the first one changes.
+            // The engine locates all rows of the call before it changes the first one, so the test does the same.
             let stored = places.map { self.stored($0) }
             for (index, place) in places.enumerated() where !places[..<index].contains(place) {
                 let row = update(stored[index], &random, new)
@@ -240,7 +242,7 @@ struct Shadow {
         }
     }
 
-    /// Returns where a displayed row is stored.
+    /// Returns the place of a displayed row in the stored lists, which also contain hidden rows.
     private func stored(_ path: RowPath) -> RowPath? {
         let shown = displayed
         guard path.section < shown.count, path.row < shown[path.section].rows.count,
@@ -258,7 +260,8 @@ struct Shadow {
         update(stored(path), &random, new)
     }
 
-    /// Replaces a row. A row that has an id gets another identity with another number.
+    /// Replaces a stored row by a random one. A row without an id keeps its number. A row with an id sometimes gets
+    /// another number, so it becomes another row.
     private mutating func update(
         _ place: RowPath?, _ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row
     ) -> Row {
@@ -272,11 +275,11 @@ struct Shadow {
 }
 
 extension Shadow {
-    /// The operations of an update with one stage and no moves.
+    /// The deletes, inserts and reloads that an exact update contains. Such an update has one stage and no moves.
     struct Operations: Equatable {
         var deleteSections: [Int] = [], insertSections: [Int] = [], reloadSections: [Int] = []
         var deleteRows: [RowPath] = [], insertRows: [RowPath] = [], reloadRows: [RowPath] = []
-        /// The number of operations of other kinds, which such an update must not contain.
+        /// The number of further stages, moves and `update…` operations, which an exact update must not contain.
         var others = 0
     }
 }

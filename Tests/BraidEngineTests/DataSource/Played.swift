@@ -1,6 +1,6 @@
 @testable import BraidEngine
 
-/// A session without a server: the data that is kept from one command to the next.
+/// A session without a server. The value holds the data that a session keeps from one command to the next.
 struct Played {
     let binder: Binder
     var table: TableModel
@@ -30,7 +30,8 @@ struct Played {
         return outcome
     }
 
-    /// Rebuilds everything from the stored data, as a restart does.
+    /// Rebuilds the table, the snapshot and the unpublished changes from the stored data, as a server does after a
+    /// restart.
     mutating func restart() throws {
         func rebuilt(_ table: TableModel) throws -> TableModel {
             TableModel(
@@ -50,12 +51,12 @@ struct Played {
             published: published, stored: table, binder: binder, revision: revision, now: RandomCommandTests.now)
     }
 
-    /// The snapshot of the stored table.
+    /// The snapshot of the stored table, including changes that are not published yet.
     var stored: Snapshot { unpublished?.snapshot ?? snapshot }
     var ids: [SectionID] { snapshot.sections.map(\.id) }
     var cells: [String] { snapshot.sections.flatMap { $0.rows.map { $0.json["cell"]?.stringValue ?? "" } } }
 
-    /// The stored table as arguments for the data source.
+    /// The stored sections as arguments for a call of the data source.
     var contents: [SectionContent] {
         table.sections.map {
             SectionContent(id: $0.id, header: $0.facts.header, footer: $0.facts.footer, rows: $0.rows.map(\.model))
@@ -64,7 +65,8 @@ struct Played {
 }
 
 extension Snapshot {
-    /// The sections as `header/footer[rows]`, for example `A[a b c] -/F[]`.
+    /// The displayed sections in short form, each as `header/footer[rows]`, for example `A[a b c] -/F[]`. A dash means
+    /// no header.
     var brief: String {
         sections.map { section in
             let header = section.header["title"]?.stringValue ?? "-",

@@ -1,8 +1,7 @@
 import TestSupport
 @testable import BraidEngine
 
-/// Random calls to the data source of every kind, in and out of bounds, and sessions that were opened without a
-/// description.
+/// Creates random data source calls of every kind, with indexes in and out of bounds, and random sections for them.
 enum RandomDataSource {
     static func command(_ random: inout SeededGenerator) -> Command {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
@@ -38,7 +37,7 @@ enum RandomDataSource {
             : Int.random(in: 0..<limit, using: &random)
     }
 
-    /// Returns a model that sometimes has no id, or a type with its own cell.
+    /// Returns a random model. Some models have no id, and some have a type that can have its own cell.
     static func model(_ random: inout SeededGenerator) -> JSONText {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         let type = number(4) == 0 ? #","type":"x""# : ""
@@ -67,7 +66,8 @@ enum RandomDataSource {
 }
 
 extension RandomTable {
-    /// Returns a described table, or one of a session without a description.
+    /// Returns a random table that has a description or, in one of five cases, the table of a session without a
+    /// description.
     static func make(_ random: inout SeededGenerator) throws -> (binder: Binder, table: TableModel) {
         guard Int.random(in: 0..<5, using: &random) == 0 else {
             let description = try TableDescription(description(&random))
@@ -83,7 +83,7 @@ extension RandomTable {
 }
 
 extension RowReference {
-    /// The index path that this reference contains. A reference without one gives a path that is out of every bounds.
+    /// The index path in this row reference. A reference by id has none, so its path is out of bounds in every table.
     var path: RowPath {
         guard case .at(.displayed(let section), let row) = self else { return RowPath(section: .max, row: .max) }
         return RowPath(section: section, row: row)

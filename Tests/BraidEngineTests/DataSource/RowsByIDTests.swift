@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Calls of the data source that name a row by its section's id and its own.
+/// Tests the data source calls that name a row by the section's id and the row's id.
 @Suite struct RowsByIDTests {
     static let description = """
         {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":3}],"b":[{"id":"4"}]},
@@ -37,7 +37,7 @@ import Testing
         #expect(session.snapshot.sections[0].rows.compactMap { $0.id?.text } == expected)
     }
 
-    @Test("Putting a row replaces it in its place, or appends it; put again, nothing changes")
+    @Test("`putRow` replaces a row in its place or appends it, and repeating the call changes nothing")
     func putting() throws {
         var session = try Played(Self.description)
         for (call, ids, kind, isNew) in [
@@ -57,7 +57,7 @@ import Testing
         #expect(session.table["a"]?.rows[1].model == #"{"id":"2","name":"B"}"#)
     }
 
-    @Test("Patching merges into the model; deleting leaves the section, also when it is empty")
+    @Test("`patchRow` merges into the model, and `deleteRow` keeps a section that becomes empty")
     func patchingAndDeleting() throws {
         var session = try Played(Self.description)
         try session.perform(Self.call(#""patchRow":{"section":"a","rowId":"1","patch":{"name":"A","tags":{"x":1}}}"#))
@@ -68,7 +68,7 @@ import Testing
         #expect(session.table["b"]?.rows.isEmpty == true)
     }
 
-    @Test("A row that clients do not see can be changed, deleted and shown")
+    @Test("Calls by id can change, delete and show a row that clients do not see")
     func hiddenRows() throws {
         var session = try Played(Self.description)
         try session.perform(Self.call(#""putRow":{"section":"a","rowId":"h","model":{"id":"h","hidden":true}}"#))
@@ -78,13 +78,13 @@ import Testing
         try session.perform(Self.call(#""patchRow":{"section":"a","rowId":"h","patch":{"hidden":true}}"#))
         try session.perform(Self.call(#""deleteRow":{"section":"a","rowId":"h"}"#))
         #expect(Self.ids(session, "a") == ["1", "2", "3"])
-        // A section that is not displayed.
+        // A row can also be inserted into a section that is not displayed.
         try session.perform(.setDisplayedSections(["b"]))
         try session.perform(Self.call(#""insertRow":{"section":"a","model":{"id":"n"}}"#))
         #expect(Self.ids(session, "a") == ["1", "2", "3", "n"])
     }
 
-    @Test("Inserting and putting create a dynamic section that does not exist")
+    @Test("`insertRow` and `putRow` create a dynamic section that does not exist")
     func newSections() throws {
         for call in [
             #""insertRow":{"section":"new","model":{"id":"n"}}"#,
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "What a call by ids cannot do is refused with its place, and changes nothing",
+        "A refused call by ids changes nothing, and its refusal points to the faulty member",
         arguments: [
             (#""insertRow":{"section":"a","model":{"id":"1"}}"#, Refusal.Code.duplicateRowID, nil),
             (#""insertRow":{"section":"a","model":{}}"#, .modelInvalid, "/model/id"),
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(
-        "A malformed call by ids is refused where its fault is",
+        "The refusal of a malformed call by ids points to the faulty member",
         arguments: [
             (#""insertRow":{"section":"a","at":"middle","model":1}"#, "insertRow/at"),
             (#""insertRow":{"section":"a","at":null,"model":1}"#, "insertRow/at"),
@@ -140,7 +140,7 @@ import Testing
             refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == ["/dataSource/\(pointer)"])
     }
 
-    @Test("Rows of a type without ids, and derived rows, cannot be named by ids")
+    @Test("Calls by ids cannot name derived rows, or rows of a model type without ids")
     func rowsWithoutIDs() throws {
         var session = try Played(
             #"{"table":"t","modelTypes":{"N":{"id":null}},"sections":["n","d"],"cells":{"C":{}},"bindings":[{"on":{"section":"n"},"cell":"C","modelType":"N","models":[1]},{"on":{"section":"d"},"cell":"C","modelsFrom":{"$eval":"[{'id': 'x'}]"}}]}"#
@@ -159,7 +159,7 @@ import Testing
         #expect(session.table["n"]?.rows.map(\.model) == [.number(2), .number(1)])
     }
 
-    @Test("A call by ids without `notify` is stored and not published; in a transaction it reports no inserted row")
+    @Test("A call by ids with `notify: false` is stored but not published, and a transaction reports no inserted row")
     func unpublishedAndInTransactions() throws {
         var session = try Played(Self.description)
         let call = #""putRow":{"section":"a","rowId":"n","model":{"id":"n"},"notify":false}"#
@@ -171,14 +171,15 @@ import Testing
     }
 
     @Test(
-        "A call by ids writes, renders and compares one row, however many rows the table has",
+        "A call by ids writes and renders only one row, whatever the size of the table",
         arguments: [100, 100_000])
     func costDoesNotDependOnSize(count: Int) throws {
         let description = Self.description.split(separator: #""shown":"!('hidden' in model)","#).joined()
         var session = try Played(description)
         let models = try (0..<count).map { try JSONText(parsing: #"{"id":"\#($0)"}"#) }
         try session.perform(.setModels([(SectionID("a"), models)], merging: true))
-        // The templates of one command may make 2,000 steps: far fewer than all rows of the larger table need.
+        // The limit allows 2,000 template steps for one call. Rendering all rows of the larger table would need far
+        // more.
         var binder = session.binder
         binder.limits.templateSteps = 2_000 - 200 * session.table.rowCount
         for call in [

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// Clients' commands while a change is unpublished. An index path refers to the row that the client sees there, or to
-/// none.
+/// Clients send commands while some changes are unpublished. An index path must refer to the row that the client sees
+/// at that place, or to no row.
 @Suite struct UnpublishedTests {
     private static let letters =
         #"{"table":"t","sections":"dynamic","cells":{"C":{}},"modelTypes":{"M":{"id":"/id"},"N":{"id":null}},"bindings":[{"on":"allOtherSections","cell":"C","modelType":"TYPE","models":{"a":[{"id":"a"},{"id":"b"},{"id":"c"}],"b":[{"id":"x"}]},"editing":"EDITING","moving":{"to":"anySection"}}]}"#
@@ -17,14 +17,14 @@ import Testing
     private func at(_ section: Int, _ row: Int) -> RowReference { .at(.displayed(section), row: row) }
     private func silently(_ call: DataSourceCommand) -> Command { .dataSource(call, notify: false) }
 
-    /// The rows by their ids, whether the rows are identifiable or not.
+    /// The rows of a snapshot by the `id` in their models, whether or not the engine uses that member as the row's id.
     private func rows(_ snapshot: Snapshot) -> String {
         snapshot.sections.map { section in
             "\(section.id)[\(section.rows.map { ($0.model ?? .null)["id"]?.stringValue ?? "" }.joined(separator: " "))]"
         }.joined(separator: " ")
     }
 
-    @Test("A reset shows the opening table, even if only an unpublished change differs from it")
+    @Test("A reset shows the session's opening table, even if the only change since then is unpublished")
     func resets() throws {
         var session = try Played(sections: [])
         try session.perform(.dataSource(.addRow(row("a"), at: .init(section: 0, row: 0)), notify: true))
@@ -33,7 +33,7 @@ import Testing
         #expect(session.snapshot.sections.isEmpty && session.unpublished == nil)
     }
 
-    @Test("A delete removes the row that the client sees", arguments: [true, false])
+    @Test("While a change is unpublished, a delete removes the row that the client sees", arguments: [true, false])
     func aDeleteTakesTheRowThatIsSeen(identified: Bool) throws {
         var session = try Self.session(identified: identified)
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
@@ -43,7 +43,9 @@ import Testing
         #expect(rows(session.snapshot) == "front[] a[newer new a c] b[x]")
     }
 
-    @Test("A row that was removed or replaced is not found", arguments: [true, false])
+    @Test(
+        "A client's command is refused if an unpublished change has removed or replaced its row",
+        arguments: [true, false])
     func aRowThatIsGoneOrAnotherOneIsNotFound(identified: Bool) throws {
         for change in [
             silently(.removeRow(at: .init(section: 0, row: 1))),
@@ -61,7 +63,9 @@ import Testing
         }
     }
 
-    @Test("An insert precedes the row that the client sees", arguments: [true, false])
+    @Test(
+        "While a change is unpublished, a new row is inserted before the row that the client sees",
+        arguments: [true, false])
     func anInsertStandsBeforeTheRowThatIsSeen(identified: Bool) throws {
         for (place, after) in [(0, "a[new i a b c] b[x]"), (2, "a[new a b i c] b[x]"), (3, "a[new a b c i] b[x]")] {
             var session = try Self.session(identified: identified, editing: "insert")
@@ -71,9 +75,11 @@ import Testing
         }
     }
 
-    @Test("A move leads between the rows that the client sees", arguments: [true, false])
+    @Test(
+        "While a change is unpublished, a move puts the row between the rows that the client sees",
+        arguments: [true, false])
     func aMoveLeadsBetweenTheRowsThatAreSeen(identified: Bool) throws {
-        // The client sees a[a b c] b[x]. The stored table is a[new a b end c] b[y x].
+        // The client sees a[a b c] b[x]. With the unpublished rows, the stored table is a[new a b end c] b[y x].
         for (from, section, row, after) in [
             (at(0, 0), 0, 1, "a[new b end a c] b[y x]"), (at(0, 0), 0, 2, "a[new b end c a] b[y x]"),
             (at(0, 2), 0, 0, "a[new c a b end] b[y x]"),
@@ -97,14 +103,16 @@ import Testing
             try session.perform(.move(at(1, 0), to: .at(.displayed(0), row: 4)))
         }
         if !identified { return }
-        // A move to the row's own place, whose neighbours have changed their places.
+        // The client moves a row to its own place, but an unpublished change has reordered the neighbouring rows.
         session = try Self.session()
         try session.perform(silently(.updateRowsOfSection(["b", "a", "c"].map { row($0) }, at: 0)))
         try session.perform(.move(at(0, 0), to: .at(.displayed(0), row: 0)))
         #expect(rows(session.stored) == "a[a b c] b[x]")
     }
 
-    @Test("No command affects another row than the one that the client sees", arguments: 0..<4, [true, false])
+    @Test(
+        "While a change is unpublished, a command affects only the row that the client sees",
+        arguments: 0..<4, [true, false])
     func noOtherRowIsEverTaken(seed: Int, identified: Bool) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var taken = 0
@@ -137,8 +145,9 @@ import Testing
         #expect(taken > 100)
     }
 
-    /// No client has seen the table in which index paths of a transaction's second command would count.
-    @Test("Commands of a transaction name rows by their ids")
+    /// While a change is unpublished, a transaction must not use index paths: they would count in a table that no
+    /// client has seen.
+    @Test("While a change is unpublished, commands of a transaction must name rows by their ids")
     func transactionsNameRowsByTheirIDs() throws {
         var session = try Self.session()
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
@@ -151,13 +160,14 @@ import Testing
         }
         try session.perform(.transaction([.delete(.id(RowID("a"), in: nil)), .delete(.id(RowID("b"), in: .id("a")))]))
         #expect(rows(session.snapshot) == "a[new c] b[x]")
-        // Without earlier unpublished changes, index paths count in the table after the preceding commands.
+        // If nothing was unpublished before the transaction, its index paths count in the table after the preceding
+        // commands.
         try session.perform(
             .transaction([silently(.addRow(row("z"), at: .init(section: 0, row: 0))), .delete(at(0, 1))]))
         #expect(rows(session.snapshot) == "a[z c] b[x]")
     }
 
-    @Test("A transaction finds the rows that clients see and those that it has inserted itself, and no others")
+    @Test("A transaction finds by id only rows that clients see and rows that it has inserted itself")
     func aTransactionFindsNoRowThatNobodyHasSeen() throws {
         var session = try Self.session(editing: "insert")
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
@@ -175,7 +185,7 @@ import Testing
             }
         }
         #expect(session.snapshot.text == before.snapshot.text && session.stored.text == before.stored.text)
-        // The only row with the id x that clients see is the one in b. The transaction adds the rows i and j.
+        // Clients see only one row with the id x: the row in the section b. The transaction inserts rows before it.
         try session.perform(
             .transaction([
                 .insert(.id("x", in: nil), model: row("i")), .insert(.id("i", in: nil), model: row("j")),
@@ -184,7 +194,7 @@ import Testing
         #expect(rows(session.snapshot) == "a[x new a b c] b[k j i x]")
     }
 
-    @Test("Derived rows follow the stored rows")
+    @Test("Unpublished changes of stored rows reach derived rows when they are published")
     func derivedRowsFollowWhatIsStored() throws {
         var session = try Played(
             #"{"table":"t","sections":["a","d","n"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"}]},{"on":{"section":"d"},"cell":"C","modelType":"N","modelsFrom":{"$eval":"models.a"},"onTap":[{"setState":{"tapped":{"$eval":"model.id"}}}]},{"on":{"section":"n"},"cell":"C","numberOfCells":"len(models.a)"}]}"#
@@ -206,7 +216,7 @@ import Testing
         }
     }
 
-    @Test("Events and displayed rows refer to the rows that the client sees")
+    @Test("While a change is unpublished, events and reports of displayed rows refer to rows that the client sees")
     func eventsAndDisplayedRowsAreThoseOfTheRowsThatAreSeen() throws {
         var session = try Played(
             """
@@ -224,7 +234,7 @@ import Testing
         #expect(session.table.state.text == #"{"said":"1","asked":"2"}"#)
     }
 
-    /// The largest integer must not overflow.
+    /// The largest integer as a row index must be refused too, and must not cause an overflow.
     @Test("A move out of bounds is refused while a change is unpublished")
     func aMoveToNoRowIsRefusedHereToo() throws {
         var session = try Played(
@@ -270,7 +280,7 @@ import Testing
             session.snapshot.sections[0].header["title"]?.stringValue == "A", "without one of its own, what is bound")
     }
 
-    @Test("Index paths skip hidden rows and sections")
+    @Test("The index paths of data source calls skip hidden rows and sections")
     func hiddenRowsAndSectionsAreCountedAround() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","shown":"model.id != 'h'","models":{"e":[],"a":[{"id":"h"},{"id":"1"},{"id":"2"}],"b":[{"id":"h"}]}}]}"#
@@ -292,7 +302,7 @@ import Testing
     }
 
     @Test(
-        "Among hidden rows without ids, a command affects the row that the client sees or none",
+        "If rows without ids were hidden or removed, a command affects the row that the client sees or none",
         arguments: [(0, nil), (1, "h h c"), (2, "h h b")] as [(Int, String?)])
     func amongHiddenRowsWithoutIDsTheRowThatIsSeenIsTakenOrNone(row: Int, left: String?) throws {
         var session = try Played(
@@ -308,7 +318,7 @@ import Testing
         #expect(session.table["a"]?.rows.compactMap { $0.model["id"]?.stringValue }.joined(separator: " ") == left)
     }
 
-    @Test("New sections enter the list of displayed sections")
+    @Test("If a list of displayed sections is set, new sections enter that list")
     func whereAListIsDisplayedNewSectionsComeIntoIt() throws {
         var session = try Self.session()
         try session.perform(.setDisplayedSections(["b", "a"]))

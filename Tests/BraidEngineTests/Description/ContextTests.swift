@@ -2,9 +2,10 @@ import Testing
 
 @testable import BraidEngine
 
-/// The names that each template may read, as docs/table-description.md lists them ("Expressions and templates").
+/// Checks the names that each kind of template may read. The section "Expressions and templates" of
+/// docs/table-description.md lists these names.
 @Suite struct ContextTests {
-    /// A template that renders, for each name, whether it is defined.
+    /// A template that renders `true` or `false` for each name that a template can read: whether the name is defined.
     private static let defined =
         "${join(["
         + [
@@ -15,7 +16,7 @@ import Testing
     private static let ofDerivedRows = "false false true true true false false false true false false"
     private static let ofRows = "true true true true true true false false true false false"
 
-    @Test("Templates of rows and sections read the values made for them")
+    @Test("Templates of titles, rows and derived rows can read exactly the documented names")
     func rowsAndSectionsReadWhatIsMadeForThem() throws {
         let session = try Played(
             """
@@ -28,7 +29,7 @@ import Testing
         #expect(session.snapshot.sections[1].rows[0].id?.text == Self.ofDerivedRows)
     }
 
-    @Test("`order` and `passing` read the section's id, counts, header and footer")
+    @Test("The expressions `order` and `passing` read the section's id, counts, header and footer")
     func orderAndPassingReadTheSectionsFacts() throws {
         let all =
             "header == section && footer == null && displayedCount == count && len(models[section]) == count && typeof(state) == 'object' && now != ''"
@@ -41,7 +42,7 @@ import Testing
         #expect(session.snapshot.sections[0].movesTo?.text == #"["b","a"]"#)
     }
 
-    @Test("`count` counts hidden rows, and `displayedCount` does not")
+    @Test("In templates, `count` counts hidden rows and `displayedCount` does not")
     func countCountsHiddenRows() throws {
         var session = try Played(
             """
@@ -62,7 +63,7 @@ import Testing
         #expect(shown() == ["1 of 2", "1 of 2", "2 of 2", "0 of 2", "1 of 2"])
     }
 
-    @Test("Handlers read their row and the reason for their call")
+    @Test("Handlers can read their row and the reason for which they run")
     func handlersReadTheirRowAndWhatTheyAreCalledFor() throws {
         var session = try Played(
             """
@@ -78,8 +79,8 @@ import Testing
                 == #"{"tap":"\#(row) false false","event":"\#(row) false true","delete":"\#(row) true false"}"#)
     }
 
-    /// This is the precedence of JSON-e's own implementation.
-    @Test("A sign binds tighter than an access")
+    /// The reference implementation of JSON-e has the same precedence: `!state.closed` means `(!state).closed`.
+    @Test("The operators `!` and unary `-` bind tighter than a member access")
     func signsBindTighterThanAccesses() throws {
         func value(_ source: String) throws -> JSONValue {
             var budget = JSONeBudget()

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// The files of Tests/Descriptions: valid descriptions, and invalid ones with the pointers of their faults. Tests/Docs
-/// compares the same files with the JSON Schema for editors.
+/// Tests the files in Tests/Descriptions: valid table descriptions, and invalid ones with the JSON pointers of their
+/// faults. The tests in Tests/Docs check the same files against the JSON Schema for editors.
 @Suite struct DescriptionCorpusTests {
     static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -21,7 +21,7 @@ import Testing
             parsing: [UInt8](Data(contentsOf: repository.appendingPathComponent("Tests/Descriptions/\(path)"))))
     }
 
-    @Test("The corpus contains valid and invalid descriptions")
+    @Test("The folder Tests/Descriptions contains valid and invalid descriptions")
     func thereIsACorpus() {
         #expect(Self.files("valid").count >= 40)
         #expect(Self.files("invalid").count >= 60)
@@ -53,7 +53,8 @@ import Testing
             Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
     }
 
-    /// Each part of a description with a mistaken name in it, and the expected hint. `nil` for no warning.
+    /// Parts of a description that read some name, often a wrong one. `pointer` is where a warning is expected, or
+    /// `nil` if no warning is expected. `hint` is a part of the warning.
     static let names: [(part: String, pointer: String?, hint: String)] = [
         (
             #""viewModel": {"a": "${modle.x}"}"#, "/viewModel",
@@ -87,7 +88,7 @@ import Testing
         ),
     ]
 
-    @Test("A name that nothing provides causes a warning at the place where it is read", arguments: names)
+    @Test("An expression that reads an undefined name causes a warning at its place", arguments: names)
     func aNameThatNothingGivesIsWarnedOfWhereItIsRead(
         part: String, pointer: String?, hint: String
     ) throws {
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test(
-        "An action on a handler's own derived row causes a warning",
+        "A handler's action on its own row causes a warning if that row is derived",
         arguments: [#""modelsFrom": [{"id": "1"}]"#, #""numberOfCells": 3"#])
     func anActionOnADerivedRowOfTheHandlersOwnIsWarnedOf(source: String) throws {
         let description = try TableDescription(
@@ -129,7 +130,7 @@ import Testing
         #expect(description.warnings.map(\.pointer.description) == ["/bindings/1/modelType"])
     }
 
-    @Test("A session's state is merged into the description's state")
+    @Test("The state that opens a session is merged into the description's state")
     func aSessionsStateIsMergedIntoThatOfTheDescription() throws {
         let description = try TableDescription(
             JSONText(
@@ -140,8 +141,8 @@ import Testing
             try description.openingTable(state: #"{"b":{"c":null,"e":4}}"#).state.text == #"{"a":1,"b":{"d":3,"e":4}}"#)
     }
 
-    /// Guards against the text "of of no name".
-    @Test("A message says that a model type has no name")
+    /// The message must not say "of of no name" where a binding has no model type.
+    @Test("A fault's message says that a binding's model type has no name")
     func aModelTypeWithoutANameIsSaidToHaveNone() throws {
         let faults = Self.faults(
             of: try JSONText(
@@ -154,8 +155,9 @@ import Testing
             ])
     }
 
-    /// Swift's `==` treats both names as equal, but JSON compares code points.
-    @Test("Names are compared by their bytes")
+    /// The two names of this test are the composed and the decomposed form of é. Swift's `==` treats them as equal, but
+    /// they are different names in JSON.
+    @Test("Names in a description are compared by their bytes")
     func namesAreComparedByTheirBytes() throws {
         let composed = "\u{e9}", decomposed = "e\u{301}"
         let types = try Played(
@@ -178,7 +180,7 @@ import Testing
         let undeclared = try JSONText(
             parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"cell":"\#(decomposed)"}]}"#)
         #expect(Self.faults(of: undeclared)?.map(\.pointer.description) == ["/bindings/0/cell"])
-        // Rows move only between sections of one type.
+        // A description may allow moves only between sections with the same model type.
         let moving = try JSONText(
             parsing: """
                 {"table":"t","sections":["a","b"],"modelTypes":{"\(composed)":{},"\(decomposed)":{}},"cells":{"A":{}},

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// The two forms of an expression, and actions without a target.
+/// Tests the two forms of an expression, bare and in `${…}`, and handler actions that name no target row.
 @Suite struct ExpressionFormTests {
     static func value(_ source: String) throws -> JSONValue {
         var budget = JSONeBudget()
@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(
-        "An expression means the same bare and as `${…}`",
+        "An expression means the same with and without `${…}` around it",
         arguments: ["a", "a + b", "a == 2 && b > 0", "{a: a}.a", "'${a}'", "'}' + '{'", "[a, b][1]", "typeof(a)"])
     func bothFormsMeanTheSame(source: String) throws {
         #expect(try Self.value("${\(source)}") == Self.value(source))
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "A text with expressions in it is refused with the expression to write",
+        "Text around `${…}` is refused where an expression is expected, and the error says what to write",
         arguments: [
             ("${a} and ${b}", "a + ' and ' + b"), ("${a} == ${b}", "a == b"), ("${a} > 1", "a > 1"), ("n${a}", "na"),
             ("${a} ", "a "), ("x y ${a}", "'x y ' + a"),
@@ -29,13 +29,15 @@ import Testing
         #expect(error?.message.hasSuffix("; write \"\(hint)\"") == true, "\(error?.message ?? "")")
     }
 
-    @Test("A faulty expression is refused as such in both forms", arguments: ["${a", "${a +}", "a $ b", "${}", "$"])
+    @Test(
+        "The error for a faulty expression suggests no other form, with or without `${…}`",
+        arguments: ["${a", "${a +}", "a $ b", "${}", "$"])
     func aFaultyExpressionIsRefused(source: String) throws {
         let error = #expect(throws: JSONeError.self) { try Self.value(source) }
         #expect(error?.message.contains("; write") == false, "\(error?.message ?? "")")
     }
 
-    @Test("`remove` and `move` without a target change the handler's row")
+    @Test("The actions `remove` and `move` without a target change the handler's own row")
     func actionsWithoutATargetChangeTheOwnRow() throws {
         var session = try Played(
             """
@@ -51,7 +53,7 @@ import Testing
         #expect(session.table["b"]?.rows.map(\.model.text) == [#"{"id":"2","moved":true}"#])
     }
 
-    @Test("An action on the handler's row is refused once the row is gone")
+    @Test("A handler is refused if one of its actions needs the handler's row after removing it")
     func anActionOnAGoneRowIsRefused() throws {
         for action in [#"{"remove":{}}"#, #"{"move":{"to":{"section":"table"}}}"#] {
             var session = try Played(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Warnings about texts that read like expressions.
+/// Tests the warnings about constant texts in a description that read like expressions.
 @Suite struct LiteralTests {
     private static func warned(_ parts: String) throws -> [String] {
         let description = try TableDescription(
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "A text that is exactly an expression over names in scope causes a warning at its place",
+        "A constant text causes a warning if it is an expression over names that it could read",
         arguments: [
             (#""viewModel":"model.title""#, "/viewModel model.title"),
             (#""viewModel":{"a":[1,"count"]}"#, "/viewModel/a/1 count"),
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "Other texts cause no warning",
+        "Constant texts that do not read like expressions cause no warning",
         arguments: [
             #""viewModel":{"title":"Count","a":"model .x","b":"a model","c":"1","d":"model.","e":".model","f":"model..x","g":"title"}"#,
             #""viewModel":"${'count'}""#, #""viewModel":{"$eval":"count"}"#, #""viewModel":"event.text""#,
@@ -54,7 +54,7 @@ import Testing
         #expect(try Self.warned(parts) == [])
     }
 
-    @Test("The warning says what to write")
+    @Test("The warning about a text that reads like an expression says what to write")
     func theWarningSaysWhatToWrite() throws {
         let description = try TableDescription(
             JSONText(parsing: #"{"table":"t","templates":{"x":["event.text"]},"bindings":[{"cell":"C"}]}"#))

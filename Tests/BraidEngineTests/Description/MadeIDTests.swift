@@ -2,9 +2,10 @@ import Testing
 
 @testable import BraidEngine
 
-/// The function `uuid()`.
+/// Tests the function `uuid()` of templates, which creates a new id.
 @Suite struct MadeIDTests {
-    /// A table whose taps insert two rows with made ids, and whose inserts make the id of the inserted model.
+    /// A table where each tap inserts two rows with ids from `uuid()`. An inserted model also gets its id from
+    /// `uuid()`.
     static let table = #"""
         {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"a"}],"editing":"insert",
          "insert":{"template":{"id":"${uuid()}"}},
@@ -18,7 +19,7 @@ import Testing
         (session.table, session.snapshot) = (outcome.table, outcome.snapshot)
     }
 
-    @Test("A command makes each of its ids once, in the order of its steps")
+    @Test("A command calls `uuid()` once for each id, in the order of its steps")
     func idsAreMadeInOrder() throws {
         var session = try Played(Self.table)
         try Self.counted(&session, .tap(.at(.displayed(0), row: 0)))
@@ -33,7 +34,7 @@ import Testing
         #expect(session.table["table"]?.rows.compactMap(\.id?.text) == ["id-0", "a", "id-1", "id-3"])
     }
 
-    @Test("Without a source, ids are random UUIDs of version 4")
+    @Test("By default, `uuid()` returns random UUIDs of version 4")
     func idsAreRandomByDefault() throws {
         var session = try Played(Self.table)
         for _ in 0..<50 { try session.perform(.tap(.at(.displayed(0), row: 0))) }
@@ -46,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("A template that displays something cannot make an id")
+    @Test("A template that renders displayed content cannot call `uuid()`")
     func otherTemplatesMakeNoIDs() throws {
         let description = try TableDescription(
             JSONText(

@@ -2,7 +2,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// Named handlers and templates, events without their cell's name, and tables that declare no cells.
+/// Tests named handlers and templates, event handlers without their cell's name, and descriptions that declare no
+/// cells.
 @Suite struct NamedPartTests {
     private static func faults(_ parts: String) throws -> [String] {
         let text = try JSONText(parsing: #"{"table":"t",\#(parts)}"#)
@@ -15,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("Named handlers do what the same steps do in place")
+    @Test("Running a named handler has the same effect as its actions written out in the binding")
     func namedHandlersAreTheirSteps() throws {
         var session = try Played(
             """
@@ -31,7 +32,7 @@ import Testing
         #expect(session.table["table"]?.rows.map(\.model.text) == [#"{"id":"1","by":3,"said":7}"#])
     }
 
-    @Test("A named template reads the names at the place of its use")
+    @Test("A named template reads the names that are defined where it is used")
     func namedTemplatesReadTheirPlace() throws {
         let session = try Played(
             """
@@ -46,7 +47,7 @@ import Testing
             ])
     }
 
-    @Test("Unknown names and cycles are refused at their place")
+    @Test("Unknown handler and template names, and cycles of them, are refused with the pointer to their place")
     func faultyNamesAreRefused() throws {
         let bindings = #""bindings":[{"cell":"C","onTap":"edit","viewModel":{"a":{"$template":"row"}}}]"#
         #expect(
@@ -78,7 +79,7 @@ import Testing
                 } == ["/templates/row", "/handlers/edit", "/handlers/other/0/zap", "/handlers/other/0"])
     }
 
-    @Test("A fault of a named part is reported once, however often the part is used")
+    @Test("A fault in a named handler or template is reported once, however often it is used")
     func faultsAreReportedOnce() throws {
         let uses = (0..<9).map {
             #"{"on":{"section":"s\#($0)"},"cell":"C","onTap":"edit","viewModel":{"$template":"row"}}"#
@@ -92,7 +93,7 @@ import Testing
             ).count == 2)
     }
 
-    @Test("Names that a handler reads but its caller does not provide cause a warning at the call")
+    @Test("If a named handler reads a name that its caller does not define, the call causes a warning")
     func unprovidedNamesAreWarnedOf() throws {
         let handlers =
             #""handlers":{"a":[{"run":"b"}],"b":[{"if":"event.x","do":[]}],"c":[{"if":"defined('reason') && reason == 1","do":[]}]},"#
@@ -114,9 +115,10 @@ import Testing
             ).map { String($0.prefix { $0 != ":" }) } == ["/bindings/0/onTap"])
     }
 
-    @Test("Parts that use each other cannot make a small description expensive")
+    @Test("Named handlers and templates that use each other stay within the limits of steps and bytes")
     func partsCannotMultiply() throws {
-        // Each part uses the part before it twice: the last part would have 2^20 steps, or a size of 2^20.
+        // Each named part uses the preceding part twice, so the last handler would run 2^20 steps and the last template
+        // would render 2^20 texts.
         let handlers = (0..<20).map { #""h\#($0)":[{"run":"h\#($0 - 1)"},{"run":"h\#($0 - 1)"}]"# }
         let templates = (0..<20).map { #""t\#($0)":[{"$template":"t\#($0 - 1)"},{"$template":"t\#($0 - 1)"}]"# }
         var session = try Played(
@@ -129,7 +131,7 @@ import Testing
             let refusal = #expect(throws: Refusal.self) { try session.perform(command) }
             #expect(refusal?.code == .templateFailed, "\(refusal?.detail ?? "")")
         }
-        // A long chain would use a lot of stack.
+        // A long chain of named parts that use each other is refused, because it would need a lot of stack.
         for (member, use) in [("handlers", #"[{"run":"p\#("%")"}]"#), ("templates", #"[{"$template":"p\#("%")"}]"#)] {
             let parts = (0..<500).map { index in
                 #""p\#(index)":"# + use.split(separator: "%").joined(separator: String(index - 1))
@@ -148,7 +150,7 @@ import Testing
         return binder
     }
 
-    @Test("A constant that actions copy is charged")
+    @Test("A constant text counts towards the limit of rendered bytes each time an action copies it")
     func constantsAreCharged() throws {
         let inserts = (0..<100).map {
             #"{"insert":{"section":"table","model":{"id":"\#($0)","t":{"$template":"big"}}}}"#

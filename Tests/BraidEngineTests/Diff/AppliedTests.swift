@@ -1,7 +1,8 @@
 import Testing
 @testable import BraidEngine
 
-/// The updates that the reference refuses, because a table view would crash or a rule of the contract is broken.
+/// Tests the updates that the reference implementation `applied(to:)` refuses: a table view would crash, or the update
+/// breaks a rule for stages.
 @Suite struct AppliedTests {
     private func refused(_ table: Snapshot, total: Int? = nil, _ fill: (inout BatchUpdate.Stage) -> Void) -> String? {
         var stage = BatchUpdate.Stage()
@@ -18,7 +19,7 @@ import Testing
     private let table = Snapshot.make("A: a b", "B: c")
     private func at(_ section: Int, _ row: Int) -> RowPath { RowPath(section: section, row: row) }
 
-    @Test("An index out of bounds is refused")
+    @Test("An update with an index out of bounds is refused")
     func indexesOutOfBounds() {
         #expect(
             refused(table) { $0.deleteRows = [at(0, 2)] }
@@ -46,7 +47,7 @@ import Testing
                 == "stage 0: no section can come to 2: there are 2 sections after the stage")
     }
 
-    @Test("A row or section that is named twice is refused")
+    @Test("A stage that names the same row or section twice is refused")
     func sourcesAndTargetsAreNamedOnce() {
         #expect(refused(table) { $0.deleteRows = [at(0, 0), at(0, 0)] } != nil)
         #expect(
@@ -69,7 +70,7 @@ import Testing
         #expect(refused(table) { $0.moveSections = [(0, 1), (1, 1)] } == "stage 0: two sections come to 1")
     }
 
-    @Test("An operation inside a section that is inserted, deleted, moved or reloaded is refused")
+    @Test("A stage is refused if it changes rows in a section that it inserts, deletes, moves or reloads")
     func nothingHappensInsideSectionsThatComeGoMoveOrAreReloaded() {
         #expect(
             refused(table) {
@@ -121,7 +122,7 @@ import Testing
         #expect(refused(table) { $0.reloadSections = [(0, .make("C: a"))] } != nil)
     }
 
-    @Test("A wrong total row count and an empty stage are refused")
+    @Test("An update with a wrong total row count or an empty stage is refused")
     func countsAndEmptyStages() {
         #expect(refused(table) { _ in } == "stage 0: it has no operations")
         #expect(

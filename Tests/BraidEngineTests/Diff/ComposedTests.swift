@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Consecutive updates composed into one, over random tables, edits and commands. `DiffRuns` sets the number of runs.
+/// Composes consecutive updates into one, for random tables, edits and commands. `DiffRuns` sets the number of runs.
 @Suite struct ComposedTests {
     @Test("Updates between any tables can be composed", arguments: 0..<4)
     func updatesBetweenAnyTables(seed: Int) throws {
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test("Updates of random edits can be composed", arguments: 0..<4)
+    @Test("The updates of random edits can be composed", arguments: 0..<4)
     func updatesOfEdits(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(300 + seed) << 32)
         var asDirect = 0
@@ -25,8 +25,8 @@ import Testing
                 tables.append(table.snapshot.at(revision))
             }
             let (updates, composed) = try checkComposing(tables)
-            // If all sections have row ids and are always displayed, the composed update knows all rows: inserted rows
-            // are new.
+            // If all sections are diffable and always displayed, composing loses nothing: the composed update is as
+            // small as the direct one.
             let allIsKnown =
                 updates.allSatisfy(\.keepsSections) && tables[0].sections.count { $0.isDiffable } == 3
                 && tables[0].sections.count == 3
@@ -40,7 +40,7 @@ import Testing
         #expect(asDirect > DiffRuns.count / 400)
     }
 
-    @Test("Updates of random commands can be composed", arguments: 0..<4)
+    @Test("The updates of random commands can be composed", arguments: 0..<4)
     func updatesOfCommands(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(400 + seed) << 32)
         for _ in 0..<TestEffort.cases(20) {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("A change that is undone disappears")
+    @Test("A change that a later update undoes is not in the composed update")
     func whatIsUndoneVanishes() throws {
         func composed(_ tables: String...) throws -> String {
             let tables = tables.enumerated().map { Snapshot.make($1, revision: $0) }
@@ -85,7 +85,8 @@ import Testing
         #expect(
             try composed("A: a b", "A: a1 b", "A: a2! b")
                 == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
-        // The first change tells the id of `a`, so the composed update recognizes the row when it is inserted again.
+        // The first update contains the id of the row `a`. The composed update can therefore recognize the row when it
+        // is inserted again.
         #expect(
             try composed("A: a b c", "A: a1 b c", "A: b c", "A: b c a1")
                 == #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]},{"reloadRows":[{"at":[0,2],"row":{"id":"a","cell":"Cell","model":1}}]}]"#
@@ -95,9 +96,9 @@ import Testing
                 == #"[{"deleteRows":[[0,0]],"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell"}}]}]"#)
     }
 
-    /// Only the place of `b` is known. It must move out of one section before that section is deleted, and into another
-    /// one after it is inserted.
-    @Test("A row that only moved is moved between sections that are deleted and inserted")
+    /// The updates only move the row `b`, so the composed update does not know its content. The row must move out of
+    /// one section before that section is deleted, and into another one after that one is inserted.
+    @Test("A composed update can move a row out of a deleted section and into an inserted one")
     func aRowThatOnlyMovedIsMovedBetweenSectionsThatGoAndCome() throws {
         let tables = [
             Snapshot.make("A: a b", "B: c"), Snapshot.make("A: a", "B: c b", revision: 1),
@@ -109,7 +110,7 @@ import Testing
         #expect(composed.rowOperationCount == 1)
     }
 
-    @Test("A composed update contains the last state and the last `empty`")
+    @Test("A composed update contains the newest state and the newest member `empty`")
     func stateAndEmptyAreTheLastThatWereSet() throws {
         let updates = [
             BatchUpdate(from: 3, to: 4, totalRowCount: 0, state: .emptyObject, empty: .string("none")),
@@ -120,7 +121,7 @@ import Testing
                 == #"{"from":3,"to":7,"stages":[],"totalRowCount":0,"state":{},"empty":null}"#)
     }
 
-    @Test("An update that cannot follow the previous one is a fault")
+    @Test("Composing refuses an update that cannot follow the preceding one")
     func whatCannotFollowIsAFault() throws {
         func fault(_ updates: BatchUpdate...) -> String? {
             do {
@@ -153,8 +154,8 @@ import Testing
         #expect(fault(one, update(1) { $0.moveSections = [(3, .max)] }) != nil)
     }
 
-    /// The updates fit no table. Composing may refuse or combine them, but must not crash.
-    @Test("Composing accepts or refuses any indexes without a crash")
+    /// The random updates of this test fit no table. Composing them may succeed or fail, but must not crash.
+    @Test("Composing updates with impossible indexes does not crash")
     func anyIndexesAreTaken() throws {
         var random = SeededGenerator(seed: 17 << 32)
         var composed = 0
@@ -168,13 +169,14 @@ import Testing
             composed += 1
             #expect(result.stages.count <= 3)
             _ = result.sequentialJSON
-            // Composed from such updates, a section may contain an id twice.
+            // An update that is composed from impossible updates may contain a section with the same id twice, so it
+            // cannot always be decoded.
             if let decoded = try? BatchUpdate(json: result.json) { #expect(decoded.json == result.json) }
         }
         #expect(composed > DiffRuns.count / 400)
     }
 
-    /// The cost depends on the operations and not on the table's size or the rows' places.
+    /// The cost of composing depends on the number of operations, not on the table's size or the places of the rows.
     @Test("Many edits of a large table are composed quickly")
     func manyEditsOfALargeTable() throws {
         var random = SeededGenerator(seed: 19 << 32)
@@ -218,10 +220,10 @@ import Testing
     }
 }
 
-/// Checks that the composed update leads from the first table to the last, keeps every rule, and is not larger than its
-/// parts.
+/// Checks that the composed update leads from the first table to the last, keeps every rule for stages, and has no more
+/// row operations than its parts together.
 ///
-/// Composing in other groups, or after encoding and decoding, must give the same result.
+/// Composing the same updates in other groups, or after encoding and decoding, must give the same result.
 @discardableResult
 private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil) throws -> (
     updates: [BatchUpdate], composed: BatchUpdate
@@ -237,8 +239,9 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
     func sum(_ count: (BatchUpdate) -> Int) -> Int { updates.reduce(0) { $0 + count($1) } }
     #expect(composed.stages.count <= 3, about())
     #expect(composed.rowOperationCount <= sum(\.rowOperationCount), about())
-    // If rows change places, either can be the one that moves. A changed row that moves carries its content, so it needs
-    // one operation. If the other row moves instead, there is a second operation for the content.
+    // If two rows change places, an update can move either of them. Moving the one whose content changed needs one
+    // operation. Moving the other one needs a second operation for the content, so the bound allows one more for each
+    // plain move.
     let plainMoves = composed.stages.reduce(0) { $0 + $1.moveRows.count { $0.row == nil } }
     #expect(composed.operationCount <= sum(\.operationCount) + plainMoves, about())
     if updates.count == 1 { #expect(composed.json == updates[0].json) }
@@ -247,7 +250,7 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
     if cut > 0 {
         try check(.composing(Array(updates[..<cut])).composed(with: .composing(Array(updates[cut...]))), first, last)
     }
-    // Tables that the test creates may have titles that the wire format does not allow.
+    // Some tables of this test have titles that cannot be decoded from JSON. The checks below skip these tables.
     guard let decodedFirst = try? Snapshot(json: first.json),
         let decoded = try? updates.map({ try BatchUpdate(json: $0.json) })
     else {
@@ -260,7 +263,7 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
 }
 
 extension BatchUpdate {
-    /// The number of operations of every kind.
+    /// The total number of operations in the update, of every kind.
     fileprivate var operationCount: Int {
         rowOperationCount + sectionOperationCount
             + stages.reduce(0) {
@@ -274,7 +277,7 @@ extension BatchUpdate {
 }
 
 extension SeededGenerator {
-    /// Returns random operations that need not fit together.
+    /// Returns random operations that need not fit together or fit any table.
     fileprivate mutating func stage() -> BatchUpdate.Stage {
         var random = self
         defer { self = random }

@@ -2,10 +2,10 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Cases that broke Braid, Differ, Epoxy, ListKit, ListDiff, FlexibleDiff, Dwifft or a table view. Each has the
-/// expected stages in their wire form.
+/// Pairs of tables for which Braid, Differ, Epoxy, ListKit, ListDiff, FlexibleDiff, Dwifft or a table view once failed.
+/// Each case has the expected stages in their JSON form.
 @Suite struct DiffCaseTests {
-    /// The cases: name, snapshot before, snapshot after, and the stages.
+    /// The test cases: name, snapshot before, snapshot after, and the expected stages.
     static let cases: [(name: String, old: Snapshot, new: Snapshot, stages: String)] = [
         ("nothing changed", .make("A: a b"), .make("A: a b"), "[]"),
         ("first to last", .make("A: a b c"), .make("A: b c a"), #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]}]"#),
@@ -42,7 +42,7 @@ import Testing
             "delete 1, move, reload 2", .make("A: a b c d"), .make("A: d a c1"),
             #"[{"deleteRows":[[0,1]],"moveRows":[{"from":[0,3],"to":[0,0]}]},{"reloadRows":[{"at":[0,2],"row":{"id":"c","cell":"Cell","model":1}}]}]"#
         ),
-        // Sections that move.
+        // Cases where sections move.
         (
             "a section moves", .make("A: a", "B: b", "C: c"), .make("B: b", "C: c", "A: a"),
             #"[{"moveSections":[{"from":0,"to":2}]}]"#
@@ -89,7 +89,7 @@ import Testing
             "a section moves to its own place", .make("A: a", "B: b", "C: c d"), .make("C: c", "B: b", "A: a"),
             #"[{"moveSections":[{"from":0,"to":2},{"from":1,"to":1}],"deleteRows":[[2,1]]}]"#
         ),
-        // Sections that are inserted and deleted.
+        // Cases where sections are inserted and deleted.
         (
             "a row out of a deleted section", .make("A: a", "B: b c"), .make("A: a b"),
             #"[{"deleteSections":[1],"insertRows":[{"at":[0,1],"row":{"id":"b","cell":"Cell"}}]}]"#
@@ -124,7 +124,7 @@ import Testing
             "empty sections", .make("A:", "B:"), .make("B:", "C:"),
             #"[{"deleteSections":[0],"insertSections":[{"at":1,"section":{"id":"C","header":null,"footer":null,"rowCount":0,"rows":[]}}]}]"#
         ),
-        // Rows that move across sections.
+        // Cases where rows move from one section to another.
         (
             "rows swapped across sections", .make("A: a", "B: b"), .make("A: b", "B: a"),
             #"[{"moveRows":[{"from":[0,0],"to":[1,0]},{"from":[1,0],"to":[0,0]}]}]"#
@@ -154,7 +154,7 @@ import Testing
             "ids that differ only in Unicode form", .make("A: \u{E9}"), .make("A: e\u{301}"),
             "[{\"deleteRows\":[[0,0]],\"insertRows\":[{\"at\":[0,0],\"row\":{\"id\":\"e\u{301}\",\"cell\":\"Cell\"}}]}]"
         ),
-        // Rows without identity.
+        // Cases with rows that have no ids.
         ("no identity, the same", .make("A~: -1 -2"), .make("A~: -1 -2"), "[]"),
         (
             "no identity, one more", .make("A~: -1"), .make("A~: -1 -2"),
@@ -171,7 +171,7 @@ import Testing
         ),
     ]
 
-    @Test("A known case has exactly the expected update", arguments: cases.indices)
+    @Test("The update between two tables of a known case is exactly the expected one", arguments: cases.indices)
     func givesThisUpdate(index: Int) throws {
         let (name, old, new, stages) = Self.cases[index]
         let update = try BatchUpdate(from: old, to: new.at(1))
@@ -182,7 +182,7 @@ import Testing
         try check(new, old)
     }
 
-    @Test("Members that were removed are null")
+    @Test("An update gives the value `null` for members that the new snapshot no longer has")
     func membersThatWentAwayAreNull() throws {
         var old = Snapshot.make("A=t: a"), new = Snapshot.make("A: a").at(1)
         old.sections[0].movesTo = .string("anySection")
@@ -197,7 +197,7 @@ import Testing
         try check(update, old, new)
     }
 
-    @Test("The sequential form applies a swap and a delete in order")
+    @Test("The sequential form of an update applies a swap of rows and a delete in order")
     func sequentialFormOfASwapAndADelete() throws {
         let old = Snapshot.make("A: a b c d", "B:", "C: x"), new = Snapshot.make("C: x", "A: d c1 a").at(1)
         let update = try BatchUpdate(from: old, to: new)
@@ -208,7 +208,7 @@ import Testing
         try check(update, old, new)
     }
 
-    @Test("A duplicate id is refused with its name")
+    @Test("A snapshot with a duplicate id is refused, and the error names the id")
     func equalIDsAreRefusedByName() throws {
         let good = Snapshot.make("A: a b c")
         for bad in [
@@ -235,7 +235,7 @@ import Testing
         #expect(throws: Refusal.rowWithoutID(at: 1, in: "A")) { try BatchUpdate(from: good, to: .make("A: a -1")) }
     }
 
-    @Test("Long lists with long ids do not take quadratic time", arguments: [1, 2, 3])
+    @Test("The diff of long lists with long ids does not take quadratic time", arguments: [1, 2, 3])
     func longListsAreNoQuadraticCase(order: Int) throws {
         let prefix = String(repeating: "x", count: 300)
         func table(_ numbers: some Sequence<Int>) -> Snapshot {

@@ -1,9 +1,9 @@
 import Testing
 @testable import BraidEngine
 
-/// The updates between every pair of small tables.
+/// Checks the updates between all pairs of small tables.
 @Suite struct DiffExhaustiveTests {
-    /// Returns all arrangements of all subsets.
+    /// Returns all ordered lists that use each of the names at most once.
     static func arrangements(_ names: [String]) -> [[String]] {
         [[]]
             + names.flatMap { first in
@@ -11,7 +11,7 @@ import Testing
             }
     }
 
-    /// Returns all ways to divide the rows, in order, between two sections.
+    /// Returns all ways to cut the list of rows into two parts, one for each of two sections.
     static func divisions(_ rows: [String]) -> [(a: [String], b: [String])] {
         (0...rows.count).map { (Array(rows[..<$0]), Array(rows[$0...])) }
     }
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    /// Three rows in two sections, in both orders of the sections. One section may be inserted or deleted, and one row
-    /// may change.
+    /// The tables have three rows in two sections, in both orders of the sections. One section may be inserted or
+    /// deleted, and one row may change.
     @Test("Every update of two sections is correct")
     func twoSections() throws {
         for old in Self.divisions(["a", "b", "c"]) {
@@ -61,7 +61,8 @@ import Testing
         }
     }
 
-    /// Two rows in three sections in every order. Each section may be inserted or deleted.
+    /// The tables have two rows in three sections, in every order of the sections. Each section may be inserted or
+    /// deleted.
     @Test("Every update of three sections is correct")
     func threeSections() throws {
         let names = ["A", "B", "C"]

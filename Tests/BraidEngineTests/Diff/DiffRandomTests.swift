@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Random tables and random edits. `TEST_EFFORT` sets the number of runs.
+/// Checks the updates between random tables and after random edits. `TEST_EFFORT` sets the number of runs.
 @Suite struct DiffRandomTests {
     @Test("The update between two random tables is correct", arguments: 0..<4)
     func pairsOfTables(seed: Int) throws {
@@ -24,22 +24,24 @@ import Testing
         }
     }
 
-    /// Swift's hash seed differs between processes, but must not influence an update within one process.
-    @Test("Equal tables have equal updates")
+    /// Computing an update twice, or from decoded copies of the tables, must give the same update. Dictionary order
+    /// must not matter.
+    @Test("The updates between equal tables are equal")
     func equalTablesGiveEqualUpdates() throws {
         var random = SeededGenerator(seed: 5)
         for _ in 0..<DiffRuns.count / 50 {
             let old = random.snapshot(), new = random.snapshot()
             let first = try BatchUpdate(from: old, to: new)
             let again = try BatchUpdate(from: try Snapshot(json: old.json), to: try Snapshot(json: new.json))
-            // `updates: manually` is not part of a snapshot's JSON.
+            // A row's property `updates: manually` is not part of a snapshot's JSON, so a decoded copy has lost it.
             let isManual = [old.sections, new.sections].joined().contains { $0.rows.contains(where: \.updatesManually) }
             #expect(isManual || first.json == again.json)
             #expect(try first.json == BatchUpdate(from: old, to: new).json)
         }
     }
 
-    /// Longer lists and many edits, which use treaps and several chunks. They are too long for the reference.
+    /// Longer lists with many edits make the diff use treaps and several chunks. The lists are too long for
+    /// `DiffReference`, which tries every choice.
     @Test("The update of many edits of a long list is correct")
     func manyEdits() throws {
         var random = SeededGenerator(seed: 7)
@@ -57,7 +59,7 @@ import Testing
     }
 }
 
-/// Sections, some of them hidden, under random commands that are recorded as the engine records them.
+/// A table with hidden and displayed sections for random edits. `touched` records the edits as the engine does.
 struct EditedTable {
     var sections: [Section]
     var displayed: [Int]
@@ -142,15 +144,15 @@ enum DiffRuns {
 extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// Returns some of the numbers below `count`, in any order.
+    /// Returns the numbers below `count`, or some of them, in order or shuffled.
     mutating func arrangement(of count: Int) -> [Int] {
         if below(2) == 0 { return Array(0..<count) }
         let kept = (0..<count).filter { _ in below(5) > 0 }
         return below(2) == 0 ? kept : kept.shuffled(using: &self)
     }
 
-    /// Returns a snapshot of up to four sections with up to five rows out of ten ids. Several sections may contain an
-    /// id.
+    /// Returns a snapshot of up to four sections with up to five rows each. The rows use ten ids, and the same id may
+    /// be in several sections.
     mutating func snapshot() -> Snapshot {
         var sections: [Section] = []
         let sharesIDs = below(2) == 0

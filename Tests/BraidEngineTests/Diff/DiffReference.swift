@@ -1,12 +1,13 @@
 @testable import BraidEngine
 
-/// The cost of the smallest update between two snapshots. It is computed by trying every choice, without the diff's own
-/// code, and is only for small tables.
+/// The cost of the smallest update between two snapshots. The reference does not use the code of the diff and tries
+/// every choice, so it suits only small tables.
 struct DiffReference {
     let old: Snapshot
     let new: Snapshot
 
-    /// The sections in both snapshots that are compared row by row, by their indexes before and after.
+    /// The sections that are in both snapshots and are compared row by row, as pairs of their indexes in `old` and in
+    /// `new`.
     private var compared: [(old: Int, new: Int)] {
         survivors.filter { !isReloaded($0) && new.sections[$0.new].isDiffable }
     }
@@ -26,7 +27,8 @@ struct DiffReference {
 
     private func ids(_ section: Section) -> [RowID] { section.rows.map { $0.id! } }
 
-    /// The ids that left one compared section and entered another, each once, with the sections' indexes in `new`.
+    /// The row ids that left exactly one compared section and entered exactly one other, with the indexes of both
+    /// sections in `new`.
     private var crossing: [(id: RowID, from: Int, to: Int)] {
         var left: [RowID: [Int]] = [:], came: [RowID: [Int]] = [:]
         for pair in compared {
@@ -40,7 +42,7 @@ struct DiffReference {
         }
     }
 
-    /// Returns the length of the longest increasing subsequence, by the quadratic recurrence.
+    /// Returns the length of the longest increasing subsequence, computed in quadratic time.
     static func longest(_ values: [Int]) -> Int {
         var best: [Int] = []
         for (index, value) in values.enumerated() {
@@ -49,7 +51,7 @@ struct DiffReference {
         return best.max() ?? 0
     }
 
-    /// The smallest number of deletes, inserts and moves of rows.
+    /// The smallest possible number of row deletes, row inserts and row moves in an update.
     var rowOperations: Int {
         var count = 0
         for pair in survivors where !isReloaded(pair) && !new.sections[pair.new].isDiffable {
@@ -61,7 +63,7 @@ struct DiffReference {
             count += before.count - common.count + after.count - common.count
             count += common.count - Self.longest(common)
         }
-        // A row that changes its section was counted as a delete and an insert, but is one move.
+        // A row that moves to another section was counted as a delete and an insert above, but is a single move.
         return count - crossing.count
     }
 
@@ -70,12 +72,13 @@ struct DiffReference {
         return old.sections.count + new.sections.count - common.count - Self.longest(common)
     }
 
-    /// The smallest number of stages, over every choice of as few moved sections as possible and of every task's stage.
+    /// The smallest possible number of stages in an update. The search tries each smallest set of moved sections, and
+    /// every assignment of tasks to at most three stages.
     ///
-    /// Tasks are grouped as the rules distinguish them: for each section its row operations and its content, and for
-    /// each pair of sections the moves between them. All choices of the stages 0, 1 and 2 are tried.
+    /// A task is a group of operations for which the rules are the same: a section's row operations, a section's
+    /// content, or the moves between two sections.
     var stages: Int {
-        /// A task in these sections, which may be a move or a reload.
+        /// A group of operations in the given sections. The group may contain moves or reloads.
         struct Task: Hashable { var sections: Set<Int>; var isMove: Bool; var isReload: Bool }
         var tasks: Set<Task> = []
         for pair in survivors {
@@ -114,7 +117,7 @@ struct DiffReference {
                 guard let before = old.sections[oldPlace].rows.first(where: { $0.id! == id }), !row.isSame(as: before)
                 else { continue }
                 let isReload = !row.looksSame(as: before) && !row.updatesManually
-                // A change of content without a reload can be part of the row's move.
+                // A row whose content changes without a reload can get its new content as part of its move.
                 if isReload || from == pair.new {
                     tasks.insert(Task(sections: [pair.new], isMove: false, isReload: isReload))
                 }
@@ -128,7 +131,8 @@ struct DiffReference {
             guard zip(stays, stays.dropFirst()).allSatisfy({ common[$0] < common[$1] }) else { continue }
             let moved = Set(common.indices.filter { subset & (1 << $0) != 0 }.map { survivors[$0].new })
             let arranges = sectionOperations > 0
-            // A stage must not contain both a reload and a move, or an operation inside a moved section.
+            // The rules for stages: a stage must not contain both reloads and moves, or operations inside a section
+            // that it moves.
             for count in 0...3 where count < least {
                 if count == 0 {
                     if tasks.isEmpty, !arranges { least = 0 }
@@ -137,8 +141,8 @@ struct DiffReference {
                 for arranging in 0..<count {
                     var choices = 1
                     for _ in 0..<count { choices *= 2 }
-                    // Chooses which stages contain moves and which contain reloads. Any task can then be in a stage
-                    // that allows its kind.
+                    // Tries every choice of the stages that contain reloads instead of moves. A task fits if some stage
+                    // allows its kind.
                     for kinds in 0..<choices {
                         func isForReloads(_ stage: Int) -> Bool { kinds & (1 << stage) != 0 }
                         if !moved.isEmpty, isForReloads(arranging) { continue }
@@ -160,7 +164,7 @@ struct DiffReference {
 }
 
 extension DiffReference {
-    /// Computes the same for long lists, by patience sorting.
+    /// Computes the length of the longest increasing subsequence in O(n log n), for long lists, by patience sorting.
     static func longest(_ values: [Int], linearithmic: Bool) -> Int {
         var ends: [Int] = []
         for value in values {

@@ -2,13 +2,13 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Rows and sections that are followed through updates, over random tables and edits.
+/// Follows rows and sections through updates, in random tables and after random edits.
 @Suite struct FollowingTests {
     private func update(_ old: Snapshot, _ new: Snapshot) throws -> BatchUpdate { try BatchUpdate(from: old, to: new) }
 
     private func at(_ section: Int, _ row: Int) -> RowPath { RowPath(section: section, row: row) }
 
-    @Test("A row and a section are followed to their new places")
+    @Test("Following a row or section through an update returns its new place")
     func aRowIsFollowed() throws {
         let old = Snapshot.make("A: a b c", "B: d e", "C: f"), new = Snapshot.make("C: f", "A: x c b1", "B: a d")
         let update = try update(old, new)
@@ -21,7 +21,7 @@ import Testing
         #expect((0..<3).map { update.followingSection($0) } == [1, 2, 0])
     }
 
-    @Test("A row that was deleted is found by its id where it is inserted")
+    @Test("A row that an update deletes and inserts again is found by its id")
     func aRowIsFoundAgainByItsID() throws {
         let old = Snapshot.make("A: a b", "B: c"), new = Snapshot.make("B: c b", "C: a")
         let update = try update(old, new)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("Following an impossible path does not crash")
+    @Test("Following an impossible index path does not crash")
     func pathsThatLeadNowhereDoNoHarm() throws {
         let update = try update(Snapshot.make("A: a b", "B: c"), Snapshot.make("B: c a", "C: x"))
         for index in [-1, .min, .max, .max / 4, 7] {
@@ -75,8 +75,8 @@ import Testing
         #expect(update.followingSection(-1) == nil)
     }
 
-    /// The search must stop at the last delete instead of repeating the insert forever.
-    @Test("A row that is inserted again and then deleted is not followed")
+    /// The search for a row must stop after the last delete instead of finding the same insert again and again.
+    @Test("A row that an update deletes, inserts again and deletes again is not found")
     func aRowThatComesAgainAndGoesIsGone() throws {
         let update = try BatchUpdate(
             json: JSONText(
@@ -86,8 +86,8 @@ import Testing
         #expect(update.following(at(0, 0)) == nil && update.arrivals(of: RowID("a")) == [])
     }
 
-    /// Checks that a row is followed to the place of its id: in its own section, in the only other section with the id,
-    /// or nowhere.
+    /// Checks where each row of `old` is found in `new`: in its own section, in the only other section with the row's
+    /// id, or nowhere.
     private func checkFollowing(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot, isComposed: Bool = false) {
         func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }
         let hidden = update.hidden(in: old).map { HiddenRows($0) } ?? HiddenRows()
@@ -116,7 +116,7 @@ import Testing
                 } else {
                     #expect(!isUnique || places.isEmpty, about())
                 }
-                // The journal contains the ids of exactly those rows that cannot be followed.
+                // The journal must contain the ids of exactly those rows that the update alone cannot follow.
                 if !isComposed {
                     #expect(hidden.id(at: RowPath(section: number, row: index)) == (blind == nil ? id : nil), about())
                 }

@@ -3,22 +3,22 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// The examples by which clients test how they apply updates: Tests/Golden/updates.json. The engine writes them, and
-/// the clients' tests read them.
+/// Checks Tests/Golden/updates.json: example updates with which the client libraries test how they apply updates. The
+/// engine's tests write the file, and the clients' tests read it.
 ///
 /// To write the file again and review the changes, run `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenUpdateTests`.
 @Suite(.serialized) struct GoldenUpdateTests {
     private static let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json")
         .standardized
 
-    @Test("The golden updates are those that the engine creates today")
+    @Test("The file of golden updates contains exactly the updates that the engine creates today")
     func theEngineMakesThem() throws {
         let text = try Self.golden()
         if environment("BRAID_WRITE_GOLDEN") != nil { try text.write(to: Self.file, atomically: true, encoding: .utf8) }
         #expect(try text == String(contentsOf: Self.file, encoding: .utf8))
     }
 
-    @Test("Each golden update leads to its snapshot, and each faulty one has its fault")
+    @Test("Each golden update leads to its snapshot, and each faulty one is refused with its fault")
     func theEngineAppliesThem() throws {
         let golden = try JSONText(parsing: [UInt8](Data(contentsOf: Self.file)))
         let cases = try #require(golden["cases"]?.elements())
@@ -47,7 +47,8 @@ import Testing
 
     // MARK: Making them
 
-    /// Stages for the table "A: a b", "B: c" that break rules which a change in one place rarely breaks.
+    /// Faulty stages for the table "A: a b", "B: c". They break rules that a random change in a valid update rarely
+    /// breaks.
     private static let brokenStages = [
         #"{"deleteSections":[0],"deleteRows":[[0,0]]}"#,
         #"{"reloadSections":[{"at":1,"section":{"id":"B","header":null,"footer":null,"rows":[]}}],"updateRows":[{"at":[1,0],"row":{"id":"c","cell":"Cell"}}]}"#,
@@ -61,7 +62,7 @@ import Testing
         #"{}"#,
     ]
 
-    /// Returns the named cases and random ones, one on each line.
+    /// Returns the golden updates as lines of JSON: the named cases first, then random ones.
     private static func golden() throws -> String {
         var random = SeededGenerator(seed: 2026)
         var pairs = DiffCaseTests.cases.map { ($0.name, wire($0.old), wire($0.new)) }
@@ -92,7 +93,7 @@ import Testing
         return "{\"cases\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
     }
 
-    /// Returns the snapshot with headers in the contract's form.
+    /// Returns the snapshot with its headers and footers in the form that the API uses.
     static func wire(_ snapshot: Snapshot) -> Snapshot {
         var snapshot = snapshot
         for index in snapshot.sections.indices {
@@ -103,11 +104,12 @@ import Testing
         return snapshot
     }
 
-    /// Returns the update with one change, if the result is still an update but cannot be applied.
+    /// Returns the update with one random change, and the resulting fault. `nil` if the changed update can be applied
+    /// or is no update.
     private static func fault(_ update: JSONValue, _ before: Snapshot, _ random: inout SeededGenerator) -> (
         JSONValue, String
     )? {
-        // Counts the places where something can be changed.
+        // Counts the places in the update where a value can be changed.
         var left = Int.max
         _ = changed(update, at: &left, 0)
         guard left < .max else { return nil }
@@ -116,13 +118,14 @@ import Testing
         return fault(wrong, before).map { (wrong, $0) }
     }
 
-    /// Returns the fault, or `nil` if the JSON is not an update or can be applied.
+    /// Returns the fault with which the update is refused. `nil` if the JSON is not an update, or can be applied.
     private static func fault(_ update: JSONValue, _ before: Snapshot) -> String? {
         guard let update = try? BatchUpdate(json: JSONText(update)) else { return nil }
         return fault(of: update, before)?.description
     }
 
-    /// Changes the value at one place: a number by one, a list by a repeated or missing element, or an id.
+    /// Changes the value at one place of the update: a number by one, a list by repeating or removing an element, or an
+    /// id.
     private static func changed(_ value: JSONValue, at place: inout Int, _ kind: Int) -> JSONValue {
         func isHere() -> Bool {
             place -= 1
@@ -141,7 +144,7 @@ import Testing
             default: return .array(elements + [.object(JSONObject())])
             }
         case .object(let object):
-            // An update cannot be wrong about what rows and sections show.
+            // The content of rows and sections stays unchanged, because no content makes an update faulty.
             return .object(
                 JSONObject(
                     object.members.map { member in

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test("A snapshot that was encoded can be decoded")
+    @Test("Decoding an encoded snapshot returns the same snapshot")
     func whatIsWrittenIsRead() throws {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<300 {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("Rows are encoded in the contract's order of members")
+    @Test("Rows are encoded with their members in the documented order")
     func rowsAreWrittenInTheContractsOrder() throws {
         let text =
             #"{"sections":[{"rows":[{"height":44.0,"movable":false,"editing":"insert","viewModel":{"b":1,"a":2},"cell":"C","model":[1.50],"id":"a\u00e9"}],"id":"A"}]}"#
@@ -34,7 +34,7 @@ import Testing
         #expect(snapshot.sections[0].rows[0].model?.text == "[1.50]")
     }
 
-    @Test("Every fault of a snapshot is reported with its pointer")
+    @Test("Every fault in a snapshot's JSON is reported with its JSON pointer")
     func everyFaultIsNamed() throws {
         let text = #"""
             {"revision": -1, "colour": 1, "state": [], "totalRowCount": 9, "sections": [
@@ -58,7 +58,7 @@ import Testing
         #expect(try faults("{}")?.pointers == ["/from"])
     }
 
-    @Test("Duplicate ids alone are reported as `duplicateRowID`")
+    @Test("A snapshot whose only fault is a duplicate id is refused with `duplicateRowID`")
     func equalIDsOnlyAreTheirOwnProblem() throws {
         let rows = #"{"id":"a","cell":"C"},{"id":"b","cell":"C"},{"id":"a","cell":"C"}"#
         let found = try faults(#"{"sections":[{"id":"A","rows":[\#(rows)]}]}"#)

@@ -2,11 +2,13 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Compares the plan with every possible arrangement of the tasks: the plan keeps the rules, and no shorter one does.
+/// Compares the plan of an update's stages with every possible arrangement: the plan keeps the rules, and no shorter
+/// arrangement does.
 @Suite struct StagePlanTests {
     private typealias Task = StagePlan.RowTask
 
-    /// The arrangement of sections, and the stages that contain reloads instead of moves.
+    /// One arrangement of stages: which stage inserts, deletes and moves sections, and which stages contain reloads
+    /// instead of moves.
     private struct Layout {
         var count: Int, inserts: Int, deletes: Int, moves: Int, reloads: Set<Int>
 
@@ -44,7 +46,7 @@ import Testing
         } ?? 4
     }
 
-    @Test("No shorter plan of stages keeps the rules")
+    @Test("No plan with fewer stages keeps the rules")
     func noShorterPlanKeepsTheRules() {
         var random = SeededGenerator(seed: 23 << 32)
         for _ in 0..<DiffRuns.count / 10 {

@@ -10,7 +10,7 @@ import Testing
         return (edits.removed, edits.inserted, edits.replaced)
     }
 
-    @Test("Indexes count at the moment of the edit")
+    @Test("The index of a recorded edit counts in the list at the moment of the edit")
     func indexesCountAtTheMomentOfTheEdit() {
         let found = edits {
             $0.insert(in: "A", at: 5)
@@ -23,7 +23,7 @@ import Testing
         #expect(found! == ([0, 8], [0, 5], [3]))
     }
 
-    @Test("An edit that is undone is forgotten")
+    @Test("The record of edits forgets an edit that is undone")
     func whatIsUndoneIsForgotten() {
         var touched = TouchedRows()
         touched.insert(in: "A", at: 4)
@@ -36,7 +36,7 @@ import Testing
         guard case .whole = touched.rows(in: "A") else { return #expect(Bool(false)) }
     }
 
-    /// Compares the record with a list that is really edited.
+    /// Compares the recorded edits with a list to which the test applies the same edits.
     @Test("Any sequence of edits is recorded correctly")
     func anySequenceOfEdits() {
         var random = SeededGenerator(seed: 11)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// A missing or wrong record may cost time, but must not cause a wrong update.
+    /// A missing or wrong record of edits may make the diff slower, but must not make the update wrong.
     @Test("An update is correct even if the recorded edits are wrong")
     func notesAreNotTrusted() throws {
         let old = Snapshot.make("A: a b c", "B: d e"), new = Snapshot.make("A: c a1 b x", "B: e d1")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("A hundred thousand edits are recorded quickly")
+    @Test("Recording a hundred thousand edits is fast")
     func aHundredThousandEdits() {
         var touched = TouchedRows()
         for index in 0..<100_000 { touched.insert(in: "A", at: (index * 7_919) % (index + 1)) }
@@ -94,7 +94,7 @@ import Testing
         #expect(edits.inserted.count == 100_000)
     }
 
-    /// After a certain number of edits, recording them separately costs more than it saves.
+    /// Above a certain number of edits, recording each edit costs more than it saves.
     @Test("Very many edits are recorded as a change of the whole section")
     func moreEditsThanAreWorthFoldingAreAWholeSection() {
         var replaced = TouchedRows()

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("An update that was encoded can be decoded")
+    @Test("Decoding an encoded update returns the same update")
     func whatIsWrittenIsRead() throws {
         var random = SeededGenerator(seed: 29 << 32)
         for _ in 0..<DiffRuns.count / 20 {
@@ -42,8 +42,8 @@ import Testing
         #expect(try BatchUpdate(json: json).json == json)
     }
 
-    /// A decoded update need not fit any table. Its sequential form must not overflow.
-    @Test("An update with impossible indexes has a sequential form")
+    /// A decoded update may contain indexes that fit no table. Computing its sequential form must not overflow.
+    @Test("The sequential form of an update with impossible indexes can be computed")
     func anUpdateOfImpossiblePlacesHasStepsLikeAnyOther() throws {
         let text = #"""
             {"from":0,"to":1,"totalRowCount":0,"stages":[{"moveSections":[{"from":0,"to":9223372036854775807},{"from":1,"to":9223372036854775807}],
@@ -55,7 +55,7 @@ import Testing
         #expect(throws: UpdateFault.self) { try update.applied(to: Snapshot()) }
     }
 
-    @Test("Every fault of an update is reported with its pointer")
+    @Test("Every fault in an update's JSON is reported with its JSON pointer")
     func everyFaultIsNamed() throws {
         #expect(try faults("[]") == ["/updates/0"])
         #expect(try faults("{}") == ["/updates/0", "/updates/0", "/updates/0", "/updates/0"])

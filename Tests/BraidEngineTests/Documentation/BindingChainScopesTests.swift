@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -12,7 +12,7 @@ import Testing
     enum Section: String, TableSection, CaseIterable { case first, second, third, fourth }
     // end
 
-    @Test("Every scope binds its sections")
+    @Test("The scopes of one section, of several and of all other sections bind the cells of these sections")
     func everyScope() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: scopes
@@ -28,7 +28,7 @@ import Testing
         #expect(cells == ["FirstCell", "SecondCell", "SecondCell", "ThirdCell"])
     }
 
-    @Test("A chain of any section adds handlers and is a fallback for dimensions")
+    @Test("A chain on any section adds handlers, and its dimensions apply where no other chain gives them")
     func anySectionAddsHandlersAndFallsBackForDimensions() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: any
@@ -48,7 +48,7 @@ import Testing
         #expect(binder.snapshot.sections.prefix(2).map { $0.rows[0].json["height"]?.intValue } == [120, 44])
     }
 
-    @Test("A chain can be split into two")
+    @Test("The cells and the handlers of a section can be bound in separate chains")
     func aChainIsSplit() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: split
@@ -67,7 +67,7 @@ import Testing
         #expect(tapped == ["b"])
     }
 
-    @Test("The more specific chain wins")
+    @Test("If two chains handle the same event, the chain with the more specific scope wins")
     func whichChainWins() throws {
         struct EventCell: ViewEventEmitting { enum ViewEvent { case happened }; var log: [String] = [] }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
@@ -88,7 +88,7 @@ import Testing
         #expect(binder.snapshot.sections[0].rows[0].json["height"]?.intValue == 2)
     }
 
-    @Test("Cells are bound once")
+    @Test("Binding the cells of a section twice is refused")
     func cellsAreBoundOnce() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.onAllSections().bind(cellType: FirstCell.self, models: { [Section: [String]]() })

@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -54,12 +54,13 @@ import Testing
         let form = try Form()
         try form.binder.emit(TextCell.ViewEvent.textEntered("Lunch"), at: 0)
         let update = try form.binder.emit(ToggleCell.ViewEvent.toggled(false), at: 1)
-        let inserted = update.stages[0].insertRows      // the location, at [0,1]
+        let inserted = update.stages[0].insertRows      // the update inserts the row of the location, at [0,1]
         // end
         #expect(form.title == "Lunch" && !form.isAllDay)
         #expect(inserted.map(\.at) == [RowPath(section: 0, row: 1)])
         #expect(try (form.binder.cell(at: 0) as? TextCell)?.text == "Lunch")
-        // Revision 1 was the text event, although no row was inserted, deleted or changed.
+        // The text event created revision 1, although no row was inserted, deleted or changed. The toggle event created
+        // revision 2.
         #expect(update.from == 1 && update.to == 2)
         try form.binder.emit(TextCell.ViewEvent.textEntered("Berlin"), at: 1)
         #expect(form.location == "Berlin")
@@ -93,14 +94,14 @@ import Testing
     }
     // end
 
-    @Test("A row's own event never reloads the row, but reloads rows that depend on its text")
+    @Test("With `updates(manually: true)`, an event does not reload its own row, but rows that depend on it")
     func typing() throws {
         // snippet: typed
         let greeting = try Greeting()
         for text in ["A", "Ad", "Ada"] {
             let update = try greeting.binder.emit(TextCell.ViewEvent.textEntered(text), at: RowPath(section: 0, row: 0))
-            print(update.stages[0].updateRows.map(\.at))      // [[0,0]]: the field
-            print(update.stages[0].reloadRows.map(\.at))      // [[1,0]]: the greeting
+            print(update.stages[0].updateRows.map(\.at))      // prints [[0,0]]: the row of the text field
+            print(update.stages[0].reloadRows.map(\.at))      // prints [[1,0]]: the row of the greeting
         }
         // end
         for text in ["Ad", "A", ""] {
@@ -110,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("The event of another cell type is refused")
+    @Test("An event is refused if the row shows a cell of another type")
     func theEventOfAnotherCellIsRefused() throws {
         let form = try Form()
         let refusal = try #require(throws: Refusal.self) { try form.binder.emit(ToggleCell.ViewEvent.toggled(true), at: 0) }

@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -26,7 +26,7 @@ import Testing
 
     let accounts = [Account(number: "A1", balance: 20), Account(number: "A2", balance: 700)]
 
-    @Test("Cells show models")
+    @Test("A binding with `models` fills its cells from the models in `onDequeue`")
     func models() throws {
         let binder = TableBinder()
         // snippet: models
@@ -38,7 +38,7 @@ import Testing
         #expect(try (binder.cell(at: 1) as? AmountCell)?.amount == 700)
     }
 
-    @Test("Cells show view models")
+    @Test("A binding with `viewModels` gives each cell its view model")
     func viewModels() throws {
         let binder = TableBinder()
         // snippet: viewModels
@@ -50,7 +50,7 @@ import Testing
         #expect(binder.snapshot.sections[0].rows[0].id?.text == "Open an account")
     }
 
-    @Test("Cells show view models made from models")
+    @Test("A binding with `mapToViewModels` makes a view model from each model")
     func mappedModels() throws {
         let binder = TableBinder()
         // snippet: mapping
@@ -78,7 +78,7 @@ import Testing
     }
     // end
 
-    @Test("A closure chooses the cell of each model")
+    @Test("A binding with `cellProvider` chooses the cell of each model")
     func providedCells() throws {
         let binder = TableBinder()
         // snippet: provider
@@ -96,7 +96,7 @@ import Testing
         #expect(try binder.cell(at: 0) is AccountCell && (binder.cell(at: 1) as? AmountCell)?.amount == 720)
     }
 
-    @Test("Cells without models are counted")
+    @Test("A binding with `numberOfCells` shows that number of cells without models")
     func countedCells() throws {
         let binder = TableBinder()
         // snippet: count
@@ -107,7 +107,7 @@ import Testing
         #expect(try binder.snapshot.totalRowCount == 3 && (binder.cell(at: 2) as? AmountCell)?.amount == 200)
     }
 
-    @Test("A chain binds several sections")
+    @Test("One chain can bind the cells of several sections")
     func severalSections() throws {
         // snippet: sections
         enum Section: String, TableSection, CaseIterable { case checking, savings, other }

@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @Suite struct DisplayingSectionsTests {
     struct SongCell: ReuseIdentifiable { var title = "" }
 
-    @Test("A program sets the displayed sections")
+    @Test("A program can set which sections are displayed, and in which order")
     func displayedSectionsAreSet() throws {
         enum Section: String, TableSection, CaseIterable { case friends, enemies, undecided }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
@@ -20,7 +20,7 @@ import Testing
         #expect(binder.snapshot.sections.map(\.id) == ["undecided", "friends"])
     }
 
-    @Test("Sections without rows are hidden")
+    @Test("Under `hidesSectionsWithNoCellData`, sections without rows are hidden")
     func emptySectionsHide() throws {
         // snippet: hiding
         enum Section: Int, TableSection, CaseIterable, Comparable { case first, second, third }
@@ -31,11 +31,11 @@ import Testing
         binder.onAllSections()
             .bind(cellType: SongCell.self, models: { models })
             .bind(headerTitles: [.second: "SECOND"])
-        try binder.finish()             // displays first and third
+        try binder.finish()             // displays the sections first and third
 
         models[.second] = ["b"]
         let update = try binder.refresh()
-        let inserted = update.stages[0].insertSections      // second, at 1
+        let inserted = update.stages[0].insertSections      // the update inserts the section second, at index 1
         // end
         #expect(inserted.map(\.at) == [1] && inserted.map(\.section.id) == ["second"])
         #expect(binder.displayedSections == [.first, .second, .third])
@@ -53,7 +53,7 @@ import Testing
         #expect(binder.displayedSections == [.second, .third])
     }
 
-    @Test("Dynamic sections come with the models")
+    @Test("Dynamic sections appear when the models contain them")
     func dynamicSectionsComeWithTheModels() throws {
         // snippet: dynamic
         struct Artist: TableSection {
@@ -69,16 +69,16 @@ import Testing
         binder.onAllSections()
             .bind(cellType: SongCell.self, models: { songs })
             .bind(headerTitle: { artist in artist.name })
-        try binder.finish()             // displays Arcade Fire, then Bowie
+        try binder.finish()             // displays the sections Arcade Fire and Bowie
 
         songs[Artist(name: "Blur")] = ["Song 2"]
-        try binder.refresh()            // and now Blur between them
+        try binder.refresh()            // inserts the section Blur between Arcade Fire and Bowie
         // end
         #expect(binder.displayedSections.map(\.name) == ["Arcade Fire", "Blur", "Bowie"])
         #expect(binder.snapshot.sections[1].header["title"]?.stringValue == "Blur")
     }
 
-    @Test("A section is identified by its id")
+    @Test("A section is identified by its id, and not by its other properties")
     func aSectionIsWhatItsIdSays() throws {
         struct Shelf: TableSection {
             var id: Int, label: String

@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -37,22 +37,22 @@ import Testing
     }
     // end
 
-    @Test("Rows are deleted, inserted and moved")
+    @Test("A person can delete, insert and move rows")
     func rowsAreDeletedInsertedAndMoved() throws {
         // snippet: commands
         let party = try Party()
-        try party.binder.commit(.delete, at: RowPath(section: 0, row: 1))         // Omar is gone
-        try party.binder.commit(.insert, at: RowPath(section: 1, row: 0))         // a guest before Yvonne
+        try party.binder.commit(.delete, at: RowPath(section: 0, row: 1))         // deletes the row of Omar
+        try party.binder.commit(.insert, at: RowPath(section: 1, row: 0))         // inserts a guest before Yvonne
         let update = try party.binder.move(
-            from: RowPath(section: 1, row: 1), to: RowPath(section: 0, row: 0)) // Yvonne will come
-        let moved = update.stages[0].moveRows                                       // one: [1,1] to [0,0]
+            from: RowPath(section: 1, row: 1), to: RowPath(section: 0, row: 0)) // moves Yvonne to `attending`
+        let moved = update.stages[0].moveRows                                       // one row moves: [1,1] to [0,0]
         // end
         #expect(party.people[.attending]?.map(\.name) == ["Yvonne", "Jonathan", "Sara"])
         #expect(party.people[.invited]?.map(\.name) == ["New guest"])
         #expect(update.stages.count == 1 && moved.map { [$0.from, $0.to] } == [[RowPath(section: 1, row: 1), RowPath(section: 0, row: 0)]])
     }
 
-    @Test("An insert after the last row appends a row")
+    @Test("An insert at the index after the last row appends a row")
     func aRowIsAppendedByEditing() throws {
         var people = [Person(name: "Jonathan")]
         let binder = TableBinder()
@@ -75,13 +75,13 @@ import Testing
         do {
             try party.binder.commit(.delete, at: RowPath(section: 1, row: 0))
         } catch let refusal as Refusal {
-            code = refusal.code         // editingNotAllowed: Yvonne's row allows `insert`
+            code = refusal.code         // `editingNotAllowed`: Yvonne's row only allows `insert`
         }
         // end
         #expect(code == .editingNotAllowed)
     }
 
-    @Test("The reason distinguishes an edit from a move")
+    @Test("The parameter `reason` of `onDelete` distinguishes an edit from a move")
     func aReasonTellsAnEditFromAMove() throws {
         enum Section: String, TableSection, CaseIterable { case attending, invited }
         var attending = [Person(name: "Jonathan"), Person(name: "Omar")], invited: [Person] = []
@@ -95,7 +95,7 @@ import Testing
             .allowMoving(.toSectionsIn([.invited]), rowIsMovable: { section, row in row > 0 })
             .onDelete { _, row, reason, person in
                 attending.remove(at: row)
-                // Who is deleted is asked again; who is moved is put where the row was dropped.
+                // A deleted person is invited again. A moved person is inserted by `onInsert` of the target section.
                 if case .editing = reason { invited.append(person) }
             }
         // end
@@ -108,7 +108,7 @@ import Testing
         #expect(attending.isEmpty && invited.map(\.name) == ["Omar", "Jonathan"])
     }
 
-    @Test("A handler that throws refuses the edit")
+    @Test("If `onDelete` throws an error, the edit is refused")
     func aHandlerThatThrowsRefuses() throws {
         var people = [Person(name: "Jonathan"), Person(name: "Omar")], isLocked = true
         // snippet: refusing
@@ -131,7 +131,7 @@ import Testing
         #expect(binder.snapshot.totalRowCount == 1)
     }
 
-    @Test("Prefetching adds models")
+    @Test("A prefetch handler can add models")
     func prefetchingAddsModels() throws {
         // snippet: prefetch
         var pages = [["a", "b", "c"], ["d", "e", "f"]], shown: [String] = []
@@ -145,8 +145,8 @@ import Testing
             }
         try binder.finish()
 
-        let nothing = try binder.willDisplay([0])       // "c" is two rows away
-        let update = try binder.willDisplay([0, 1])     // three rows more
+        let nothing = try binder.willDisplay([0])       // adds nothing: row 0 is two rows away from the last row
+        let update = try binder.willDisplay([0, 1])     // row 1 is next to the last row: adds three rows
         // end
         #expect(nothing.isEmpty && update.stages[0].insertRows.count == 3)
     }

@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -31,20 +31,20 @@ import Testing
 
         // snippet: looking
         let count = binder.snapshot.totalRowCount           // 2
-        let cell = try binder.cell(at: 1) as? PersonCell    // with the title "Omar"
-        try binder.tap(at: 1)                               // runs `onTapped` for Omar
+        let cell = try binder.cell(at: 1) as? PersonCell    // the cell of row 1, with the title "Omar"
+        try binder.tap(at: 1)                               // runs the handler `onTapped` for the row of Omar
         // end
         #expect(count == 2 && cell?.title == "Omar" && tapped == ["Omar"])
 
         // snippet: refreshing
         people.append(Person(name: "Sara"))
         let update = try binder.refresh()
-        let inserted = update.stages[0].insertRows          // one row, at [0,2]
+        let inserted = update.stages[0].insertRows          // the update inserts one row, at [0,2]
         // end
         #expect(update.stages.count == 1 && inserted.map(\.at) == [RowPath(section: 0, row: 2)])
     }
 
-    @Test("A table with sections moves a row between them")
+    @Test("In a table with sections, a model that changes its section is a moved row")
     func aTableWithSections() throws {
         // snippet: sections
         enum Section: String, TableSection, CaseIterable { case attending, invited }
@@ -65,7 +65,7 @@ import Testing
         // snippet: moving
         attending.append(invited.removeFirst())
         let update = try binder.refresh()
-        let moved = update.stages[0].moveRows               // one row, from [1,0] to [0,2]
+        let moved = update.stages[0].moveRows               // the update moves one row, from [1,0] to [0,2]
         // end
         #expect(update.stages.count == 1 && moved.map(\.from) == [RowPath(section: 1, row: 0)])
         #expect(moved.map(\.to) == [RowPath(section: 0, row: 2)])
@@ -83,7 +83,7 @@ import Testing
         do {
             try binder.finish()
         } catch let refusal as Refusal {
-            message = refusal.detail    // Nothing binds the cells of the section "invited".
+            message = refusal.detail    // says: Nothing binds the cells of the section "invited".
         }
         // end
         #expect(message == #"Nothing binds the cells of the section "invited"."#)

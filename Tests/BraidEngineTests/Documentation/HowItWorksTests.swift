@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -11,7 +11,7 @@ import Testing
     }
     struct PersonCell: ReuseIdentifiable { var title = "" }
 
-    @Test("Numbers represent models in the table")
+    @Test("In the snapshots of a Swift program, numbers represent the models")
     func modelsStandInTheTableByNumbers() throws {
         var people = [Person(name: "Jonathan"), Person(name: "Omar")]
         let binder = TableBinder()

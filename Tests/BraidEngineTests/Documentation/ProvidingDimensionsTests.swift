@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -7,7 +7,7 @@ import Testing
     enum Section: String, TableSection, CaseIterable { case summary, text }
     struct TextCell: ReuseIdentifiable { var text = "" }
 
-    @Test("Every dimension can be bound")
+    @Test("Every dimension of cells, headers and footers can be bound")
     func everyDimension() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: dimensions
@@ -27,11 +27,11 @@ import Testing
         #expect(sections[1].rows[0].json["height"]?.stringValue == "automatic")
         #expect(sections[1].rows[0].json["estimatedHeight"]?.intValue == 26)
         #expect(sections[1].header["height"]?.doubleValue == 32.5 && sections[1].header["estimatedHeight"]?.intValue == 30)
-        // A header or footer that does not exist has no height.
+        // A header or footer that does not exist has no height, even if a height is bound.
         #expect(sections[0].header.isNull && sections[1].footer.isNull)
     }
 
-    @Test("A changed height is part of the update")
+    @Test("A row's changed height is part of the next update")
     func aHeightThatChangedIsInTheUpdate() throws {
         // snippet: changing
         var isExpanded = false
@@ -43,7 +43,7 @@ import Testing
 
         isExpanded = true
         let update = try binder.refresh()
-        let updated = update.stages[0].updateRows       // row 0, with its new height
+        let updated = update.stages[0].updateRows       // the update gives row 0 its new height
         // end
         #expect(updated.count == 1 && updated[0].row.json["height"]?.intValue == 200)
     }

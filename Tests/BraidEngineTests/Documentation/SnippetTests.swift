@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// Checks that every Swift block in the articles is a copy of code that is compiled and run here.
+/// Checks that every Swift block in the articles is a copy of code that is compiled and run in these tests.
 ///
-/// The blocks of `NAME.md` are the snippets of `NAMETests.swift`, in the same order. A snippet is the code between `//
+/// The blocks of `NAME.md` are the snippets of `NAMETests.swift`, in the same order. A snippet begins with the comment
+/// `snippet: name` and ends with the comment `end`. The tests in Tests/Docs check the blocks of the folder docs.
 /// snippet: name` and `// end`. Tests/Docs compares the blocks of docs/.
 @Suite struct SnippetTests {
     static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -50,7 +51,8 @@ import Testing
         }
     }
 
-    /// Returns the text between lines that start and lines that end a part, without the lines' common indentation.
+    /// Returns the parts of a text, each with its line number. A part consists of the lines between a line with the
+    /// prefix `start` and the next line that equals `end`, without their common indentation.
     private static func parts(of text: String, from start: String, to end: String) -> [(line: Int, text: String)] {
         var parts: [(line: Int, text: String)] = [], open: (line: Int, lines: [Substring])?
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

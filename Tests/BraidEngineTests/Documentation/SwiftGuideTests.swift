@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -27,7 +27,7 @@ import Testing
         try binder.finish()
 
         let update = try binder.move(from: RowPath(section: 1, row: 0), to: RowPath(section: 0, row: 0))
-        // one move, from [1,0] to [0,0]: for a table view, or any other
+        // The update contains one move, from [1,0] to [0,0]. A table view or another list view can apply it.
         // end
         #expect(update.stages.count == 1 && update.stages[0].moveRows.count == 1)
         #expect(people[.attending]?.map(\.name) == ["Yvonne", "Omar"] && people[.invited]?.isEmpty == true)

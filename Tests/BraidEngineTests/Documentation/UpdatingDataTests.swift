@@ -1,4 +1,4 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidEngine
 import Testing
@@ -14,7 +14,7 @@ import Testing
 
     struct SongCell: ReuseIdentifiable { var title = "" }
 
-    @Test("A refresh reads all closures again")
+    @Test("A refresh evaluates all closures of the bindings again")
     func aRefreshReadsEverythingAnew() throws {
         // snippet: refresh
         var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
@@ -46,7 +46,7 @@ import Testing
         let before = binder.snapshot
         songs.reverse()
         let update = try binder.refresh()
-        let after = try update.applied(to: before)      // the same as `binder.snapshot`
+        let after = try update.applied(to: before)      // `after` equals `binder.snapshot`
         // end
         #expect(after.encoded() == binder.snapshot.encoded() && after.encoded() != before.encoded())
 
@@ -55,19 +55,19 @@ import Testing
         for operation in update.sequential() {
             if case .moveRow(let from, let to, _) = operation { steps.append("\(from) to \(to)") }
         }
-        // steps: "[0,0] to [0,2]", "[0,0] to [0,1]"
+        // The list `steps` now contains the two moves "[0,0] to [0,2]" and "[0,0] to [0,1]".
         // end
         #expect(steps == ["[0,0] to [0,2]", "[0,0] to [0,1]"])
     }
 
-    /// The part of `UITableView` that the snippet needs.
+    /// A stand-in for `UITableView` with the methods that the documented snippet calls.
     final class TableView {
         var batches: [BatchUpdate.Stage] = []
         func performBatchUpdates(_ updates: () -> Void) { updates() }
         func perform(_ stage: BatchUpdate.Stage) { batches.append(stage) }
     }
 
-    @Test("A table view is driven step by step")
+    @Test("A table view can apply an update stage by stage")
     func aTableViewIsDrivenStepByStep() throws {
         var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         let binder = TableBinder(), tableView = TableView()
@@ -79,7 +79,7 @@ import Testing
         func show(_ update: BatchUpdate, from before: Snapshot) throws {
             for step in try update.steps(from: before) {
                 tableView.performBatchUpdates {
-                    // The data source changes with the table view, stage by stage.
+                    // The displayed sections change together with the table view, one stage at a time.
                     shown = step.after
                     tableView.perform(step.stage)
                 }
@@ -98,7 +98,7 @@ import Testing
         #expect(try numberOfRows(inSection: 0) == 3 && (cellForRow(at: RowPath(section: 0, row: 0)) as? SongCell)?.title == "Starman (live)")
     }
 
-    @Test("Plain values can be replaced")
+    @Test("A program can bind plain values and replace them later")
     func plainValuesAreReplaced() throws {
         let songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes")]
         // snippet: replaced
@@ -116,7 +116,7 @@ import Testing
         #expect(binder.snapshot.totalRowCount == 1 && binder.snapshot.sections[0].header.isNull)
     }
 
-    @Test("Models with fewer conformances have coarser updates")
+    @Test("If a model type is not identifiable or not equatable, updates of its rows are coarser")
     func theLessAModelSaysTheCoarserTheUpdates() throws {
         struct Equal: Equatable { var title: String }
         struct Neither { var title: String }
@@ -142,7 +142,7 @@ import Testing
         #expect(try update(from: [Neither(title: "a")], to: [Neither(title: "a")]).reloadSections.count == 1)
     }
 
-    @Test("Handlers need no refresh for the models that they change")
+    @Test("If a handler changes models, the program need not call `refresh`")
     func handlersNeedNoRefreshForModels() throws {
         var songs = [Song(id: "1", title: "Heroes")], height: Dimension = 44
         let binder = TableBinder()
@@ -153,13 +153,13 @@ import Testing
         #expect(try binder.tap(at: 0).stages[0].reloadRows.count == 1)
         height = 50
         #expect(try binder.refresh().stages[0].updateRows.count == 1)
-        // A repeated id is refused, and nothing changes.
+        // A refresh with a repeated id is refused, and the table does not change.
         songs += songs
         let refusal = try #require(throws: Refusal.self) { try binder.refresh() }
         #expect(refusal.code == .duplicateRowID && binder.snapshot.totalRowCount == 1 && binder.snapshot.revision == 2)
     }
 
-    @MainActor @Test("Observing ends with its task")
+    @MainActor @Test("`observe` ends when its task is cancelled")
     func observingEndsWithItsTask() async throws {
         let (songs, _) = AsyncStream.makeStream(of: [Song].self), (titles, _) = AsyncStream.makeStream(of: String?.self)
         let playlist = Playlist(), showing = Task { try await playlist.show(songs, titles: titles) }
@@ -183,7 +183,7 @@ import Testing
     }
     // end
 
-    @MainActor @Test("Asynchronous sequences are observed")
+    @MainActor @Test("Each new element of a bound asynchronous sequence updates the table")
     func sequencesAreObserved() async throws {
         let (songs, song) = AsyncStream.makeStream(of: [Song].self), (titles, title) = AsyncStream.makeStream(of: String?.self)
         let playlist = Playlist()
@@ -205,7 +205,7 @@ import Testing
         #expect(try (playlist.binder.cell(at: 0) as? SongCell)?.title == "Heroes")
     }
 
-    @MainActor @Test("A sequence's latest element can be used in any closure")
+    @MainActor @Test("Closures can use the latest element of an asynchronous sequence")
     func theLatestElementStandsInAnyClosure() async throws {
         let (counts, count) = AsyncStream.makeStream(of: Int.self)
         let binder = TableBinder()

@@ -2,10 +2,10 @@ import Testing
 
 @testable import BraidEngine
 
-/// Commands in their JSON forms, in requests, in transactions and in the journal.
+/// Tests the JSON forms of commands in requests, in transactions and in the journal.
 @Suite struct CommandTests {
     @Test(
-        "A malformed command is refused with the pointer to its fault",
+        "A malformed command is refused with the JSON pointer to its fault",
         arguments: [
             (#"{"delete":{"section":0,"row":0},"model":{}}"#, "/model"),
             (#"{"taps":{"at":{"id":"1","row":0}}}"#, "/taps/at"),
@@ -22,9 +22,10 @@ import Testing
         #expect(refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == [pointer])
     }
 
-    /// Each kind of command, rebased in a table before which a section was inserted and whose first row was deleted.
+    /// Tries every kind of command. Since its base, a section was inserted at the front, and the first row of the old
+    /// first section was deleted.
     @Test(
-        "The journal's form of a rebased command has the same effect",
+        "The form in which the journal stores a rebased command has the same effect as that command",
         arguments: [
             #"{"edits":{"delete":{"section":0,"row":1}}}"#,
             #"{"edits":{"insert":{"section":0,"row":1},"model":{"id":"n"}}}"#,

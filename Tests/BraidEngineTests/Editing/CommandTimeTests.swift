@@ -2,7 +2,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// The command's time is already over at the start, so that each loop must stop by itself.
+/// In these tests the time of a command is over from the start, so each loop of the engine must notice the timeout
+/// itself.
 @Suite struct CommandTimeTests {
     private static let text = """
         {"table":"t","sections":["a","hidden","derived","counted"],"cells":{"C":{}},"modelTypes":{"M":{"id":null}},
@@ -12,7 +13,8 @@ import Testing
           {"on":{"section":"counted"},"cell":"C","numberOfCells":"1"}]}
         """
 
-    /// Runs a single loop in a command.
+    /// Runs one part of the engine's work within a command whose time is over. The work must be refused and change
+    /// nothing.
     private static func work(_ body: (inout CommandInProgress, TableModel) throws -> Void) throws {
         let session = try Played(text)
         var binder = session.binder
@@ -23,7 +25,7 @@ import Testing
         #expect(work.editor.change.isEmpty)
     }
 
-    @Test("The refusal says how much time the command had, below a second as well")
+    @Test("The refusal of a slow command says how much time it had, also for times below a second")
     func messages() throws {
         for (limit, text) in [(Duration.seconds(-2), "-2 seconds"), (.milliseconds(-500), "-500 milliseconds")] {
             var limits = TableLimits()
@@ -34,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "Finding a row by its id or its place ends when the command's time is up",
+        "Finding a row by its id or its index path ends when the command's time is up",
         arguments: [
             RowReference.id(RowID("1"), in: nil), .id(RowID("1"), in: .id("a")), .id(RowID("4"), in: nil),
             .at(.displayed(0), row: 0),
@@ -43,7 +45,7 @@ import Testing
         try Self.work { work, _ in _ = try work.resolve(reference) }
     }
 
-    @Test("Reporting displayed rows, however many a client names, ends when the command's time is up")
+    @Test("Processing the rows that a client reports as displayed ends when the command's time is up")
     func displayedRows() throws {
         try Self.work { work, _ in try work.noteDisplayed([.at(.displayed(0), row: 0)]) }
     }
@@ -88,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("Following references through many updates ends when the command's time is up")
+    @Test("Rebasing a row reference through many updates ends when the command's time is up")
     func history() throws {
         var session = try Played(Self.text), limits = TableLimits()
         limits.commandTime = .seconds(-1)

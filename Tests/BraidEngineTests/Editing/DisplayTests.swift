@@ -2,7 +2,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// The display depends on the state and the time only, and on nothing that a restart forgets.
+/// The displayed table must depend only on the stored data, the state and the time, and not on anything that a restart
+/// forgets.
 @Suite struct DisplayTests {
     private static func session(
         _ display: String = #"{"behavior":"manuallyManaged"}"#, moving: String = #""anySection""#
@@ -14,8 +15,9 @@ import Testing
             """)
     }
 
-    /// The new order must not wait until a command touches a section or the server restarts.
-    @Test("A change of the state reorders the sections")
+    /// After a change of the state, the new order of sections must not wait until a command touches a section or the
+    /// server restarts.
+    @Test("A change of the state reorders the sections if their order depends on the state")
     func theSectionsAreOrderedAnewWithTheState() throws {
         var session = try Self.session(
             #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section]"}}"#)
@@ -28,20 +30,20 @@ import Testing
                 == session.binder.snapshot(of: session.table, revision: 1, now: RandomCommandTests.now).text)
     }
 
-    /// A slice of the request's bytes would keep the whole request in memory.
-    @Test("A stored title has its own bytes")
+    /// A title that is a slice of the request's bytes would keep the whole request in memory.
+    @Test("A stored title is a copy of its bytes, not a slice of the request")
     func aTitleStandsInBytesOfItsOwn() throws {
         var session = try Self.session()
         let outcome = try session.perform(Command(json: JSONText(parsing: #"{"headers":{"a":"A"}}"#)))
         let header = try #require(outcome.table["a"]?.facts.header)
-        // The bytes of a slice would be copied at every access, so two accesses would differ.
+        // `bytes` copies the bytes of a slice at every access, so two accesses to a slice would have different storage.
         #expect(header.bytes.hasSameStorage(as: header.bytes))
     }
 
-    /// A cell event without a handler creates a revision and changes nothing else. Values that read the time must still
-    /// be updated.
+    /// A cell event without a handler creates a revision and changes no data. The new revision must still evaluate
+    /// expressions that read the time.
     @Test(
-        "Order and move targets follow the time of each revision",
+        "The order of sections and the targets of moves are computed again at the time of each revision",
         arguments: [
             (
                 #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section] * (1 - number(now[3:4]) - number(now[3:4]))"}}"#,
@@ -59,9 +61,9 @@ import Testing
         #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
     }
 
-    /// A policy that passes every section must not show clients targets that the server refuses: sections with derived
-    /// rows, or of another model type.
-    @Test("Move targets contain only sections that accept the rows")
+    /// Even if the moving policy allows every section, clients must not see targets that the server would refuse:
+    /// sections with derived rows or another model type.
+    @Test("The targets that clients see for moves are only sections that accept the rows")
     func rowsAreSaidToMoveOnlyWhereTheyMay() throws {
         var session = try Played(
             """
@@ -81,9 +83,9 @@ import Testing
         try session.perform(.move(.at(.id("a"), row: 0), to: .at(.id("b"), row: 0)))
     }
 
-    /// The client sees the rows that were displayed at an earlier time. At the time of the command its index path would
-    /// refer to another row.
-    @Test("A row without an id is the row that was displayed at its place")
+    /// The expression `shown` depends on the time here. The client's index path refers to the rows that were displayed
+    /// earlier. At the time of the command it would refer to another row.
+    @Test("The index path of a row without an id refers to the row that was displayed there")
     func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
         let description =
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"now < model","editing":"delete"}]}"#
@@ -98,8 +100,9 @@ import Testing
         #expect(outcome.snapshot.brief == "-[2003]")
     }
 
-    /// Searching each of the 4,000 rows from the section's beginning would exceed the command's steps.
-    @Test("Many rows without ids are found in one pass")
+    /// A command on 4,000 rows without ids must not search each row from the section's beginning: that would exceed the
+    /// limit of steps.
+    @Test("A command that names many rows without ids finds them in one pass")
     func manyRowsWithoutIDsAreFoundAtOnce() throws {
         let description =
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":[],"shown":"model > 0"}]}"#
@@ -113,7 +116,7 @@ import Testing
         #expect(session.contents.first?.rows == [.number(0)] + rows.map(\.model))
     }
 
-    /// The first row's place must be looked up again after the first command.
+    /// Both commands of the transaction delete row 0. The second command must look up again which stored row that is.
     @Test("A transaction's index paths count in the table after the preceding commands")
     func theRowsOfATransactionAreThoseThatTheOnesBeforeThemLeft() throws {
         var session = try Played(
@@ -123,7 +126,7 @@ import Testing
         #expect(session.contents.map(\.rows) == [["2", "4"]])
     }
 
-    @Test("A move policy counts displayed rows")
+    @Test("A move policy that reads `displayedCount` does not count hidden rows")
     func aPolicyIsAskedOfTheRowsThatAreDisplayed() throws {
         var session = try Played(
             """
@@ -135,9 +138,9 @@ import Testing
         #expect(session.snapshot.brief == "-[2] -[4 1]")
     }
 
-    /// Each part that reads the state is rendered again when the state changes.
+    /// Every part of a row or section that reads the state must be rendered again when the state changes.
     @Test(
-        "Every part of a row or section follows the state",
+        "Every part of a row or section that reads the state follows its changes",
         arguments: [
             #""viewModel":{"$eval":"state.x"}"#, #""cellProvider":"${state.cell}""#, #""shown":"state.x > 1""#,
             #""editing":"${state.style}""#,
@@ -163,7 +166,7 @@ import Testing
                 == session.binder.snapshot(of: session.table, revision: 1, now: RandomCommandTests.now).text)
     }
 
-    @Test("A title that was set wins over a bound title")
+    @Test("A title that a command has set replaces the title that the description binds")
     func aTitleIsWhatIsSetOrElseWhatIsBound() throws {
         var session = try Played(
             """
@@ -187,7 +190,7 @@ import Testing
         #expect(session.snapshot.brief == "-[] B[]")
     }
 
-    @Test("A footer counts as data, and sections with equal order values keep their declared order")
+    @Test("A section with only a footer is displayed, and sections with equal order values keep their declared order")
     func aFooterIsDataAndSectionsThatAreEqualInOrderStayAsDeclared() throws {
         let session = try Played(
             """
@@ -197,7 +200,7 @@ import Testing
         #expect(session.snapshot.brief == "-/F[] B[] -[1]")
     }
 
-    @Test("A reset restores everything with which the session was opened")
+    @Test("A reset restores all the data with which the session was opened")
     func aResetBringsBackAllThatASessionWasOpenedWith() throws {
         var session = try Played(
             """
@@ -221,8 +224,8 @@ import Testing
         #expect(session.table.state.text == #"{"asked":1}"#)
     }
 
-    /// The list contains all sections that exist at that time.
-    @Test("Displayed dynamic sections stay the only ones until others are set")
+    /// A command has set the list of displayed sections to all sections that existed then.
+    @Test("If displayed sections were set, a dynamic section that appears later is not displayed")
     func dynamicSectionsThatWereSetToBeDisplayedStayTheOnlyOnes() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[]}}]}"#
@@ -233,7 +236,7 @@ import Testing
     }
 
     @Test(
-        "A template must render a value of its part's kind",
+        "A template is refused if it renders a value of the wrong kind, such as a text for a height",
         arguments: [
             (#""editing":{"$eval":"state.x"}"#, #""none""#, [#""both""#, #""""#, "1"]),
             (#""dimensions":{"cellHeight":{"$eval":"state.x"}}"#, "0", ["-1", #""auto""#, "[]"]),
@@ -250,7 +253,7 @@ import Testing
         }
     }
 
-    @Test("Sections that `modelsFrom` does not name are empty")
+    @Test("Sections that the result of `modelsFrom` does not name are empty")
     func sectionsThatDerivedModelsDoNotNameAreEmpty() throws {
         let session = try Played(
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"state":{"rows":{"b":[{"id":"1"}]}},"bindings":[{"on":"allOtherSections","cell":"C","modelsFrom":{"$eval":"state.rows"}}]}"#

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Handlers of descriptions, in cases that once failed.
+/// Tests handlers of table descriptions, in cases that once failed.
 @Suite struct HandlerTests {
     struct Table {
         let description: TableDescription
@@ -22,9 +22,9 @@ import Testing
         }
     }
 
-    /// A template that renders nothing must not be reported as missing.
+    /// If a template for the model exists but renders nothing, the message must not say that the template is missing.
     @Test(
-        "An insert without a model is refused with the reason",
+        "An insert that gets no model is refused, and the message says why",
         arguments: [
             ("", "no `insert.template`"),
             (
@@ -43,9 +43,9 @@ import Testing
         #expect(refusal?.detail.hasSuffix("its binding has \(why).") == true, "\(refusal?.detail ?? "")")
     }
 
-    /// The message must not contain a Swift value such as `UTF8Key(string: "Person")`.
+    /// The message about a model type must contain its name, not a Swift value such as `UTF8Key(string: "Person")`.
     @Test(
-        "A model without an id is refused with the name of its type",
+        "The refusal of a model without an id contains the name of the model type",
         arguments: [
             (#"{"nom":"Ada"}"#, "needs its id"), (#"{"name":true}"#, "at \"/name\" must be a string or an integer"),
         ])
@@ -59,8 +59,8 @@ import Testing
         #expect(refusal?.detail.contains(#"of the type "Person" \#(why)"#) == true, "\(refusal?.detail ?? "")")
     }
 
-    /// After its own move, the handler must find its row at the new place.
-    @Test("A handler that moves its own row keeps it")
+    /// After a handler has moved its own row, its next action must find the row at the new place.
+    @Test("A handler that moves its own row can still change that row")
     func aHandlerThatMovesItsOwnRowKeepsIt() throws {
         var table = try Table(
             """
@@ -72,8 +72,8 @@ import Testing
         #expect(table.snapshot.sections[1].rows[1].model?.text == #"{"id":"1","done":true}"#)
     }
 
-    /// The handler is called for this row even if it is not the first one reported.
-    @Test("Prefetching is called for the row nearest to the end")
+    /// `onPrefetch` runs for the reported row nearest to the section's end, even if a client reports another row first.
+    @Test("`onPrefetch` runs for the displayed row nearest to the section's end")
     func prefetchIsAboutTheRowNearestToTheEnd() throws {
         var table = try Table(
             """
@@ -84,9 +84,10 @@ import Testing
         #expect(table.model.state.text == #"{"row":2}"#)
     }
 
-    /// A feed whose rows derive from the state must ask for more rows after it was reset, as stored models do.
+    /// A list whose rows derive from the state must be able to load more rows after the list became shorter, as a list
+    /// of stored rows can.
     @Test(
-        "Prefetching runs again if derived rows became fewer",
+        "`onPrefetch` runs again after the number of derived rows has decreased",
         arguments: [#""modelsFrom":{"$eval":"state.items"}"#, #""numberOfCells":"len(state.items)""#])
     func prefetchRunsAgainWhereModelsThatFollowFromTheStateBecameFewer(models: String) throws {
         var table = try Table(
@@ -105,7 +106,8 @@ import Testing
         #expect(try asked(#"[{"id":"5"},{"id":"6"}]"#) == "3")
     }
 
-    /// A template that renders null would otherwise set the state to null, which no later command or client could read.
+    /// If a template for a merge patch renders null, the patch must be refused. It would set the whole state to null,
+    /// which no later command or client could read.
     @Test(
         "A handler's merge patch must be an object",
         arguments: [
@@ -120,8 +122,10 @@ import Testing
         }
     }
 
-    /// The fault must not point into the request's body, which contains no titles.
-    @Test("An invalid title is the handler's fault", arguments: ["setHeaders", "setFooters"])
+    /// The fault must not point into the body of the client's request, because that body contains no titles.
+    @Test(
+        "An invalid title that a handler sets is reported as a fault of the handler",
+        arguments: ["setHeaders", "setFooters"])
     func aTitleThatIsNoneIsTheHandlersFault(action: String) throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"onTap":[{"\#(action)":{"table":{"$eval":"count"}}}]}]}"#
@@ -131,7 +135,7 @@ import Testing
         #expect(throws: Refusal(.handlerContract, detail)) { try table.perform(.tap(RowReference(path(0, 0)))) }
     }
 
-    @Test("A handler cannot set the displayed sections where the display is automatic")
+    @Test("A handler cannot set the displayed sections if the description chooses them automatically")
     func displayedSectionsStayAutomatic() throws {
         var table = try Table(
             #"{"table":"t","sections":["a","b"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}],"onTap":[{"display":["b"]}]},{"on":{"section":"b"},"cell":"C","models":[]}]}"#
@@ -140,8 +144,8 @@ import Testing
         #expect(outcome.kind == .applied && outcome.update.isEmpty && outcome.snapshot.sections.map(\.id) == ["a"])
     }
 
-    /// Reporting rows without a prefetch handler must not create a revision.
-    @Test("Prefetching without a handler does nothing")
+    /// If a description has no `onPrefetch`, a report of displayed rows must not create a revision.
+    @Test("Without `onPrefetch`, a report of displayed rows changes nothing")
     func prefetchWithoutAHandlerDoesNothing() throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#
@@ -149,7 +153,7 @@ import Testing
         #expect(try table.perform(.displayedRows([RowReference(path(0, 0))])).kind == .unchanged)
     }
 
-    @Test("`onDelete` runs after the row's removal, and `onInsert` after its insertion")
+    @Test("`onDelete` runs after the engine has removed the row, and `onInsert` after it has inserted the row")
     func onDeleteFindsTheRowTakenOutAndOnInsertFindsItThere() throws {
         var table = try Table(
             """
@@ -163,10 +167,10 @@ import Testing
         #expect(table.snapshot.sections[1].rows[0].model?.text == #"{"id":"new","from":"request","of":1}"#)
     }
 
-    /// The handler changes the number of rows, so that it is one too small or too large. Within a section it must not
-    /// change.
+    /// In each case, the handler inserts one more row into the section in which the command deletes, inserts or moves a
+    /// row.
     @Test(
-        "A handler that adds one row too many is refused",
+        "`onDelete` or `onInsert` is refused if it leaves one row too many in the section",
         arguments: [
             (#"{"delete":{"id":"1"}}"#, "onDelete", "a"),
             (#"{"insert":{"section":"a","row":0},"model":{"id":"new"}}"#, "onInsert", "a"),
@@ -187,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("An action runs no handlers and ignores policies")
+    @Test("An action that deletes, inserts or moves a row runs no handlers and ignores policies")
     func whatAnActionDoesRunsNoHandlersAndAsksNoPolicy() throws {
         var table = try Table(
             """
@@ -199,7 +203,7 @@ import Testing
         #expect(table.snapshot.ids == [["4"], ["3", "1"]], "without a row, at the end")
     }
 
-    @Test("A move to the row's own place does nothing")
+    @Test("A move to the row's own place changes nothing and runs no handler")
     func aMoveToItsOwnPlaceIsNone() throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#
@@ -210,8 +214,8 @@ import Testing
         }
     }
 
-    /// The first row of each section is hidden.
-    @Test("The row indexes of a reason count stored rows")
+    /// The first row of each section is hidden, so stored and displayed indexes differ.
+    @Test("The row indexes in a handler's `reason` count stored rows")
     func theRowsOfAReasonCountAmongTheStoredOnes() throws {
         var table = try Table(
             """
@@ -226,7 +230,7 @@ import Testing
                 == #"{"to":{"moved":{"toSection":"b","row":1}},"from":{"moved":{"fromSection":"a","row":1}}}"#)
     }
 
-    @Test("Each step reads the table after the preceding steps")
+    @Test("Each action of a handler reads the table after the preceding actions")
     func eachStepReadsWhatTheStepsBeforeItLeft() throws {
         var table = try Table(
             """
@@ -237,8 +241,9 @@ import Testing
         #expect(table.model.state.text == #"{"n":2,"rows":2}"#)
     }
 
-    /// `onDelete` belongs to the source section, but the row is already in the target section.
-    @Test("Both handlers of a move find the row at its new place")
+    /// When a row moves, `onDelete` of the source section runs after the move, when the row is already in the target
+    /// section.
+    @Test("After a move, both `onDelete` and `onInsert` find the row at its new place")
     func theHandlersOfAMoveFindTheRowWhereItIs() throws {
         for handler in ["onDelete", "onInsert"] {
             var table = try Table(
@@ -252,7 +257,7 @@ import Testing
     }
 
     @Test(
-        "An impossible action is the handler's fault",
+        "An action that cannot be carried out is reported as a fault of the handler",
         arguments: [
             #"{"move":{"id":"1","to":{"section":"other"}}}"#, #"{"remove":{"id":"both"}}"#,
             #"{"update":{"section":"a","row":9,"merge":{}}}"#,
@@ -268,7 +273,7 @@ import Testing
         }
     }
 
-    @Test("`count` is the number of derived rows in a handler of a derived row")
+    @Test("In a handler of a derived row, `count` is the number of derived rows")
     func aHandlerOfADerivedRowCountsTheDerivedRows() throws {
         var table = try Table(
             """
@@ -278,8 +283,8 @@ import Testing
         #expect(table.model.state.text == #"{"at":["1","2"]}"#)
     }
 
-    /// `onPrefetch` replaced all rows by fewer ones.
-    @Test("Prefetching runs again if `onPrefetch` filled the section with fewer rows")
+    /// In this test, `onPrefetch` replaces all rows of the section by fewer rows.
+    @Test("`onPrefetch` runs again if it has left the section with fewer rows")
     func aSectionThatOnPrefetchFilledWithFewerRowsMayGrowAgain() throws {
         var table = try Table(
             """

@@ -2,10 +2,11 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Work that uses another algorithm for large amounts, so that it does not grow faster than the request.
+/// Tests work for which the engine uses another algorithm for large amounts, so that its cost grows only in proportion
+/// to the request.
 @Suite struct ManyAtOnceTests {
-    /// The first rows are searched section by section, later ones through an index: each of 200 rows in 40 sections,
-    /// about 100 times.
+    /// The engine finds the first rows that a command names by searching section by section, and later ones through an
+    /// index. The test names each of 200 rows in 40 sections about 100 times.
     @Test(
         "A row is found by its id, however many rows a command names",
         arguments: [#""models":{}"#, #""models":{},"shown":"true""#])
@@ -41,8 +42,8 @@ import Testing
         }
     }
 
-    /// Removed members are removed in one pass.
-    @Test("A merge patch removes many members at once")
+    /// A merge patch must remove all members with the value null in one pass over the object.
+    @Test("A merge patch can remove many members at once")
     func aMergePatchRemovesManyMembersAtOnce() throws {
         var random = SeededGenerator(seed: 7)
         for count in [1, 5, 40] {
@@ -66,8 +67,8 @@ import Testing
         }
     }
 
-    /// A name of 40,000 characters in each of 8,000 pointers would make an answer of 321 MB.
-    @Test("Only the first hundred faults are reported")
+    /// Without a limit, 8,000 faults whose pointers contain a name of 40,000 characters would make an answer of 321 MB.
+    @Test("Of many faults, a refusal lists only the first hundred")
     func ofManyFaultsTheFirstHundredAreTold() throws {
         let members = (0..<300).map { #""u\#($0)":1"# }.joined(separator: ",")
         let text = try JSONText(parsing: #"{"table":"t","cells":{"C":{\#(members)}},"bindings":[]}"#)
@@ -76,8 +77,9 @@ import Testing
         #expect(refusal?.detail.contains("300 faults") == true, "\(refusal?.detail ?? "")")
     }
 
-    /// Rows that could be rendered at the opening can be rendered again later, even if the table is empty in between.
-    @Test("The budget grows with the rows that a command adds")
+    /// A command may spend as many template steps on rows that it adds as the opening could spend on the same rows,
+    /// even if the table was empty in between.
+    @Test("The number of template steps that a command may use grows with the rows that it adds")
     func theRowsThatACommandBringsMayCostWhatTheyMightBefore() throws {
         let models = (0..<200).map { #"{"id":\#($0)}"# }.joined(separator: ","),
             title = Array(repeating: "row", count: 50).joined(separator: "+")
@@ -96,7 +98,7 @@ import Testing
         #expect(session.snapshot.brief == before)
     }
 
-    /// The limits are lowered after the opening.
+    /// The test lowers the limits after it has opened the table, so the table exceeds them.
     @Test("A table over its limits may shrink but not grow")
     func aTableOverItsLimitsMayShrinkAndNotGrow() throws {
         func check(
@@ -133,8 +135,8 @@ import Testing
             growing: .dataSource(.addSection(SectionContent(), at: nil), notify: true), .tooManySections)
     }
 
-    /// Each use reads all digits of the number.
-    @Test("Every use of a long number costs steps")
+    /// Each expression that uses a long number reads all its digits.
+    @Test("Each use of a long number in a template costs steps for its digits")
     func aLongNumberIsPaidForWheneverItIsUsed() throws {
         let digits = "1." + String(repeating: "3", count: 20_000)
         let context = try JSONValue(parsing: #"{"x":\#(digits)}"#)
@@ -143,8 +145,9 @@ import Testing
         #expect(throws: JSONeError.self) { try rendered(template, context) }
     }
 
-    /// Sections are found at their new positions after sections were inserted before them.
-    @Test("Sections are found after others are inserted before them")
+    /// Inserting a section changes the positions of the sections after it. The table must find each section at its
+    /// current position.
+    @Test("A table finds each section by its id after other sections were inserted before it")
     func sectionsThatComeInFrontOfOthersLeaveThemFound() throws {
         var table = TableModel()
         for number in 0..<200 {
@@ -154,8 +157,9 @@ import Testing
         #expect(table.sections.map(\.facts.ordinal) == table.sections.map(\.facts.ordinal).sorted())
     }
 
-    /// Bindings that name no section are merged into one for each scope. The merged binding must have the same effect.
-    @Test("Merged bindings have the same effect as separate ones")
+    /// The engine merges the bindings that have the same scope and name no section into one binding. The merged binding
+    /// must have the same effect.
+    @Test("Bindings that the engine has merged have the same effect as the separate ones")
     func manyBindingsOfEverySectionSayWhatTheyDidOneByOne() {
         var random = SeededGenerator(seed: 11)
         func maybe<Value>(_ value: Value) -> Value? { Int.random(in: 0..<4, using: &random) == 0 ? value : nil }
@@ -219,7 +223,8 @@ import Testing
         }
     }
 
-    /// Returns what the handlers of the test above throw.
+    /// Returns the message with which a handler refuses. The tests of merged bindings identify each handler by its
+    /// message.
     private func said(_ handler: Handler) -> String? {
         var editor = TableEditor(TableModel())
         let binder = Binder(

@@ -2,14 +2,14 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tries every move, tap and insert in a table that has changed up to three times since the person saw it.
+/// Tries every move, tap and insert of a person in a table that has changed up to three times since the person saw it.
 ///
-/// The expected place is computed from the tables as they were seen, without their updates.
+/// The test computes the expected place from the tables at that time and now, without the updates that the engine uses.
 @Suite struct MoveTargetTests {
-    /// A small table and the commands that change it. The test tries every history of up to three commands.
+    /// A small table and the commands that change it. The test tries every sequence of up to three of these commands.
     struct World: CustomTestStringConvertible {
         let name: String
-        /// The description's binding, without its models.
+        /// The JSON of the description's binding, without its models.
         let binding: String
         let models: (a: String, b: String)
         var sections: [(a: String, b: String)] = []
@@ -17,7 +17,7 @@ import Testing
         var hidden: [String] = []
         var others: [Command] = []
         var hasIDs = true
-        /// Whether rows of different sections share ids.
+        /// Whether rows in different sections can have the same id.
         var sharesIDs = false
 
         var testDescription: String { name }
@@ -103,14 +103,15 @@ import Testing
         var hidden: JSONText?
     }
 
-    @Test("A move with a base ends at the place that was meant, or is refused", arguments: worlds)
+    @Test("A move with a base puts the row at the place that the person meant, or is refused", arguments: worlds)
     func moves(world: World)
         throws
     {
         let description = try world.description(), commands = try world.commands
         var count = (placed: 0, refused: 0)
         func extend(_ revisions: [Revision]) throws {
-            // From the opening table and, to vary the base, from the table after the first change.
+            // The base of the person's command is the opening table. After three changes, the table after the first
+            // change is also tried as a base.
             for base in revisions.count == 4 ? [0, 1] : [0] { try check(revisions[base...], world, &count) }
             guard revisions.count < 4, let last = revisions.last else { return }
             for command in commands {
@@ -143,12 +144,12 @@ import Testing
         let history = try RowHistory(revisions.dropFirst().map { ($0.update, $0.hidden) }, now: last.snapshot)
         let seen = Seen(first.snapshot), present = Seen(last.snapshot),
             isUnchanged = revisions.allSatisfy { Seen($0.snapshot) == seen }
-        /// Rebases a command and compares its place with the expected one.
+        /// Rebases a command and compares the resulting place with the expected one.
         ///
         /// - Parameters:
-        ///   - others: other acceptable places.
-        ///   - mustLand: whether rebasing must succeed. Rows without ids may otherwise be refused once the table has
-        ///     changed.
+        ///   - others: other places that are also acceptable.
+        ///   - mustLand: whether rebasing must succeed. Otherwise, commands on rows without ids may be refused if the
+        /// table has changed.
         @discardableResult func compare(
             _ command: Command, _ expected: RowPath?, or others: [RowPath] = [], mustLand: Bool = false
         ) -> Bool {
@@ -180,7 +181,8 @@ import Testing
         for (section, (id, rows)) in seen.sections.enumerated() {
             for row in rows.indices {
                 let name = rows[row]
-                // A row with the same id that is displayed only in another section may or may not be the same row.
+                // If only another section now displays a row with the same id, that row may or may not be the person's
+                // row.
                 let twin = present.row(name, isIn: id) || !world.sharesIDs ? nil : present.place(of: name, in: id)
                 let moved = twin == nil ? present.place(of: name, in: id) : nil
                 let isFollowed = compare(.tap(RowReference(path(section, row))), moved, or: twin.map { [$0] } ?? [])
@@ -193,7 +195,7 @@ import Testing
                             moved.map {
                                 present.places(index, in: targetID, of: seen, moving: (name, section), now: $0)
                             } ?? []
-                        // A move to the end goes to the end, whatever happened to the rows.
+                        // A move to a section's end must put the row at the end, whatever happened to the other rows.
                         compare(
                             .move(RowReference(path(section, row)), to: .at(.id(targetID), row: index)), places.first,
                             or: world.hasIDs ? [] : places,
@@ -209,7 +211,7 @@ import Testing
         }
     }
 
-    /// The table as a person sees it: the names of its rows.
+    /// The table as a person sees it: the names of the rows in each section.
     struct Seen: Equatable {
         var sections: [(id: SectionID, rows: [String])]
 
@@ -230,7 +232,8 @@ import Testing
             index(of: section).map { sections[$0].rows.contains(name) } ?? false
         }
 
-        /// Returns the place of a row, in its own section or else in another one.
+        /// Returns the current place of the row with this name: in the given section if it is there, or else in another
+        /// one.
         func place(of row: String, in section: SectionID) -> RowPath? {
             for isOwn in [true, false] {
                 for (index, (id, rows)) in sections.enumerated() where (id == section) == isOwn {
@@ -240,10 +243,11 @@ import Testing
             return nil
         }
 
-        /// Returns the acceptable places of a row that was to be moved to `index` of a section in the table `seen`.
+        /// Returns the acceptable places for a row that a person moved to `index` of a section, when the person saw the
+        /// table `seen`.
         ///
-        /// The first place is the expected one. The others are between the same two rows, but not directly before the
-        /// second row.
+        /// The first place is the expected one. The other places are also between the same two neighbouring rows, but
+        /// not directly before the second of them.
         func places(
             _ index: Int, in section: SectionID, of seen: Seen, moving row: (name: String, section: Int), now: RowPath
         ) -> [RowPath] {

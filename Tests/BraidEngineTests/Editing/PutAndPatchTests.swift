@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// `PUT` replaces what its path names, and `PATCH` merges into it.
+/// Tests that `PUT` replaces the resource that its path names, and that `PATCH` merges into this resource.
 @Suite struct PutAndPatchTests {
     static func description(_ sections: String) -> String {
         """
@@ -19,7 +19,7 @@ import Testing
     static let both = [#"["a","b"]"#, #""dynamic""#]
 
     @Test(
-        "PUT of models empties the sections that it does not name, declared and dynamic; PATCH keeps them",
+        "PUT of models empties the sections that it does not name, and PATCH keeps their models",
         arguments: both)
     func models(sections: String) throws {
         var session = try Played(Self.description(sections))
@@ -33,9 +33,7 @@ import Testing
         #expect(Self.counts(session) == ["a": 0, "b": 0])
     }
 
-    @Test(
-        "PUT and PATCH of an unknown section change nothing if sections are declared, and create it if they are dynamic"
-    )
+    @Test("PUT and PATCH of an unknown section create it if sections are dynamic, and else change nothing")
     func unknownSections() throws {
         for name in ["models", "patchModels"] {
             let command = try Command(json: JSONText(parsing: #"{"\#(name)":{"a":[],"new":[{"id":"9"}]}}"#))
@@ -50,7 +48,9 @@ import Testing
         #expect(null?.faults.map(\.pointer.description) == ["/models/a"])
     }
 
-    @Test("PUT of titles restores the description's titles of other sections; PATCH keeps them", arguments: both)
+    @Test(
+        "PUT of titles restores the description's titles of sections that it does not name, and PATCH keeps them",
+        arguments: both)
     func titles(sections: String) throws {
         func title(_ json: JSONText?) -> String? { json?["title"]?.stringValue }
         var session = try Played(Self.description(sections))
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("PUT replaces the state, PATCH merges into it")
+    @Test("PUT replaces the state, and PATCH merges into the state")
     func state() throws {
         var session = try Played(Self.description(Self.both[0]))
         try session.perform(Command(json: JSONText(parsing: #"{"patchState":{"x":null,"y":{"w":1}}}"#)))
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "A strict data source call that would be ignored is refused, alone and in a transaction, and changes nothing",
+        "In strict mode, a data source call that names no row or section is refused instead of ignored",
         arguments: [
             (#"{"updateRow":{"at":[0,9],"model":{"id":"n"}}}"#, Refusal.Code.rowNotFound),
             (#"{"updateRow":{"at":{"id":"x"},"model":{"id":"n"}}}"#, .rowNotFound),

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// Random tables under random commands. Every update is legal and leads to exactly the next snapshot. That snapshot
-/// equals one that is rendered from the stored table alone.
+/// Applies random commands to random tables. Every update must be valid and lead to exactly the next snapshot. That
+/// snapshot must equal a snapshot that is rendered from the stored table alone.
 @Suite struct RandomCommandTests {
     @Test("Every update of a random command leads to the next snapshot", arguments: 0..<8)
     func everyUpdateLeadsToTheNextSnapshot(seed: Int) throws {
@@ -43,7 +43,8 @@ import Testing
                     json: JSONText(parsing: outcome.snapshot.encoded(session: "s", table: "t", epoch: "e")))
                 #expect(decoded.text == outcome.snapshot.text)
                 let full = try BatchUpdate(from: snapshot, to: outcome.snapshot)
-                // Without ids, the command knows more than the two snapshots show.
+                // If rows have no ids, the engine knows from the command which rows changed. The diff of two snapshots
+                // cannot know that, so it may differ.
                 if outcome.snapshot.sections.allSatisfy(\.isDiffable) {
                     #expect(
                         outcome.update.rowOperationCount == full.rowOperationCount,
@@ -61,7 +62,8 @@ import Testing
                 table = outcome.table
                 snapshot = outcome.snapshot
                 unpublished = outcome.unpublished
-                // After a restart the touched rows are unknown.
+                // Repeats what a restart does: the server then does not know which rows the unpublished commands have
+                // touched.
                 if let kept = unpublished, Int.random(in: 0..<4, using: &random) == 0 {
                     unpublished = try Unpublished(
                         published: kept.published, stored: table, binder: binder, revision: snapshot.revision,
@@ -72,8 +74,8 @@ import Testing
         #expect(applied > TestEffort.cases(500))
     }
 
-    /// Checks that clients do not see unpublished changes, and that the unpublished snapshot equals one rendered from
-    /// the stored table.
+    /// Checks that clients do not see unpublished changes, and that the snapshot with these changes equals one that is
+    /// rendered from the stored table.
     private static func checkUnpublished(_ outcome: Outcome, before: Snapshot, _ binder: Binder) throws {
         guard let unpublished = outcome.unpublished else { return }
         let stored = try binder.snapshot(of: outcome.table, revision: outcome.snapshot.revision, now: now)
@@ -85,7 +87,7 @@ import Testing
         #expect(same.text == before.text)
     }
 
-    /// Applies the sequential form to a plain list of lists, as a client without batches does.
+    /// Applies the sequential form of an update to plain lists of rows, as a client without batch updates does.
     static func replaying(_ update: BatchUpdate, on snapshot: Snapshot) -> String {
         var result = snapshot
         for operation in update.sequential() {
@@ -116,7 +118,7 @@ import Testing
 
     static let now = "2000-01-01T00:00:00.000Z"
 
-    /// Checks that the recorded change, applied to the old rows, results in the new rows.
+    /// Checks that the change that a command has recorded for the store turns the old rows into the new rows.
     static func check(_ outcome: Outcome, after table: TableModel) throws {
         var rows: [Int: (section: Int, rank: Int, model: JSONText)] = [:]
         for section in table.sections {
@@ -154,8 +156,8 @@ import Testing
     }
 }
 
-/// Descriptions and commands of every kind. They are small, so that sections are often emptied, filled, hidden and
-/// shown again.
+/// Creates random descriptions, and random commands of every kind. The tables are small, so that sections are often
+/// emptied, filled, hidden and shown again.
 enum RandomTable {
     static let sections = ["a", "b", "c"]
 
@@ -210,7 +212,7 @@ enum RandomTable {
                 "\"\(section)\":[\(ids.map { #"{"id":"\#(section)\#($0)","v":\#(Int.random(in: 0..<10, using: &random))}"# }.joined(separator: ","))]"
             )
         }
-        // The rows of every fourth table have no ids.
+        // The rows of about every fourth random table have no ids.
         let types = Int.random(in: 0..<4, using: &random) == 0 ? #""modelTypes":{"M":{"id":null}},"# : ""
         let type = types.isEmpty ? "" : #""modelType":"M","#
         let text = """

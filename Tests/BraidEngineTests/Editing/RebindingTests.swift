@@ -4,7 +4,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// A table that is bound to another version of its description.
+/// Tests a session that is bound to another version of its table description.
 @Suite struct RebindingTests {
     private static func description(
         sections: String = #"["a","b"]"#, models: String = #"{"a":[{"id":1,"n":"x"},{"id":2,"n":"y"}],"b":[{"id":3}]}"#,
@@ -25,7 +25,7 @@ import Testing
         table.sections.map { section in "\(section.id)\(section.rows.map(\.model.text))" }
     }
 
-    @Test("Models stay by section id, and only the rows that look different are in the update")
+    @Test("A new version keeps the models of each section, and the update contains only rows that look different")
     func modelsStay() throws {
         var session = try Self.played(Self.description())
         try session.perform(
@@ -43,7 +43,7 @@ import Testing
         #expect(try outcome.update.applied(to: before).text == session.snapshot.text)
     }
 
-    @Test("A new section starts with the description's models, and the sections are in the new order")
+    @Test("A section that a new version adds starts with its models, and sections have the new version's order")
     func newSections() throws {
         var session = try Self.played(Self.description())
         let new = try Self.description(sections: #"["b","c","a"]"#, models: #"{"b":[{"id":7}],"c":[{"id":8}]}"#)
@@ -54,7 +54,7 @@ import Testing
             ])
     }
 
-    @Test("State that is new gets its default, and other state stays")
+    @Test("State members that a new version adds get their default values, and existing members keep their values")
     func state() throws {
         var session = try Self.played(Self.description(state: #"{"kept":1,"gone":2}"#))
         try session.perform(.setState(#"{"kept":5,"own":6}"#, merging: true))
@@ -78,7 +78,9 @@ import Testing
         ),
     ]
 
-    @Test("What would be lost is refused with a list, unless the command names its section", arguments: losses)
+    @Test(
+        "A new version that would lose data is refused with a list, unless the command names the sections",
+        arguments: losses)
     func refusesLosses(sections: String, type: String, faults: [String]) throws {
         var session = try Self.played(Self.description())
         let new = try Self.description(sections: sections, models: "{}", type: type, binding: #""editing":"delete""#)
@@ -92,7 +94,7 @@ import Testing
         #expect(session.snapshot.text == anew.text && outcome.rebinding != nil)
     }
 
-    @Test("Of two models that get the same id, the first one stays")
+    @Test("If a new version gives two models the same id, binding may keep only the first model")
     func duplicates() throws {
         var session = try Self.played(
             Self.description(models: #"{"a":[{"id":1,"n":"x"},{"id":2,"n":"x"},{"id":3,"n":"y"}]}"#))
@@ -103,7 +105,7 @@ import Testing
         #expect(session.table["a"]?.rows.map { $0.id?.text } == ["x", "y"])
     }
 
-    @Test("Changes that were not published are published with the new version")
+    @Test("Binding a session to a new version publishes its unpublished changes")
     func unpublished() throws {
         var session = try Self.played(Self.description())
         try session.perform(
@@ -116,7 +118,7 @@ import Testing
         #expect(session.snapshot.text.contains("hidden"))
     }
 
-    @Test("A table below a lowered limit of rows can be bound, and must not grow")
+    @Test("A table with more rows than a lowered limit can be bound to a new version, but must not grow")
     func limits() throws {
         var old = try Self.description(), new = try Self.description(binding: #""viewModel":1"#)
         var binder = old.binder
@@ -132,7 +134,9 @@ import Testing
         #expect(throws: Refusal.self) { try rebind() }
     }
 
-    @Test("Between random versions, every update leads to the table that the new version shows", arguments: 0..<8)
+    @Test(
+        "When tables change between random versions, every update leads to the table that the new version displays",
+        arguments: 0..<8)
     func randomVersions(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed)), refused = 0
         for _ in 0..<TestEffort.cases(60) {
@@ -152,7 +156,8 @@ import Testing
                     outcome = try session.perform(
                         .rebind(Rebinding(to: new, version: nil, discarding: Bool.random(using: &random) ? all : [])))
                 } catch let refusal as Refusal {
-                    // Templates may fail with models that another template has made.
+                    // A random template of the new version may fail with models that the old version's templates have
+                    // made.
                     #expect(
                         [.modelsDoNotFit, .templateFailed, .duplicateRowID].contains(refusal.code), "\(refusal.detail)")
                     refused += 1

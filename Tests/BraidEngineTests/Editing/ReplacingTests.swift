@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Many rows of a section that are inserted, deleted, changed and moved at once (`TableEditor.replace`).
+/// Tests `TableEditor.replace`, which inserts, deletes, changes and moves many rows of a section at once.
 @Suite struct ReplacingTests {
     private typealias Model = TableEditor.Model
 
@@ -16,7 +16,7 @@ import Testing
         return editor.table
     }
 
-    /// The rows of a store that writes only the changes, by key.
+    /// The rows in a store that writes only the recorded changes. The keys are the rows' keys.
     private struct Stored {
         var rows: [Int: (rank: Int, id: RowID?, model: JSONText)] = [:]
 
@@ -33,7 +33,7 @@ import Testing
         models.map { "\($0.id?.text ?? "-") \($0.model)" }
     }
 
-    /// Applies a random change to a list: to few or most elements, adjacent or far apart.
+    /// Applies a random change to a list of models. The change affects few or most elements, adjacent or far apart.
     private static func change(_ models: inout [Model], next: inout Int, _ random: inout SeededGenerator) {
         func range() -> Range<Int> {
             let count = Int.random(
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "After a replacement, the table and a store with its changes contain the new rows",
+        "After rows were replaced, the table contains the new rows, and so does a store that writes only the changes",
         arguments: [3, 60, 700, 3_000])
     func whateverIsReplacedTheTableHasItAndAStoreThatWritesTheChanges(count: Int)
         throws
@@ -73,7 +73,7 @@ import Testing
             let before = try #require(table["s"])
             for _ in 0...Int.random(in: 0...2, using: &random) { Self.change(&models, next: &next, &random) }
             var editor = TableEditor(table)
-            // A row that exists only during the command.
+            // Inserts a row that the replacement then removes, so that the row exists only during this command.
             if step % 3 == 0 {
                 try editor.insert(
                     .string("short"), id: RowID("short"), in: "s",
@@ -96,9 +96,9 @@ import Testing
         }
     }
 
-    /// About twenty rows fit between two rows if each is inserted between the last two. Then some surrounding rows get
-    /// new ranks, but not the whole section.
-    @Test("Where ranks run out, only few rows get new ranks")
+    /// Between two adjacent rows, ranks are free for about twenty inserts that each halve the remaining gap. After
+    /// that, some surrounding rows get new ranks, but not the whole section.
+    @Test("If no rank is free between two rows, only a few rows get new ranks")
     func whereRanksRunOutFewRowsAreWrittenAnew() throws {
         var random = SeededGenerator(seed: 4)
         var models = (0..<20_000).map { Self.model($0) }, table = try Self.table(models), relabelled = 0
@@ -117,11 +117,13 @@ import Testing
         #expect(relabelled > 3)
     }
 
-    @Test("A duplicate id is refused, among few rows and among many", arguments: [1, 5_000])
+    @Test(
+        "Replacing rows is refused if an id would be in the section twice, for few rows and for many",
+        arguments: [1, 5_000])
     func anIdThatIsThereTwiceIsRefusedAmongFewAndAmongMany(count: Int) throws {
         let table = try Self.table((0..<10_000).map { Self.model($0) })
         let new = (20_000..<20_000 + count).map { Self.model($0) }
-        // The duplicate is outside the range, inside the range, and in another range.
+        // The second row with the same id is outside the replaced range, inside it, or in another replaced range.
         for twin in [Self.model(9_999), new[0]] {
             var editor = TableEditor(table)
             #expect(throws: Refusal.self) {
@@ -136,8 +138,9 @@ import Testing
         #expect(editor.change.removedRows.count == count)
     }
 
-    /// The update must not depend on whether the replaced rows are recorded or found by comparison.
-    @Test("An update from the recorded replacement equals one from comparison", arguments: 0..<8)
+    /// The engine can record which rows a command replaces, or find them by comparing two snapshots. The resulting
+    /// update must be the same.
+    @Test("The update from recorded replacements equals the update from comparing the snapshots", arguments: 0..<8)
     func whatIsToldOfTheReplacedIsWhatChanged(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed)), next = 10_000
         let description = try TableDescription(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// A client that has not seen the latest revisions refers to the rows that it has seen.
+/// Tests how commands are rebased: a client that has not seen the latest revisions refers to rows as it has seen them.
 @Suite struct RowHistoryTests {
     struct Revision {
         var table: TableModel
@@ -12,8 +12,9 @@ import Testing
         var hidden: JSONText?
     }
 
-    /// Random tables under random commands. From every earlier revision, each row is found at its current place, or is
-    /// reported as gone. The test identifies rows by their keys in the stored table. No other row may be found instead.
+    /// Applies random commands to random tables. Each row of every earlier revision must be found at its current place,
+    /// or be reported as gone, but never be mistaken for another row. The test identifies rows by their keys in the
+    /// stored table.
     @Test("Every row of an earlier revision is found or reported as gone", arguments: 0..<8)
     func everyRowIsFoundOrGone(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
@@ -66,7 +67,8 @@ import Testing
                     #expect(landed.id == row.id, "another row was taken for it: revision \(base) of \(revisions.count)")
                 } else {
                     gone += 1
-                    // If two rows with the id were inserted at the same time, neither may be taken for it.
+                    // If two rows with this id were inserted at the same time, the history cannot know which of them is
+                    // the row.
                     if isAmbiguous { continue }
                     #expect(
                         place == nil,
@@ -77,8 +79,8 @@ import Testing
         }
     }
 
-    /// Checks that every valid move target of the earlier revision can be rebased, and that an invalid index is
-    /// refused, including the largest integer.
+    /// Checks that every valid target of a move at the earlier revision can be rebased. Row indexes out of bounds must
+    /// be refused, also the largest integer.
     static func checkTargets(
         _ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision
     ) throws {
@@ -92,7 +94,8 @@ import Testing
                     code(history, .move(row, to: .at(.displayed(target), row: index))) != .rowNotFound,
                     "\(index) of \(last)"
                 )
-                // The row may be named in any way. The id of several rows may refer to another one.
+                // Naming the row by its id must give the same target. If several rows have this id, the id may refer to
+                // another row.
                 if let id,
                     let byID = try? history.rebased(.move(.id(id, in: nil), to: .at(.displayed(target), row: index))),
                     byID.at == at
@@ -115,8 +118,8 @@ import Testing
         return nil
     }
 
-    /// A target out of bounds must not be taken for the section's end.
-    @Test("A target that did not exist at the base is refused")
+    /// A move to an index that was out of bounds at the base must not become a move to the section's end.
+    @Test("A move to a target that did not exist at the base is refused")
     func aTargetThatWasNotThereThenIsNoneNow() throws {
         func code(_ row: Int, to section: Int, after commands: [Command] = []) -> Refusal.Code? {
             do {
@@ -142,8 +145,8 @@ import Testing
                 && code(99, to: 1, after: inserted) == .rowNotFound)
     }
 
-    /// Returns where the stored row of a displayed row is displayed now. `nil` if the row is not displayed, or cannot
-    /// be identified.
+    /// Returns the current index path of a row that an earlier revision displayed, found by its key in the stored
+    /// table. `nil` if the row is not displayed now, or cannot be identified.
     static func keyed(
         _ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder
     ) -> RowPath? {
@@ -158,7 +161,8 @@ import Testing
         return nil
     }
 
-    /// Applies commands to a table, and rebases another command that counts in the initial table.
+    /// Applies `commands` to a table, then rebases and applies `command`, whose index paths count in the table before
+    /// `commands`.
     static func asking(_ commands: [Command], then command: Command) throws -> (
         command: Command, at: RowPath?, after: Snapshot
     ) {
@@ -182,7 +186,7 @@ import Testing
         )
     }
 
-    @Test("A row is followed through a section that was hidden")
+    @Test("A row is followed even if its section was hidden in between and is displayed again")
     func aRowIsFollowedThroughASectionThatWasHidden() throws {
         let hidden: [Command] = [.setDisplayedSections(["a"]), .setDisplayedSections(["b", "a"])]
         #expect(try Self.asking(hidden, then: .delete(RowReference(path(1, 1)))).at == path(0, 1))
@@ -195,31 +199,32 @@ import Testing
         #expect(refusal.code == .rowGone)
     }
 
-    @Test("A move goes between the rows that the client saw")
+    @Test("A rebased move puts the row between the rows that the client saw at the target")
     func aMoveGoesToTheRowsThatTheClientSaw() throws {
-        // The target is before row 5 as seen. A row was inserted before row 5 since.
+        // The client moves a row before row 5. In the meantime, another row was inserted before row 5.
         let commands: [Command] = [.move(RowReference(path(0, 2)), to: .at(.displayed(1), row: 0))]
         #expect(
             try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .at(.id("b"), row: 1))).after.ids == [
                 ["2"], ["3", "4", "1", "5"],
             ])
-        // The row after the target was deleted, so the row goes after the row before the target.
+        // The client moves a row between the rows 4 and 5. In the meantime row 5 was deleted, so the row goes after row
+        // 4.
         #expect(
             try Self.asking(
                 [.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .at(.id("b"), row: 1))
             ).after.ids == [["2", "3"], ["4", "1"]])
-        // To the end of its own section.
+        // The client moves a row to the end of its own section, where another row was deleted in the meantime.
         #expect(
             try Self.asking(
                 [.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .at(.id("a"), row: 2))
             ).after.ids == [["3", "1"], ["4", "5"]])
-        // Into a section that was hidden and is displayed again.
+        // The client moves a row in a section that was hidden in the meantime and is displayed again.
         #expect(
             try Self.asking(
                 [.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])],
                 then: .move(RowReference(path(0, 0)), to: .at(.displayed(0), row: 2))
             ).after.ids == [["4", "5"], ["2", "3", "1"]])
-        // None of the rows around the target exists any more.
+        // The client moves a row into a section whose rows have all been replaced in the meantime.
         let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], merging: true)
         #expect(
             try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .at(.id("a"), row: 0))).after.ids == [
@@ -227,7 +232,7 @@ import Testing
             ])
     }
 
-    @Test("A move to a section's end goes to its end, even if the section was hidden and has changed")
+    @Test("A rebased move to a section's end puts the row at the end, even if the section was hidden and has changed")
     func theEndOfAHiddenSectionIsItsEnd() throws {
         let longer: [JSONText] = [#"{"id":"1"}"#, #"{"id":"6"}"#, #"{"id":"7"}"#, #"{"id":"8"}"#]
         let commands: [Command] = [
@@ -245,8 +250,9 @@ import Testing
         }
     }
 
-    /// The row goes between the rows that surrounded it, wherever these rows and the row itself are now.
-    @Test("A move to the row's own place brings the row back")
+    /// The client drops a row at the place where it saw it. If the row or its neighbours have moved, the row goes back
+    /// between these neighbours.
+    @Test("A rebased move to the row's own place brings the row back between its old neighbours")
     func aMoveToItsOwnPlaceBringsARowBack() throws {
         let third = Command.delete(.id(RowID("3"), in: nil))
         for (commands, after) in [
@@ -261,8 +267,9 @@ import Testing
         }
     }
 
-    /// The index must not refer to a section that the client has never seen.
-    @Test("A call to a section that did not exist at the base is ignored")
+    /// A section index of the client must not refer to a section that was inserted later, because the client has not
+    /// seen it.
+    @Test("A data source call to a section that did not exist at the base is ignored")
     func aSectionThatWasNotThereThenIsNoneNow() throws {
         var session = try Played(sections: [SectionContent(rows: ["1"])])
         let before = session.snapshot,
@@ -277,8 +284,8 @@ import Testing
         }
     }
 
-    /// A row named by its id must not end one place above its target in its own section.
-    @Test("A move goes to the same place, however its row is named")
+    /// A move within a section must not end one place too far up if the client names the row by its id.
+    @Test("A rebased move has the same target whether its row is named by id or by index path")
     func aMoveGoesToTheSamePlaceHoweverItsRowIsNamed() throws {
         let histories: [[Command]] = [
             [], [.delete(RowReference(path(0, 0)))], [.move(RowReference(path(0, 0)), to: .at(.displayed(0), row: 2))],
@@ -297,7 +304,7 @@ import Testing
         }
     }
 
-    @Test("An insert may follow the last row")
+    @Test("The index path of an insert may be one after the last row")
     func anInsertMayBeBehindTheLastRow() throws {
         let snapshot = Snapshot.make("a: x y")
         let (command, at) = try RowHistory([], now: snapshot).rebased(.insert(.at(.displayed(0), row: 2), model: nil))
@@ -308,14 +315,14 @@ import Testing
         #expect(Self.code(try RowHistory([], now: snapshot), .delete(.at(.displayed(0), row: 2))) == .rowNotFound)
     }
 
-    @Test("An id that several sections contain needs its section")
+    @Test("An id that is in several sections is ambiguous unless the command also names the section")
     func anIdOfSeveralSectionsNeedsItsSection() throws {
         let history = try RowHistory([], now: Snapshot.make("a: x", "b: y x"))
         #expect(Self.code(history, .tap(.id(RowID("x"), in: nil))) == .ambiguousRow)
         #expect(try history.rebased(.tap(.id(RowID("x"), in: .id("b")))).at == path(1, 1))
     }
 
-    @Test("An id identifies its row at any revision")
+    @Test("An id refers to its row, wherever the row has moved since the base")
     func anIdSaysByItselfWhichRowItIs() throws {
         let commands: [Command] = [.move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 2))]
         #expect(try Self.asking(commands, then: .delete(.id(RowID("1"), in: nil))).at == path(1, 2))

@@ -3,10 +3,10 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tables with so many sections that an index finds rows that a command names by id alone.
+/// Tests tables with so many sections that the engine uses an index to find rows that a command names by id alone.
 @Suite struct RowLocatorTests {
     @Test(
-        "An id without a section refers to the same row, or is refused with the same message, as in a search of all sections",
+        "The index finds the same row for an id, or refuses it with the same message, as a search of all sections",
         arguments: 0..<8)
     func theSameRowAsInASearch(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
@@ -26,8 +26,8 @@ import Testing
                     transactions += 1
                     try Self.checkSteps(commands, before, session)
                 }
-                // The index is not built after every command, so that it is built at any time from any of the tables
-                // that share it.
+                // Earlier and later tables share an index. The test does not build this index after every command, so
+                // that any of these tables may be the one that builds it.
                 if Int.random(in: 0..<4, using: &random) == 0, let any = earlier.randomElement(using: &random) {
                     named += try Self.checkIDs(of: any, &random)
                 }
@@ -41,7 +41,8 @@ import Testing
         #expect(applied > 20 && named > 100 && transactions > 10, "\(applied), \(named), \(transactions)")
     }
 
-    /// Returns how many of some ids refer to a row.
+    /// Checks the row that the index finds for random ids against a search of all sections. Returns the number of ids
+    /// that refer to a row.
     private static func checkIDs(of session: Played, _ random: inout SeededGenerator) throws -> Int {
         var found = 0
         let table = session.table, few = ids.shuffled(using: &random).prefix(8)
@@ -77,7 +78,7 @@ import Testing
         return found
     }
 
-    /// Checks that a transaction's commands find the same rows as single commands.
+    /// Checks that the commands of a transaction find the same rows as the same commands one by one.
     private static func checkSteps(_ commands: [Command], _ before: Played, _ after: Played) throws {
         var alone = before
         do {
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    /// The sections share some ids, so that many ids are in several sections.
+    /// The ids of the random rows. There are so few that many ids are in several sections.
     private static let ids = (0..<120).map { RowID("r\($0)") }
     private static let sections = (0..<90).map { "s\($0)" }
 
@@ -108,7 +109,7 @@ import Testing
         let models = all.shuffled(using: &random).prefix(80).map { section in
             #""\#(section)":[\#(ids.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)).map { model($0, &random) }.joined(separator: ","))]"#
         }
-        // A handler names rows by their ids alone, including rows that it has inserted.
+        // The handler of a tap names rows by their ids alone, including a row that it has just inserted.
         let handler =
             #""onTap":[{"insert":{"section":"s4","model":{"id":"r119","v":1}}},{"move":{"id":"r119","to":{"section":"s5"}}},{"remove":{"id":"r118"}}]"#
         return try Played(
@@ -176,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("A table whose rows are inserted and deleted again and again does not keep an entry for each row")
+    @Test("The index of a table where rows are often inserted and deleted does not grow with each row")
     func entriesOfRowsThatAreGoneAreDropped() throws {
         var table = TableModel()
         for section in 0..<100 { _ = table.insertSection(SectionID("s\(section)"), at: section) }
@@ -193,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("The next command reuses the index that a refused command has built")
+    @Test("A command reuses the index that an earlier, refused command has built")
     func aRefusedCommandLeavesTheIndex() throws {
         var session = try Played(
             sections: (0..<100).map {

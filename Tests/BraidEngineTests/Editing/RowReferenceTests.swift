@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// The forms in which commands and calls of the data source name rows.
+/// Tests the forms in which commands and data source calls can name a row.
 @Suite struct RowReferenceTests {
     static func session(editing: String = "delete") throws -> Played {
         try Played(
@@ -14,14 +14,14 @@ import Testing
             """)
     }
 
-    /// The row "2", which is row 1 of the section "a".
+    /// All forms of a reference to the same row: the row with the id "2", which is row 1 of the section "a".
     static let forms = [
         #"{"section":"a","row":1}"#, #"{"section":0,"row":1}"#, #"["a",1]"#, "[0,1]", #"{"id":"2"}"#,
         #"{"id":"2","section":"a"}"#, #"{"id":"2","section":0}"#,
     ]
 
     @Test(
-        "Every command and every call of the data source accepts every form of a row reference",
+        "Every command and every data source call accepts every form of a row reference",
         arguments: [
             #"{"edits":{"delete":ROW}}"#, #"{"edits":{"insert":ROW,"model":{"id":"n"}}}"#,
             #"{"moves":{"from":ROW,"to":["b",0]}}"#, #"{"moves":{"from":{"id":"4"},"to":ROW}}"#,
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "A malformed row reference is refused with the pointer to its fault",
+        "A malformed row reference is refused with the JSON pointer to its fault",
         arguments: [
             ("[0]", "/taps/at"), ("[0,1,2]", "/taps/at"), ("[null,1]", "/taps/at/0"), ("[0,-1]", "/taps/at/1"),
             (#"[0,"1"]"#, "/taps/at/1"), (#""2""#, "/taps/at"), (#"{"id":true}"#, "/taps/at/id"),
@@ -57,7 +57,9 @@ import Testing
         #expect(refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == [pointer])
     }
 
-    @Test("A move to a row puts the moved row before that row", arguments: ["1", "2", "3"], ["1", "2", "3", "4"])
+    @Test(
+        "A move whose target is a row puts the moved row before that row",
+        arguments: ["1", "2", "3"], ["1", "2", "3", "4"])
     func aMoveToARowGoesBeforeIt(from: String, to: String) throws {
         var expected = [["1", "2", "3"], ["4"]]
         if from != to {
@@ -73,7 +75,8 @@ import Testing
         #expect(try session.perform(move).kind == (isMoved ? .applied : .unchanged))
         #expect(ids(session.snapshot) == expected)
 
-        // The same move of a client that has not seen a new first row, and one that cannot see it yet.
+        // Repeats the move after another row was inserted at the front, published and unpublished. The client has not
+        // seen this row.
         for notify in [true, false] {
             var session = try Self.session()
             let before = session.snapshot
@@ -81,13 +84,13 @@ import Testing
             let update = try session.perform(.dataSource(add, notify: notify)).update
             let history = try RowHistory([(update.json, update.hidden(in: before))], now: session.snapshot)
             try session.perform(history.rebased(move).command)
-            // A command that changes nothing does not publish the new row.
+            // If the move changes nothing, it does not publish the unpublished row.
             let new = notify || isMoved ? ["0"] : []
             #expect(ids(session.snapshot) == [new + expected[0], expected[1]], "\(notify)")
         }
     }
 
-    @Test("A call of the data source is ignored if its reference names no displayed row, and changes nothing")
+    @Test("A data source call whose reference names no displayed row is ignored")
     func aReferenceToNoRowIsIgnored() throws {
         for reference in [
             #"{"id":"x"}"#, #"{"id":"4","section":"a"}"#, #"{"id":"2","section":7}"#, #"["x",0]"#, "[7,0]", "[0,3]",
@@ -106,7 +109,7 @@ import Testing
         #expect(try session.perform(add).isIgnored)
     }
 
-    @Test("A row that is added to a section by its id goes to that section, also if the section is new or hidden")
+    @Test("A row can be added to a section by its id, even if the section is hidden or does not exist yet")
     func aRowIsAddedToANamedSection() throws {
         var session = try Self.session()
         try session.perform(.dataSource(.addRow(#"{"id":"n"}"#, at: .at(.id("new"), row: 0)), notify: true))
@@ -116,7 +119,7 @@ import Testing
         #expect(session.table[SectionID("a")]?.rows.last?.id == RowID("n"))
     }
 
-    @Test("An id that several sections display is ambiguous for a call of the data source")
+    @Test("A data source call is refused if its row id is in several displayed sections and it names no section")
     func anAmbiguousIDIsRefused() throws {
         var session = try Self.session()
         try session.perform(.dataSource(.addRow(#"{"id":"2"}"#, at: .at(.id("b"), row: 0)), notify: true))
@@ -128,7 +131,7 @@ import Testing
         #expect(session.table[SectionID("b")]?.rows.count == 1)
     }
 
-    @Test("A call that names one row in two forms is refused")
+    @Test("A data source call that names the same row twice, in two forms, is refused")
     func oneRowInTwoForms() throws {
         var session = try Self.session()
         let rows: [(at: RowReference, model: JSONText)] = [

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// Random and mutated texts. The parser must not trap, and must accept exactly what a plain implementation of the
-/// grammar accepts.
+/// Parses random and mutated texts. The parser must not trap, and must accept exactly the texts that a simple
+/// implementation of the grammar accepts.
 struct JSONFuzzTests {
     static let seeds = [
         #"{"a":[1,-2.50,1e+10,{"b":"x\u00e9\ud83d\ude00"}],"c\n":null,"":"","t":true,"f":false}"#,
@@ -15,7 +15,7 @@ struct JSONFuzzTests {
         "[true,false,null,\n\t\r 12345678901234567890, 1.10 ]",
     ]
 
-    @Test("The parser accepts the same prefixes as the plain grammar")
+    @Test("The parser and a simple grammar accept the same prefixes of JSON texts")
     func allPrefixesAreJudgedRightly() {
         for seed in Self.seeds {
             let bytes = Array(seed.utf8)
@@ -28,7 +28,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("The parser accepts the same short texts as the plain grammar")
+    @Test("The parser and a simple grammar accept the same texts of up to three bytes")
     func allShortTextsAreJudgedRightly() {
         let alphabet = Array("[]{},:\"\\1-0.eat \n".utf8) + [0xC3, 0xA9]
         var texts: [[UInt8]] = [[]]
@@ -41,7 +41,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("The parser accepts the same mutated texts as the plain grammar", arguments: 0..<8)
+    @Test("The parser and a simple grammar accept the same mutated texts", arguments: 0..<8)
     func mutatedTextsAreJudgedRightly(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let seeds = Self.seeds.map { Array($0.utf8) }
@@ -69,7 +69,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("The parser accepts the same random bytes as the plain grammar")
+    @Test("The parser and a simple grammar accept the same random bytes")
     func randomBytesAreJudgedRightly() {
         var random = SeededGenerator(seed: 99)
         let tokens = [
@@ -86,7 +86,7 @@ struct JSONFuzzTests {
         }
     }
 
-    /// The number of rounds of each of the ten runs. Optimized builds run more.
+    /// The number of random texts in each run of a test. Optimized builds try more texts.
     static var rounds: Int {
         var rounds = 40_000
         assert(
@@ -104,7 +104,7 @@ struct JSONFuzzTests {
                 Issue.record("accepted: \(String(decoding: bytes, as: UTF8.self).debugDescription)")
                 return
             }
-            // Every accepted text can be read in every way, always with the same value.
+            // Every method that reads an accepted text must return the same value.
             let value = text.value(), again = JSONText(value)
             if again.value() != value { Issue.record("tree: \(text)") }
             if (try? JSONText(parsing: text.pretty())) != text { Issue.record("pretty: \(text)") }
@@ -127,8 +127,8 @@ struct JSONFuzzTests {
     }
 }
 
-/// The grammar of RFC 8259 with the rules of RFC 7493, as simply as possible: recursive, over characters, without
-/// regard to speed.
+/// A simple implementation of the JSON grammar of RFC 8259 with the restrictions of RFC 7493. It is recursive, works on
+/// characters, and is not optimized for speed.
 private struct PlainGrammar {
     private var rest: ArraySlice<Unicode.Scalar>
 

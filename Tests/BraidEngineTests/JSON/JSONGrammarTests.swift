@@ -2,14 +2,15 @@ import Testing
 
 @testable import BraidEngine
 
-/// Texts that RFC 8259 and RFC 7493 allow or refuse. A refusal names the offset of the wrong byte.
+/// Tests texts that RFC 8259 and RFC 7493 allow or forbid. The error for a forbidden text contains the offset of the
+/// wrong byte.
 struct JSONGrammarTests {
-    /// Accepted texts with their compact forms.
+    /// Valid JSON texts, each with its compact form.
     static let accepted: [(String, String)] = [
         // Literals.
         ("null", "null"), ("true", "true"), ("false", "false"), (" null", "null"), ("true\n", "true"),
         ("\t\r\n false \t\r\n", "false"),
-        // Numbers keep their digits.
+        // Numbers keep their digits in the compact form.
         ("0", "0"), ("-0", "-0"), ("1", "1"), ("-1", "-1"), ("10", "10"), ("1234567890", "1234567890"), ("0.0", "0.0"),
         ("-0.0", "-0.0"),
         ("1.10", "1.10"), ("0.5", "0.5"), ("10.01", "10.01"), ("1e1", "1e1"), ("1E1", "1E1"), ("1e+1", "1e+1"),
@@ -57,15 +58,15 @@ struct JSONGrammarTests {
     ]
 
     static let refused: [(String, Int)] = [
-        // No value, or text after the value.
+        // Texts without a value, or with more text after the value.
         ("", 0), (" ", 1), ("\n\t\r ", 4), ("1 2", 2), ("null,", 4), ("[] []", 3), ("{}}", 2), ("[]]", 2),
         ("\"a\"b", 3), ("truefalse", 4), ("nullx", 4), ("1a", 1), ("[1]\u{0}", 3), ("\u{0}", 0), ("\u{C}1", 0),
         ("\u{A0}1", 0), ("1\u{B}", 1),
-        // A byte order mark, comments, values of other languages.
+        // Texts with a byte order mark or a comment, and values of other languages such as `NaN` and `None`.
         ("\u{FEFF}1", 0), ("\u{FEFF}", 0), (" \u{FEFF}1", 1), ("//\n1", 0), ("/* */1", 0), ("1 // one", 2), ("#", 0),
         ("'a'", 0), ("a", 0), ("NaN", 0), ("Infinity", 0), ("-Infinity", 1), ("undefined", 0), ("None", 0), ("True", 0),
         ("TRUE", 0), ("é", 0),
-        // Literals that are cut or misspelled.
+        // Literals that are incomplete or misspelled.
         ("t", 1), ("tru", 3), ("trux", 3), ("tRue", 1), ("f", 1), ("fals", 4), ("falze", 3), ("n", 1), ("nul", 3),
         ("nuLl", 2), ("[nul]", 4), ("[tru,1]", 4),
         // Numbers.
@@ -80,7 +81,7 @@ struct JSONGrammarTests {
         ("\"\\\n\"", 2), ("\"\\é\"", 2),
         ("\"\n\"", 1), ("\"\t\"", 1), ("\"a\u{0}\"", 2), ("\"\u{1F}\"", 1), ("\"abcdefgh\u{1}\"", 9),
         ("\"abc\rdefghijk\"", 4), ("[\"a\nb\"]", 3), ("\"é\n\"", 3),
-        // Lone surrogates: the offset is that of the escape's backslash.
+        // Strings with a lone surrogate: the error has the offset of the backslash of its escape sequence.
         ("\"\\ud800\"", 1), ("\"\\uD83D\"", 1), ("\"\\udc00\"", 1), ("\"\\udfff\"", 1), ("\"\\ud800a\"", 1),
         ("\"\\ud800\\n\"", 1), ("\"\\ud800\\u0041\"", 1), ("\"\\ud800\\ud800\"", 1), ("\"\\ud800\\ud800\\udc00\"", 1),
         ("\"\\ud83d\\ude00\\ude00\"", 13), ("\"\\ud800", 1), ("\"\\ud800\\", 1), ("\"\\ud800\\u", 9),
@@ -96,7 +97,7 @@ struct JSONGrammarTests {
         ("{\"a\":1,,\"b\":2}", 7), ("{[]:1}", 1), ("{\"a\":1;}", 6), ("{\"a\"=1}", 4), ("{ ", 2), ("{]", 1),
         ("{\"a", 3), ("{\"a\\", 4), ("{\"a\":1}}", 7), ("{\"a\":1:2}", 6), ("{:1}", 1), ("{\"a\":{\"b\":1}", 12),
         ("{\"a\":1, }", 8),
-        // A repeated name: the offset is that of the second name's opening quote.
+        // Objects with a repeated name: the error has the offset of the opening quote of the second name.
         (#"{"a":1,"a":1}"#, 7), (#"{"a":1,"b":2,"a":3}"#, 13), (#"{"a":1,"\u0061":2}"#, 7),
         (#"{"\u0061":1,"a":2}"#, 12), (#"{"":1,"":2}"#, 6), (#"{"x":{"a":1,"b":2,"a":3}}"#, 18),
         (#"{"x":{"x":1},"x":2}"#, 13),
@@ -105,7 +106,7 @@ struct JSONGrammarTests {
         (#"{"😀":1,"\ud83d\ude00":2}"#, 10), (#"{"\n":1,"\u000a":2}"#, 8),
     ]
 
-    @Test("A valid text is accepted and has the expected compact form", arguments: accepted)
+    @Test("A valid JSON text is accepted and has the expected compact form", arguments: accepted)
     func acceptsAndCompacts(_ text: String, _ compact: String) throws {
         let parsed = try JSONText(parsing: text)
         #expect(parsed.text == compact)
@@ -117,12 +118,13 @@ struct JSONGrammarTests {
         #expect(try JSONText(parsing: "{\"x\":\(text)}")["x"] == parsed)
     }
 
-    @Test("A malformed text is refused at the wrong byte", arguments: refused)
+    @Test("A malformed JSON text is refused with the offset of the wrong byte", arguments: refused)
     func refusesAtTheByteAtFault(_ text: String, _ offset: Int) {
         let error = #expect(throws: JSONError.self) { try JSONText(parsing: text) }
         #expect(error?.offset == offset, "\(text.debugDescription): \(error.map(String.init(describing:)) ?? "")")
         #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
-        // Inside an array, the parser finds the same fault at the same place, unless it follows a whole value.
+        // The parser must find the same fault at the same place inside an array. This does not hold if the fault
+        // follows a complete value.
         let before = Array(text.utf8.prefix(offset))
         guard text.utf8.count > offset, (try? JSONText(parsing: before)) == nil, !text.hasPrefix("\u{FEFF}") else {
             return
@@ -131,14 +133,14 @@ struct JSONGrammarTests {
         #expect(inner?.offset == offset + 5)
     }
 
-    @Test("The grammar has enough cases")
+    @Test("The test cases contain at least 250 valid and malformed JSON texts")
     func thereAreEnoughCases() {
         #expect(Self.accepted.count + Self.refused.count >= 250)
     }
 
-    /// RFC 3629, section 4. Every sequence of one to four bytes at the borders of the ranges is compared with the
-    /// standard library's decision.
-    @Test("UTF-8 is validated as the standard library does")
+    /// Tries all sequences of up to four bytes whose values are at the borders of the ranges in RFC 3629, section 4.
+    /// The parser and Swift's standard library must agree on each sequence.
+    @Test("The parser accepts exactly the UTF-8 that Swift's standard library accepts")
     func utf8IsJudgedAsTheStandardLibraryDoes() {
         let borders: [UInt8] = [
             0x20, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,
@@ -157,7 +159,7 @@ struct JSONGrammarTests {
     }
 
     @Test(
-        "A malformed UTF-8 sequence is refused at its start",
+        "A malformed UTF-8 sequence is refused with the offset of its first byte",
         arguments: [
             ([0x22, 0xC3, 0x22], 1), ([0x22, 0x61, 0xE2, 0x82, 0x22], 2), ([0x22, 0xC3, 0xA9, 0xC0, 0x80, 0x22], 3),
             ([0x22, 0xED, 0xA0, 0x80, 0x22], 1),
@@ -172,7 +174,7 @@ struct JSONGrammarTests {
     }
 
     @Test(
-        "A parsing error says what is at which place and what was expected",
+        "A parsing error contains the position, the text found there and the expected text",
         arguments: [
             ("", "1:1: the text ends where a value should stand"),
             ("[1,\n  \"x\" 2", "2:7: /1: `2` stands where `,` or `]` should"),
@@ -196,7 +198,7 @@ struct JSONGrammarTests {
 
     // MARK: Depth
 
-    @Test("Arrays and objects nest up to the limit")
+    @Test("The parser accepts arrays and objects that are nested up to the limit")
     func arraysAndObjectsNestUpToTheLimit() throws {
         for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
             func nested(_ depth: Int) -> String {
@@ -220,7 +222,7 @@ struct JSONGrammarTests {
 
     // MARK: Names
 
-    @Test("A duplicate is found among many names", arguments: [2, 15, 16, 17, 18, 63, 64, 65, 66, 500])
+    @Test("A duplicate name is found in an object with many names", arguments: [2, 15, 16, 17, 18, 63, 64, 65, 66, 500])
     func aDuplicateIsFoundAmongManyNames(_ count: Int) throws {
         for duplicate in Set([0, 1, count / 2, count - 1]) {
             for long in ["", "a name longer than eight bytes "] {
@@ -238,9 +240,9 @@ struct JSONGrammarTests {
         }
     }
 
-    @Test("Names of other objects are not duplicates")
+    @Test("The same name in different objects is not a duplicate")
     func namesOfOtherObjectsDoNotCount() throws {
-        // Wide objects in wide objects with the same names, some of which are escaped.
+        // Objects with 40 members contain further objects with the same names, some of which are written with escapes.
         func object(_ depth: Int) -> String {
             let members = (0..<40).map { index in
                 (index % 7 == 0 ? "\"\\u006e\(index)\"" : "\"n\(index)\"") + ":"
@@ -255,7 +257,7 @@ struct JSONGrammarTests {
         #expect(try JSONText(parsing: String(text.dropLast()) + ",\"n40\":1}").members()?.count == 41)
     }
 
-    @Test("Many names take linear time", .timeLimit(.minutes(1)))
+    @Test("Checking the many names of an object for duplicates takes linear time", .timeLimit(.minutes(1)))
     func manyNamesTakeLinearTime() throws {
         let clock = ContinuousClock()
         for prefix in ["", String(repeating: "a", count: 100), "\\u0061"] {

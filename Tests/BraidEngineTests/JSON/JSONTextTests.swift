@@ -6,7 +6,7 @@ struct JSONTextTests {
     private let text = try! JSONText(
         parsing: #" { "a" : [1, 2.50, {"b":"x\u00e9\ud83d\ude00"}] , "c\n":null, "":"", "t":true } "#)
 
-    @Test("A text can be read without building a tree")
+    @Test("The values in a JSON text can be read without building a tree")
     func readsWithoutATree() {
         #expect(text.kind == .object)
         #expect(text["a"]?.elements()?.map(\.text) == ["1", "2.50", #"{"b":"x\u00e9\ud83d\ude00"}"#])
@@ -22,7 +22,7 @@ struct JSONTextTests {
         #expect(JSONText.emptyArray.elements() == [] && JSONText.emptyObject.members()?.isEmpty == true)
     }
 
-    @Test("A JSON Pointer is followed in a text")
+    @Test("A JSON Pointer returns the value at its place in a JSON text, or `nil`")
     func followsPointers() {
         #expect(text[JSONPointer("")!] == text)
         #expect(text[JSONPointer("/a/2/b")!]?.stringValue == "xé😀")
@@ -33,7 +33,7 @@ struct JSONTextTests {
         }
     }
 
-    @Test("The first byte determines the kind")
+    @Test("The first byte of a JSON text determines the kind of its value")
     func kindsComeFromTheFirstByte() throws {
         let kinds: [(String, JSONKind)] = [
             ("null", .null), ("true", .bool), ("false", .bool), ("-1", .number), ("0", .number), ("\"\"", .string),
@@ -43,7 +43,7 @@ struct JSONTextTests {
         #expect(JSONText.null.isNull && !JSONText.false.isNull)
     }
 
-    @Test("Scalars can be created")
+    @Test("JSON texts can be created from numbers, strings and booleans")
     func scalarsAreMade() {
         #expect(JSONText.number(-42).text == "-42")
         #expect(JSONText.number(.min).intValue == .min)
@@ -52,7 +52,7 @@ struct JSONTextTests {
         #expect(JSONText.bool(true).boolValue == true && JSONText.bool(false).boolValue == false)
     }
 
-    @Test("Equality and hash compare bytes")
+    @Test("Two JSON texts are equal if their bytes are equal")
     func equalityAndHashGoByteByByte() throws {
         let one = try JSONText(parsing: "[\"abcdefghij\", 1.0]"),
             other = try JSONText(parsing: " [\"abcdefghij\",1.0 ]")
@@ -60,8 +60,8 @@ struct JSONTextTests {
         #expect(try JSONText(parsing: "1.0") != JSONText(parsing: "1.00"))
         #expect(try JSONText(parsing: "\"A\"") != JSONText(parsing: "\"\\u0041\""))
         #expect(try JSONText(parsing: "\"\u{E9}\"") != JSONText(parsing: "\"e\u{301}\""))
-        // The comparison reads eight bytes at a time, so all lengths around eight are tested, with each byte different
-        // once.
+        // The comparison of texts reads eight bytes at a time. The test therefore tries all lengths below 40, and
+        // changes each byte once.
         for count in 0..<40 {
             let bytes = [UInt8](repeating: 0x61, count: count)
             let text = JSONText.string(String(decoding: bytes, as: UTF8.self))
@@ -74,7 +74,7 @@ struct JSONTextTests {
         }
     }
 
-    @Test("A slice shares its bytes, and a detached copy does not")
+    @Test("A slice of a JSON text shares the text's bytes, and a detached copy does not")
     func slicesShareAndDetachedDoesNot() throws {
         let source = Array("[[1,2],\"x\"]".utf8)
         let text = try JSONText(parsing: source)
@@ -89,7 +89,7 @@ struct JSONTextTests {
         #expect(try JSONText(parsing: " 7 ").bytes == [0x37])
     }
 
-    @Test("The pretty form is indented by two spaces")
+    @Test("The pretty form of a JSON text is indented by two spaces")
     func prettyIsIndentedByTwo() throws {
         let pretty = String(
             decoding: try JSONText(parsing: #"{"a":[1,{"b":[]}],"c":{},"d":"{,}:"}"#).pretty(), as: UTF8.self)
@@ -109,12 +109,12 @@ struct JSONTextTests {
         #expect(JSONText.number(1).pretty() == [0x31])
     }
 
-    @Test("Every escape is decoded")
+    @Test("Every escape sequence in a JSON string is decoded")
     func unescapesEverything() throws {
         #expect(
             try JSONText(parsing: #""\"\\\/\b\f\n\r\t\u0000\u00e9\u20AC\ud83d\ude00\uDBFF\uDFFF""#).stringValue
                 == "\"\\/\u{8}\u{C}\n\r\t\u{0}é€😀\u{10FFFF}")
-        // Every scalar of the basic plane, escaped, decoded and encoded again.
+        // Every Unicode scalar below U+10000 is written as an escape sequence, decoded, and encoded again.
         for start in stride(from: 0, to: 0x10000, by: 256) where start & 0xF800 != 0xD800 {
             var source = "\"", expected = String.UnicodeScalarView()
             for number in start..<start + 256 {
@@ -135,7 +135,7 @@ struct JSONNumberTests {
     }
 
     @Test(
-        "Numbers are equal if their values are equal",
+        "JSON numbers are equal if their values are equal",
         arguments: [
             ("1", "1.0"), ("1", "10e-1"), ("100", "1e2"), ("100", "1E+2"), ("0", "-0"), ("0", "0.000e5"),
             ("0", "0e99999999999999999999"), ("1.10", "1.1"),
@@ -146,7 +146,7 @@ struct JSONNumberTests {
     }
 
     @Test(
-        "Numbers with different values differ",
+        "JSON numbers with different values are not equal",
         arguments: [
             ("1", "-1"), ("12345678901234567890", "12345678901234567891"), ("1e400", "1e401"),
             ("9007199254740993", "9007199254740992"), ("0.1", "0.10000000000000000001"),
@@ -157,7 +157,7 @@ struct JSONNumberTests {
     }
 
     @Test(
-        "Whole numbers that fit are read as Int",
+        "`intValue` is the number if it is whole and in the range of Int, in any notation",
         arguments: [
             ("0", 0), ("-0", 0), ("1.0", 1), ("1e2", 100), ("-12.50e1", -125), ("9223372036854775807", .max),
             ("-9223372036854775808", .min), ("-9223372036854775808.0", .min),
@@ -172,7 +172,7 @@ struct JSONNumberTests {
         #expect(try number(lexeme).intValue == int)
     }
 
-    @Test("A double is written so that it is read back unchanged")
+    @Test("Reading the JSON text of a double returns the same double")
     func doublesAreWrittenSoThatTheyReadBack() throws {
         for value in [
             0, -0.0, 1, -1, 0.1, 1e20, 1e-7, .leastNonzeroMagnitude, 1.7976931348623157e308, -9223372036854775808,

@@ -3,7 +3,7 @@ import Testing
 @testable import BraidEngine
 
 struct JSONValueTests {
-    @Test("A tree is encoded to its original bytes")
+    @Test("Parsing a compact JSON text and encoding the tree returns the same bytes")
     func treesGoBackToTheirBytes() throws {
         for source in [
             "[]", "{}", #"{"b":1.10,"a":[-0,1e400,12345678901234567890,null,true,false],"":{"x":[[],{}]}}"#,
@@ -13,7 +13,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("Equality compares the structure")
+    @Test("Equality of JSON values ignores the order of members and the notation of numbers")
     func equalityIsStructural() throws {
         #expect(try JSONValue(parsing: #"{"a":1,"b":[2]}"#) == JSONValue(parsing: #"{"b":[2.0],"a":1e0}"#))
         #expect(try JSONValue(parsing: #"{"a":1}"#) != JSONValue(parsing: #"{"a":1,"b":null}"#))
@@ -21,14 +21,14 @@ struct JSONValueTests {
         #expect(try JSONValue(parsing: "[1,2]") != JSONValue(parsing: "[2,1]"))
     }
 
-    @Test("A Swift literal becomes the same JSON")
+    @Test("A Swift literal creates the corresponding JSON value")
     func literalsReadAsJSON() throws {
         let value: JSONValue = ["a": [1, 2.5, .null, true], "b": "x", "c": [:], "d": []]
         #expect(JSONText(value).text == #"{"a":[1,2.5,null,true],"b":"x","c":{},"d":[]}"#)
         #expect(value.objectValue?["a"]?.arrayValue?.first?.intValue == 1)
     }
 
-    @Test("Objects of any size keep their order", arguments: [3, 15, 16, 17, 40])
+    @Test("JSON objects of any size keep the order of their members", arguments: [3, 15, 16, 17, 40])
     func objectsKeepOrderWhateverTheirSize(_ count: Int) {
         var object = JSONObject()
         for index in 0..<count { object["n\(index)"] = .number(JSONNumber(index)) }
@@ -42,9 +42,9 @@ struct JSONValueTests {
         #expect(object["e\u{301}"] == nil)
     }
 
-    /// RFC 7396, appendix A.
+    /// The examples of RFC 7396, appendix A.
     @Test(
-        "A merge patch has the result of RFC 7396",
+        "A JSON merge patch has the result that RFC 7396 defines",
         arguments: [
             (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
             (#"{"a":"b"}"#, #"{"a":null}"#, "{}"),
@@ -56,7 +56,7 @@ struct JSONValueTests {
             (#"{"a":"foo"}"#, #""bar""#, #""bar""#), (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
             ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
             ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
-            // The example of section 3.
+            // The example of RFC 7396, section 3.
             (
                 #"{"title":"Goodbye!","author":{"givenName":"John","familyName":"Doe"},"tags":["example","sample"],"content":"This will be unchanged"}"#,
                 #"{"title":"Hello!","phoneNumber":"+01-123-456-7890","author":{"familyName":null},"tags":["example"]}"#,
@@ -69,9 +69,9 @@ struct JSONValueTests {
 }
 
 struct JSONPointerTests {
-    /// RFC 6901, section 5.
+    /// The examples of RFC 6901, section 5.
     @Test(
-        "A JSON Pointer finds the values of RFC 6901",
+        "A JSON Pointer finds the values in the examples of RFC 6901",
         arguments: [
             ("", nil), ("/foo", #"["bar","baz"]"#), ("/foo/0", #""bar""#), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"),
             ("/e^f", "3"), ("/g|h", "4"), ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"), ("/m~0n", "8"),
@@ -92,7 +92,7 @@ struct JSONPointerTests {
         }
     }
 
-    @Test("The tokens of a JSON Pointer are decoded once")
+    @Test("The escape sequences in a JSON Pointer are decoded only once")
     func tokensAreUnescapedOnce() {
         #expect(JSONPointer("/~01/~1/~0/a//")?.tokens == ["~1", "/", "~", "a", "", ""])
         #expect(
@@ -105,7 +105,7 @@ struct JSONPointerTests {
 }
 
 struct JSONWriterTests {
-    @Test("The writer inserts the commas")
+    @Test("`JSONWriter` inserts the commas between values")
     func putsTheCommas() {
         var writer = JSONWriter()
         writer.raw("data: ")
@@ -124,7 +124,7 @@ struct JSONWriterTests {
                 == #"data: {"a":[1,true,null,"x"],"b\n":{},"c":[],"é":{"k":[false]},"d":-9223372036854775808}"# + "\n7")
     }
 
-    @Test("The writer escapes only what it must")
+    @Test("`JSONWriter` escapes only the characters that JSON requires to escape")
     func escapesOnlyWhatMust() {
         for byte in 0..<0x80 as Range<UInt8> {
             for padding in 0..<10 {
@@ -152,7 +152,7 @@ struct JSONLocationsTests {
             """.utf8))
 
     @Test(
-        "A decoding error contains the pointer to the value",
+        "`JSONLocations` returns the line and column of the value at a JSON Pointer",
         arguments: [
             ("", 1, 1), ("/a", 2, 8), ("/a/0", 2, 9), ("/a/1", 3, 5), ("/a/1/bé", 3, 17), ("/é", 4, 9), ("/z", 4, 19),
         ])
@@ -161,7 +161,7 @@ struct JSONLocationsTests {
         #expect(position == (line, column))
     }
 
-    @Test("The pointer of a missing value leads to the enclosing value")
+    @Test("For a missing value, `JSONLocations` returns the position of the nearest enclosing value")
     func whatIsMissingIsPlacedAtWhatIsAroundIt() throws {
         #expect(locations.position(of: JSONPointer("/a/1/c")!) == nil)
         #expect(try #require(locations.position(nearest: JSONPointer("/a/1/c/d")!)) == (3, 5))

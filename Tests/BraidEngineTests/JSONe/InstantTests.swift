@@ -4,7 +4,7 @@ import Testing
 @testable import BraidEngine
 
 @Suite struct InstantTests {
-    @Test("A moment is written as Foundation writes it, in every year from 1600 to 9999")
+    @Test("An `Instant` is formatted as Foundation formats a date, in every year from 1600 to 9999")
     func asFoundation() {
         var generator = SystemRandomNumberGenerator()
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -15,7 +15,8 @@ import Testing
         for milliseconds in edges
             + (0..<2_000).map({ _ in Int.random(in: -11_676_096_000_000...253_402_300_799_999, using: &generator) })
         {
-            // A quarter of a millisecond later, because the seconds as a Double may be slightly before the millisecond.
+            // Adds a quarter of a millisecond, because the Double of the seconds may be slightly too small and round
+            // down to the preceding millisecond.
             #expect(
                 Instant(millisecondsSince1970: milliseconds).text
                     == Date(timeIntervalSince1970: (Double(milliseconds) + 0.25) / 1_000).formatted(style),
@@ -23,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("A moment outside the years 1 to 9999 becomes the first or the last moment of these years")
+    @Test("An `Instant` outside the years 1 to 9999 becomes the first or the last moment of these years")
     func clamped() {
         #expect(Instant(millisecondsSince1970: .min).text == "0001-01-01T00:00:00.000Z")
         #expect(Instant(millisecondsSince1970: .max).text == "9999-12-31T23:59:59.999Z")

@@ -1,6 +1,7 @@
 @testable import BraidEngine
 
-/// A template, its context, and the result of JSON-e's reference implementation: one line of `jsone_oracle.py`.
+/// A template, its context, and the result that JSON-e's reference implementation gives. `jsone_oracle.py` writes each
+/// case as one line.
 struct OracleCase {
     enum Outcome: Equatable, CustomStringConvertible {
         case value(JSONValue)
@@ -20,7 +21,7 @@ struct OracleCase {
 
     let line: String
     let template: JSONValue
-    /// `nil` if the context is not valid.
+    /// The context in which the template is rendered. `nil` if the context is not valid.
     let context: JSONeContext?
     let expected: Outcome
 
@@ -45,8 +46,8 @@ struct OracleCase {
         }
     }
 
-    /// Whether the engine's result is the expected one. As in the specification, numbers are compared by value, and a
-    /// template without a result gives null.
+    /// Whether the engine's result is the expected one by the rules of the specification's tests: numbers are compared
+    /// by value, and no result equals null.
     var isAsSpecified: Bool {
         switch (expected, actual) {
         case (.absent, .absent), (.value(.null), .absent), (.error, .error): true
@@ -55,7 +56,8 @@ struct OracleCase {
         }
     }
 
-    /// The difference between the engine's result and the reference's. `nil` if both agree. Messages may differ.
+    /// A text that describes how the engine's result differs from the reference's. `nil` if both agree. Error messages
+    /// may differ.
     var disagreement: String? {
         let actual = actual
         switch (expected, actual) {
@@ -67,7 +69,8 @@ struct OracleCase {
 }
 
 extension JSONValue {
-    /// Equality that also distinguishes 1 from 1.0, and adjacent integers above 2^53 from each other.
+    /// Whether two JSON values are equal and would be written the same. Unlike `==`, this comparison distinguishes 1
+    /// from 1.0, and adjacent integers above 2^53.
     func isDrawnLike(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number, .number): templateText == other.templateText
@@ -87,7 +90,7 @@ extension JSONValue {
     }
 }
 
-/// JSON that the test itself contains.
+/// Parses JSON that is part of a test's own source. Stops the test if it is malformed.
 func parsed(_ text: String) -> JSONValue {
     do { return try JSONValue(parsing: text) } catch { preconditionFailure("not JSON: \(text): \(error)") }
 }

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Templates that must not hang, exhaust or crash the server.
+/// Tests templates that must not block the server, exhaust its memory or crash it.
 @Suite struct TemplateBudgetTests {
     private static let wide = "{\"$eval\": \"range(0, 1000)\"}"
 
@@ -24,8 +24,8 @@ import Testing
             #"{"$map": WIDE, "each(a)": {"$eval": "range(0, 1000)"}}"#,
             #"{"$map": WIDE, "each(a)": {"$json": WIDE}}"#,
             #"{"$map": WIDE, "each(a)": {"$eval": "join(range(0, 1000), ',')"}}"#,
-            // Values that are small in memory because they are shared, but huge once they are written. Deeply nested
-            // values.
+            // Values that use little memory because their parts are shared, but would be huge when written, and deeply
+            // nested values.
             #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}, {"$eval": "a"}]}"#,
             #"{"$reduce": WIDE, "initial": [], "each(a,b)": {"$eval": "{x: a, y: a}"}}"#,
             #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}]}"#,
@@ -40,8 +40,8 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(100))
     }
 
-    /// `$let` in `$let`, where each name doubles the preceding one.
-    @Test("Nested doubling is refused", arguments: ["$let", "$map", "expression"])
+    /// Nests `$let`, `$map` or an expression so that each level contains the preceding level's value twice.
+    @Test("A template whose nested parts each double a value is refused", arguments: ["$let", "$map", "expression"])
     func nestedDoublingIsDefused(kind: String) {
         var template = parsed(#"{"$eval": "x"}"#)
         for _ in 0..<60 {
@@ -68,7 +68,7 @@ import Testing
         #expect(error?.kind == .budget)
     }
 
-    @Test("An exceeded budget stays exceeded for the rest of the template")
+    @Test("After a template has used up its budget of steps, nothing more can be evaluated with that budget")
     func anExceededBudgetStaysExceeded() throws {
         var budget = JSONeBudget(steps: 50)
         let context = JSONeContext(now: OracleCase.now)
@@ -78,7 +78,7 @@ import Testing
         #expect(throws: JSONeError.self) { try Expression("1").evaluate(context, budget: &budget) }
     }
 
-    @Test("A value costs output only once it is in the result")
+    @Test("A template's value counts towards the output limit only if it is part of the result")
     func whatIsPassedOnIsCountedOnceItIsInTheResult() throws {
         let big = JSONValue.object(JSONObject([("big", .array(Array(repeating: .null, count: 10_000)))]))
         let budget = JSONeBudget(output: 10_000)
@@ -88,8 +88,8 @@ import Testing
         #expect(throws: JSONeError.self) { try rendered(parsed(#"[{"$eval": "big"}]"#), big, budget: budget) }
     }
 
-    /// The names come with a request. Comparing each name with all names before it would take hours.
-    @Test("A context with many names is created in linear time", .timeLimit(.minutes(1)))
+    /// The names of a context come from a request. Comparing each name with all preceding names would take hours.
+    @Test("A template's context with many names is created in linear time", .timeLimit(.minutes(1)))
     func aContextMayHaveManyNames() throws {
         let names = (0..<200_000).map { ("n\($0)", JSONValue.number(JSONNumber($0))) }
         var context = JSONeContext(now: OracleCase.now, names), budget = JSONeBudget()
@@ -102,7 +102,7 @@ import Testing
         #expect(try template.render(context, budget: &budget) == parsed("[0, null, 199999, true, false, false, true]"))
     }
 
-    @Test("A name is found among few names and among many")
+    @Test("A context of any size finds each of its names")
     func aNameIsFoundHoweverFewOrManyThereAre() {
         for count in 1...20 {
             var context = JSONeContext(
@@ -114,8 +114,8 @@ import Testing
         }
     }
 
-    /// Several renderings may share a budget, one after the other.
-    @Test("An exceeded budget stays exceeded for later templates")
+    /// Several templates may be rendered with the same budget of steps, one after another.
+    @Test("After one template has exceeded a budget, no other template can be rendered with it")
     func aBudgetThatWasExceededStaysSo() throws {
         var budget = JSONeBudget(steps: 50)
         let context = JSONeContext(now: OracleCase.now), small = try JSONeTemplate(parsed(#"{"$eval": "1"}"#)),
@@ -126,19 +126,19 @@ import Testing
         }
     }
 
-    @Test("A text is not built beyond its budget")
+    @Test("A text is refused as soon as it exceeds the output limit, before the rest is evaluated")
     func aTextIsNotBuiltBeyondItsBudget() {
         let context = JSONValue.object(JSONObject([("a", .string(String(repeating: "x", count: 6_000)))]))
-        // The part after the exceeded budget is not evaluated.
+        // The expression `${nothing}` comes after the part that exceeds the limit, so its own error must not occur.
         let error = #expect(throws: JSONeError.self) {
             try rendered(parsed(#""${a}${a}${nothing}""#), context, budget: JSONeBudget(output: 10_000))
         }
         #expect(error?.kind == .budget)
     }
 
-    /// A fixed cost would let one request with long texts run for hours.
+    /// If reading a text had a fixed cost, one request with long texts could run for hours.
     @Test(
-        "Reading a text costs steps for its length",
+        "Functions that read a text cost steps in proportion to its length",
         arguments: [
             #"{"$fromNow": "${text}1 day"}"#, #"{"$eval": "fromNow(text + '1 day')"}"#, #"{"$eval": "strip(text)"}"#,
             #"{"$if": "number(text + '1')"}"#,
@@ -154,8 +154,8 @@ import Testing
         #expect(try steps(256_000) - steps(0) == 1_000)
     }
 
-    /// Copying all merged objects for each further object would take many minutes.
-    @Test("Many objects are merged deeply in linear time", .timeLimit(.minutes(1)), arguments: [false, true])
+    /// The merge must not copy the objects merged so far for each further object: that would take many minutes.
+    @Test("`$mergeDeep` merges many objects in linear time", .timeLimit(.minutes(1)), arguments: [false, true])
     func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws {
         let count = 100_000
         let objects = (0..<count).map { number in
@@ -171,7 +171,7 @@ import Testing
 
     // MARK: Nesting
 
-    @Test("Expressions nest up to the limit", arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "])
+    @Test("Expressions may be nested up to the limit", arguments: ["(", "[", "{a:", "-", "!", "f(", "l[", "2 ** "])
     func expressionsNestSoFar(opening: String) throws {
         let closing = ["(": ")", "[": "]", "{a:": "}", "f(": ")", "l[": "]"][opening] ?? ""
         func source(_ depth: Int) -> String {
@@ -191,12 +191,12 @@ import Testing
         _ = try Expression("a" + String(repeating: ".b", count: 10_000))
     }
 
-    @Test("A long chain of operators is evaluated")
+    @Test("An expression with a chain of 10,000 operators is evaluated")
     func longChainsAreEvaluated() throws {
         #expect(try evaluated(Array(repeating: "1", count: 10_000).joined(separator: "+")).shown == "10000")
     }
 
-    @Test("Templates nest up to the limit")
+    @Test("Templates may be nested up to the limit")
     func templatesNestSoFar() throws {
         func nested(_ depth: Int, in wrap: (JSONValue) -> JSONValue) -> JSONValue {
             (0..<depth).reduce(.string("${1}")) { value, _ in wrap(value) }
@@ -235,15 +235,15 @@ import Testing
         "number('\(nines)')",
     ]
 
-    @Test("Extreme values are evaluated or refused", arguments: extremes)
+    @Test("Expressions with extreme values are evaluated or refused in reasonable time", arguments: extremes)
     func extremesAreAnsweredOrRefused(source: String) {
         let start = ContinuousClock.now
         _ = try? evaluated(source)
         #expect(ContinuousClock.now - start < .seconds(100))
     }
 
-    /// Cuts, doubles and shuffles templates.
-    @Test("A mangled expression never traps")
+    /// Evaluates random texts as expressions, and renders them as templates.
+    @Test("Evaluating a random text as an expression never traps")
     func mangledExpressionsNeverTrap() {
         var random = SystemRandomNumberGenerator()
         let alphabet = Array("ab1.0'\"()[]{}:,+-*/<>=!&|$ é☃\n")

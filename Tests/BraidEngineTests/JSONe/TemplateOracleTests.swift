@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// Compares the engine with JSON-e's reference implementation: with stored cases always, and with fresh cases if the
-/// reference is installed.
+/// Compares the engine with JSON-e's reference implementation: always with stored cases, and with fresh random cases if
+/// the reference implementation is installed.
 ///
 /// To run the fresh cases, install the reference with `pip install json-e`. `BRAID_ORACLE_SEED` and
 /// `BRAID_ORACLE_COUNT` choose other cases. To write the stored cases again, run `Tests/Oracles/write-jsone-golden`.
 @Suite struct TemplateOracleTests {
     private static let oracle = PythonOracle(script: "jsone_oracle.py", module: "jsone")
 
-    @Test("All 1,175 cases of JSON-e's specification hold")
+    @Test("All 1,175 test cases of JSON-e's specification pass")
     func theSpecificationHolds() throws {
         let url = try #require(
             Bundle.module.url(forResource: "jsone-specification", withExtension: "jsonl", subdirectory: "Golden"))
@@ -20,7 +20,9 @@ import Testing
         #expect(wrong.isEmpty)
     }
 
-    @Test("The engine agrees with the stored results of JSON-e", arguments: ["jsone-cases", "jsone-random"])
+    @Test(
+        "The engine agrees with the stored results of JSON-e's reference implementation",
+        arguments: ["jsone-cases", "jsone-random"])
     func storedCasesAgree(file: String) throws {
         let url = try #require(Bundle.module.url(forResource: file, withExtension: "jsonl", subdirectory: "Golden"))
         let cases = try String(contentsOf: url, encoding: .utf8).split(separator: "\n").map { OracleCase($0) }
@@ -29,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "The engine agrees with fresh results of JSON-e",
+        "The engine agrees with JSON-e's reference implementation on fresh random cases",
         .enabled(if: Self.oracle.isInstalled, "needs python3 with the package json-e"))
     func freshCasesAgree() throws {
         let environment = ProcessInfo.processInfo.environment

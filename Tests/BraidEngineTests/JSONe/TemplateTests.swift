@@ -5,7 +5,7 @@ import Testing
 @Suite struct TemplateTests {
     // MARK: What is known before rendering
 
-    @Test("The default reference time is now")
+    @Test("`$fromNow` without a reference time starts from the current time")
     func noReferenceTimeIsNow() throws {
         let now = try rendered(parsed(#"{"$fromNow": "1 day"}"#))
         #expect(try now != nil && rendered(parsed(#"{"$fromNow": "1 day", "from": {"$eval": "null"}}"#)) == now)
@@ -38,7 +38,7 @@ import Testing
         (#"{"$if": "defined('x') && !y", "then": 1}"#, ["x", "y"]),
     ]
 
-    @Test("The free names of a template are the names that it reads", arguments: reads)
+    @Test("The free names of a template are the names that it reads from the context", arguments: reads)
     func freeNamesAreWhatIsRead(template: String, names: Set<String>) throws {
         #expect(try JSONeTemplate(parsed(template)).freeNames == names)
     }
@@ -46,7 +46,8 @@ import Testing
     private static let needs: [(String, Set<String>)] = [
         (#"{"a": "${x}", "b": {"$if": "defined('x')", "then": "${y}"}}"#, ["y"]),
         (#"{"$eval": "defined('x') && x.y == z"}"#, ["z"]),
-        // Names that a template defines: any name if the key is computed, and not a name whose value may be absent.
+        // Templates that define names with `$let`. If a key or the whole object is computed, the template may define
+        // any name. A member that may be absent does not count as defined.
         (#"{"$let": {"${k}": 1}, "in": {"$eval": "a"}}"#, ["k"]),
         (#"{"$let": {"$eval": "values"}, "in": {"$eval": "a"}}"#, ["values"]),
         (#"{"$let": {"a": {"$if": "b", "then": 1}}, "in": {"$eval": "a + c"}}"#, ["b", "c"]),
@@ -54,7 +55,8 @@ import Testing
         (#"{"$map": {"$eval": "l"}, "each(x)": {"$eval": "x + y"}}"#, ["l", "y"]),
     ]
 
-    @Test("A name that is tested or defined in the template need not exist", arguments: needs)
+    @Test(
+        "The context need not contain a name that a template defines itself or tests with `defined`", arguments: needs)
     func whatIsAskedForOrMayBeGivenNeedNotBeThere(template: String, names: Set<String>) throws {
         let read = try JSONeTemplate(parsed(template)).names
         #expect(read.all.subtracting(read.tolerated) == names)
@@ -80,7 +82,7 @@ import Testing
         (#"[{"$merge": [{"$json": "${[1]}"}]}]"#, "template", ["0", "$merge", "0", "$json"]),
     ]
 
-    @Test("An error contains the pointer into the template", arguments: errors)
+    @Test("A template's error contains the pointer to the faulty place in the template", arguments: errors)
     func errorsPointIntoTheTemplate(template: String, kind: String, pointer: [String]) {
         let error = #expect(throws: JSONeError.self) { try rendered(parsed(template)) }
         #expect(error?.kind.rawValue == kind)
@@ -89,7 +91,7 @@ import Testing
 
     // MARK: Numbers
 
-    @Test("Untouched numbers keep their digits")
+    @Test("Numbers that a template only copies keep their digits")
     func untouchedNumbersKeepTheirDigits() throws {
         let context = parsed(#"{"n": 1.50, "big": 123456789012345678901234567890, "e": 1E5}"#)
         let template = parsed(#"[{"$eval": "n"}, {"$eval": "[big, {a: e}]"}, {"$json": {"$eval": "e"}}]"#)
@@ -97,7 +99,7 @@ import Testing
     }
 
     @Test(
-        "Computed numbers are written as in the reference implementation",
+        "Numbers that a template computes are written as JSON-e's reference implementation writes them",
         arguments: [
             ("9223372036854775807 + 1", "9.223372036854776e+18"), ("2 ** 64", "1.8446744073709552e+19"),
             ("9007199254740993 + 0", "9007199254740993"), ("4 / 2", "2.0"), ("10.0 ** 15", "1000000000000000.0"),
@@ -109,13 +111,13 @@ import Testing
 
     // MARK: Expressions and contexts
 
-    @Test("Truthiness follows JSON-e")
+    @Test("Null, false, 0 and empty strings, arrays and objects count as false, as in JSON-e")
     func truthinessIsJSONe() {
         for falsy in ["null", "false", "0", "0.0", "-0", #""""#, "[]", "{}"] { #expect(!parsed(falsy).isTruthy) }
         for truthy in ["true", "1", "1e-9", #""0""#, "[0]", #"{"a": 0}"#] { #expect(parsed(truthy).isTruthy) }
     }
 
-    @Test("A lazy name is computed once, and only if it is read")
+    @Test("A lazy name of a context is computed once, and only if a template reads it")
     func lazyNamesAreMadeOnceAndOnlyWhenRead() throws {
         final class Count: Sendable { let value = Mutex(0) }
         let count = Count()
@@ -134,7 +136,7 @@ import Testing
         #expect(count.value.withLock { $0 } == 1)
     }
 
-    @Test("Contexts are values")
+    @Test("Changing a copy of a template's context does not change the original")
     func contextsAreValues() throws {
         var context = JSONeContext(now: OracleCase.now, [("x", .bool(true))])
         let before = context
@@ -145,7 +147,7 @@ import Testing
         #expect(context["x"] == nil && context["now"] == .string(OracleCase.now))
     }
 
-    @Test("`now` may have an offset and need not have a fraction")
+    @Test("The time `now` of a context may have an offset from UTC and need not have a fraction")
     func nowMayHaveNoFractionOrAnOffset() throws {
         var budget = JSONeBudget()
         for now in ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T11:30:00.0-00:30"] {
@@ -156,9 +158,9 @@ import Testing
         }
     }
 
-    /// The reference implementation renders the result of `$find` again. The engine never treats a client's data as a
-    /// template.
-    @Test("Data is never rendered as a template")
+    /// JSON-e's reference implementation renders the result of `$find` as a template again. The engine never does that,
+    /// because the result may be data from a client.
+    @Test("Data that `$find` returns is never rendered as a template")
     func dataIsNeverATemplate() throws {
         let context = parsed(#"{"l": ["${secret}", {"$eval": "secret"}], "secret": 1}"#)
         let template = parsed(

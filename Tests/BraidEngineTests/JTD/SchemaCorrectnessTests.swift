@@ -2,13 +2,14 @@ import Testing
 
 @testable import BraidEngine
 
-/// Documents that are correct schemas (RFC 8927, section 2), and the faults of those that are not.
+/// Tests which documents are correct JSON Type Definition schemas (RFC 8927, section 2), and which faults the others
+/// have.
 @Suite struct SchemaCorrectnessTests {
-    /// Incorrect documents with the pointers of their faults, in order.
+    /// Incorrect schemas, each with the JSON pointers of its faults, in order.
     static let wrong: [(json: String, pointers: [String])] = [
-        // Not a schema.
+        // JSON values that cannot be schemas, because they are not objects.
         ("null", [""]), ("true", [""]), ("1", [""]), ("3.14", [""]), (#""foo""#, [""]), ("[]", [""]), ("[{}]", [""]),
-        // Keywords (2.3): exactly these spellings, and no others.
+        // The keywords of RFC 8927, section 2.3: exactly these spellings, and no others.
         (#"{"foo": 123}"#, ["/foo"]), (#"{"Type": "string"}"#, ["/Type"]), (#"{"": {}}"#, ["/"]),
         (#"{"a/b": 1, "type": "string", "m~n": 2}"#, ["/a~1b", "/m~0n"]),
         (#"{"optionalproperties": {}}"#, ["/optionalproperties"]),
@@ -44,7 +45,7 @@ import Testing
         (#"{"enum": null}"#, ["/enum"]), (#"{"enum": ["foo", 123, "baz", null]}"#, ["/enum/1", "/enum/3"]),
         (#"{"enum": ["foo", "bar", "foo", "foo"]}"#, ["/enum/2", "/enum/3"]),
         (#"{"enum": ["a\\b", "a\u005Cb"]}"#, ["/enum/1"]),
-        // Elements and values (2.2.5, 2.2.7).
+        // The forms `elements` and `values` of RFC 8927, sections 2.2.5 and 2.2.7.
         (#"{"elements": 123}"#, ["/elements"]), (#"{"elements": true}"#, ["/elements"]),
         (#"{"elements": null}"#, ["/elements"]), (#"{"elements": [{}]}"#, ["/elements"]),
         (#"{"elements": {"type": "foo"}}"#, ["/elements/type"]),
@@ -99,7 +100,7 @@ import Testing
             #"{"discriminator": "foo", "mapping": {"x": {"optionalProperties": {"foo": {}}}}}"#,
             ["/mapping/x/optionalProperties/foo"]
         ),
-        // Two forms in one schema (2.2).
+        // Schemas that mix two forms, which RFC 8927, section 2.2, forbids.
         (#"{"definitions": {"foo": {}}, "ref": "foo", "type": "uint32"}"#, [""]),
         (#"{"type": "uint32", "enum": ["foo"]}"#, [""]), (#"{"enum": ["foo"], "elements": {}}"#, [""]),
         (#"{"elements": {}, "properties": {}}"#, [""]), (#"{"elements": {}, "optionalProperties": {}}"#, [""]),
@@ -108,7 +109,7 @@ import Testing
         (#"{"type": "string", "discriminator": "foo"}"#, [""]),
         (#"{"elements": {"type": "string", "values": {}}}"#, ["/elements"]),
         (#"{"discriminator": "t", "mapping": {"x": {"properties": {}, "type": "string"}}}"#, ["/mapping/x"]),
-        // Several faults: each is reported.
+        // Schemas with several faults, each of which must be reported.
         (#"{"type": 1, "enum": [], "foo": 1}"#, ["/foo", "", "/type", "/enum"]),
         (#"{"nullable": 1, "metadata": 2, "ref": 3}"#, ["/metadata", "/nullable", "/ref"]),
         (
@@ -129,11 +130,11 @@ import Testing
         #expect(faults.allSatisfy { !$0.message.isEmpty })
     }
 
-    @Test("There are many incorrect schemas")
+    @Test("The list of incorrect schemas contains at least 100 cases")
     func thereAreManyWrongOnes() { #expect(Self.wrong.count >= 100) }
 
     @Test(
-        "A correct schema has no fault",
+        "A correct schema has no faults",
         arguments: [
             "{}", #"{"nullable": true}"#, #"{"nullable": true, "metadata": {"foo": "bar"}}"#, #"{"nullable": false}"#,
             #"{"metadata": {}}"#, #"{"definitions": {}}"#,
@@ -163,7 +164,7 @@ import Testing
     }
 
     @Test(
-        "The message says what would be correct",
+        "The message about an incorrect schema says what would be correct",
         arguments: [
             ("[]", "an array stands where a schema, which is an object, should"),
             (#"{"foo": 1}"#, #""foo" is no keyword of a schema; what validation should not see belongs in "metadata""#),

@@ -2,16 +2,21 @@ import Testing
 
 @testable import BraidEngine
 
-/// Values that each form accepts, and the error indicators for other values (RFC 8927, section 3.3).
+/// Tests the values that each form of a schema accepts, and the error indicators for other values (RFC 8927, section
+/// 3.3).
 ///
-/// The indicator `" /type"` means that the schema's `type` rejected the whole value.
+/// An error indicator is a pair: the path in the value and the path in the schema. The indicator `" /type"` means that
+/// the schema's `type` rejected the whole value.
 @Suite struct SchemaFormTests {
     @Test(
-        "Leaf and list forms have the expected error indicators", arguments: empty + reference + type + oneOf + elements
+        "Schemas for scalars and lists have the expected error indicators",
+        arguments: empty + reference + type + oneOf + elements
     )
     func leafAndListFormsGiveTheirIndicators(example: SchemaCase) throws { try check(example) }
 
-    @Test("Object forms have the expected error indicators", arguments: properties + values + discriminator + nested)
+    @Test(
+        "Schemas for objects have the expected error indicators",
+        arguments: properties + values + discriminator + nested)
     func objectFormsGiveTheirIndicators(example: SchemaCase) throws { try check(example) }
 
     private func check(_ example: SchemaCase) throws {
@@ -40,7 +45,7 @@ import Testing
             #"{"definitions": {"a": {"nullable": false, "type": "float32"}}, "ref": "a", "nullable": true}"#, "null"),
         SchemaCase(
             #"{"definitions": {"a": {"nullable": true, "type": "float32"}}, "ref": "a", "nullable": false}"#, "null"),
-        // Definitions that refer to other definitions, in any order.
+        // Schemas whose definitions refer to other definitions, in any order.
         SchemaCase(
             #"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "c"}, "c": {"type": "string"}}, "ref": "a"}"#, "1",
             " /definitions/c/type"),
@@ -96,7 +101,8 @@ import Testing
         SchemaCase(#"{"enum": ["PENDING"], "nullable": true}"#, "1", " /enum"),
         SchemaCase(#"{"enum": ["PENDING"], "nullable": true}"#, "\"UNKNOWN\"", " /enum"),
         SchemaCase(#"{"enum": ["a\\b"]}"#, #""a\u005Cb""#),
-        // These strings look the same and are equal in Unicode, but not in JSON (RFC 8259, section 8.3).
+        // Both strings are an é, composed and decomposed. They are equal in Unicode, but not in JSON (RFC 8259, section
+        // 8.3).
         SchemaCase(#"{"enum": ["\u00e9"]}"#, #""e\u0301""#, " /enum"),
         SchemaCase(#"{"enum": ["\u00e9", "e\u0301"]}"#, #""e\u0301""#),
         SchemaCase(#"{"enum": [""]}"#, "\"\""), SchemaCase(#"{"enum": ["a"]}"#, "[\"a\"]", " /enum"),
@@ -156,7 +162,7 @@ import Testing
             #"{"properties": {"a/b": {"type": "string"}, "m~n": {}}}"#, #"{"a/b": 1}"#, "/a~1b /properties/a~1b/type",
             " /properties/m~0n"),
         SchemaCase(#"{"properties": {"\u00e9": {}}}"#, #"{"e\u0301": 1}"#, " /properties/\u{E9}", "/e\u{301} "),
-        // `additionalProperties` is not inherited (3.1).
+        // An inner schema does not inherit `additionalProperties` from an outer one (RFC 8927, section 3.1).
         SchemaCase(
             #"{"additionalProperties": true, "properties": {"a": {"properties": {"b": {"type": "string"}}}}}"#,
             #"{"a": {"b": "c"}, "foo": "bar"}"#),
@@ -225,7 +231,8 @@ import Testing
         SchemaCase(
             #"{"discriminator": "t", "mapping": {"a": {"properties": {}, "additionalProperties": true}}}"#,
             #"{"t": "a", "u": 1}"#),
-        // Only the tag of the object itself is exempt.
+        // Only the object's own tag is exempt from the check for additional properties. The same name in an inner
+        // object is not.
         SchemaCase(
             #"{"discriminator": "t", "mapping": {"a": {"properties": {"b": {"properties": {}}}}}}"#,
             #"{"t": "a", "b": {"t": "a"}}"#,

@@ -2,7 +2,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// RFC 8927, section 3.3.3, table 2: a whole number in any spelling, within the range.
+/// Tests the integer types of RFC 8927, section 3.3.3, table 2: they accept whole numbers within their range, in any
+/// spelling.
 @Suite struct SchemaIntegerTests {
     static let edges: [(type: String, lowest: String, below: String, highest: String, above: String)] = [
         ("int8", "-128", "-129", "127", "128"), ("uint8", "0", "-1", "255", "256"),
@@ -11,11 +12,12 @@ import Testing
         ("uint32", "0", "-1", "4294967295", "4294967296"),
     ]
 
-    @Test("An integer range includes its ends", arguments: edges)
+    @Test("The range of an integer type includes its lowest and its highest number", arguments: edges)
     func rangesIncludeTheirEnds(type: String, lowest: String, below: String, highest: String, above: String) throws {
         let schema = try JTDSchema.make("{\"type\": \"\(type)\"}")
         for number in [lowest, highest] {
-            // A leading zero would not be valid JSON.
+            // The longer spellings append digits to the number. For 0 they would have a leading zero, which is not
+            // valid JSON.
             let longer = number == "0" ? [] : [number + "0e-1", number + "00.0E-2"]
             for spelling in [number, number + ".0", number + ".000", number + "e0", number + ".0E+0"] + longer {
                 #expect(try schema.accepts(spelling), "\(spelling)")
@@ -33,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "The spelling of an integer does not matter, and digits are not rounded",
+        "An integer type accepts every spelling of a whole number, and does not round digits",
         arguments: [
             ("0", true), ("-0", true), ("-0.0", true), ("0e999999999999999999999", true), ("0.0e-5", true),
             ("1e1", true),
@@ -50,7 +52,7 @@ import Testing
     }
 }
 
-/// RFC 3339, as refined by RFC 4287, section 3.3.
+/// Tests the timestamps of RFC 3339, as refined by RFC 4287, section 3.3.
 @Suite struct TimestampTests {
     static let right = [
         "1985-04-12T23:20:50.52Z", "1996-12-19T16:39:57-08:00", "1990-12-31T23:59:60Z", "1990-12-31T15:59:60-08:00",
@@ -60,7 +62,7 @@ import Testing
         "2023-02-28T00:00:00Z", "2023-01-31T00:00:00Z", "2023-04-30T00:00:00Z", "2023-01-01T00:00:00-00:00",
         "2023-01-01T00:00:00+23:59",
         "2023-01-01T00:00:00-23:59", "2023-01-01T00:00:00.0Z",
-        // Leap seconds at different offsets from UTC.
+        // Valid leap seconds, written with different offsets from UTC.
         "1972-06-30T23:59:60Z", "2016-12-31T23:59:60.5Z", "2017-01-01T00:59:60+01:00", "2016-12-31T18:29:60-05:30",
         "2017-01-01T23:58:60+23:59",
         "2016-12-31T00:00:60-23:59", "2017-01-01T05:29:60+05:30", "2024-02-29T23:59:60Z", "2024-03-01T08:59:60+09:00",
@@ -84,7 +86,7 @@ import Testing
         "19850412T232050Z", "11985-04-12T23:20:50Z", "-985-04-12T23:20:50Z", "+985-04-12T23:20:50Z",
         "1985-04-12T23:20:50.1.2Z", "1985-04-12T-1:20:50Z",
         "\u{661}985-04-12T23:20:50Z", "1985-04-12T23:20:50.\u{661}Z", "1985-W15-5T23:20:50Z", "1985-102T23:20:50Z",
-        // Seconds that cannot be leap seconds.
+        // Timestamps with a second of 60 at a time that cannot have a leap second.
         "1998-12-31T23:58:60Z", "1998-12-31T22:59:60Z", "1998-12-30T23:59:60Z", "1998-12-31T23:59:60+01:00",
         "1990-12-31T15:59:60Z", "1990-12-31T15:59:60-07:00",
         "2017-01-02T00:59:60+01:00", "2023-02-29T23:59:60Z", "2024-02-28T23:59:60Z", "2016-12-31T23:59:61Z",

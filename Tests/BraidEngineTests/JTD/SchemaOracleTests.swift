@@ -3,15 +3,15 @@ import Testing
 
 @testable import BraidEngine
 
-/// Compares validation with the Python implementation of JSON Type Definition: with stored cases always, and with fresh
-/// cases if the reference is installed.
+/// Compares schema validation with the Python implementation of JSON Type Definition: always with stored cases, and
+/// with fresh random cases if that implementation is installed.
 ///
-/// To run the fresh cases, install the reference with `pip install jtd`. `BRAID_ORACLE_SEED` and `BRAID_ORACLE_COUNT`
-/// choose other cases. To write the stored cases again, run `Tests/Oracles/write-jtd-golden`.
+/// To run the fresh cases, install the Python implementation with `pip install jtd`. `BRAID_ORACLE_SEED` and
+/// `BRAID_ORACLE_COUNT` choose other cases. To write the stored cases again, run `Tests/Oracles/write-jtd-golden`.
 @Suite struct SchemaOracleTests {
     private static let oracle = PythonOracle(script: "jtd_oracle.py", module: "jtd")
 
-    @Test("The engine agrees with the stored results of JSON Type Definition")
+    @Test("The engine agrees with the stored results of the Python implementation of JSON Type Definition")
     func storedCasesAgree() throws {
         let url = try #require(
             Bundle.module.url(forResource: "jtd-random", withExtension: "jsonl", subdirectory: "SchemaGolden"))
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "The engine agrees with fresh results of JSON Type Definition",
+        "The engine agrees with the Python implementation of JSON Type Definition on fresh random cases",
         .enabled(if: Self.oracle.isInstalled, "needs python3 with the package jtd"))
     func freshCasesAgree() throws {
         let environment = ProcessInfo.processInfo.environment
@@ -35,8 +35,8 @@ import Testing
         #expect(disagreements.isEmpty, "\(disagreements.count) of \(lines.count)")
     }
 
-    /// The difference between the engine and the reference: whether the schema is correct, and the set of error
-    /// indicators. `nil` if both agree.
+    /// A text that describes how the engine and the Python implementation differ: in whether the schema is correct, or
+    /// in the set of error indicators. `nil` if both agree.
     private func disagreement(_ line: Substring) throws -> String? {
         let value = try JSONValue(parsing: String(line))
         let example = try #require(value.objectValue)

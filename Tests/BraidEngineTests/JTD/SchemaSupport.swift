@@ -3,13 +3,13 @@ import Testing
 @testable import BraidEngine
 
 extension JTDSchema {
-    /// Creates a correct schema that the test itself contains.
+    /// Creates a schema from JSON that is part of a test's own source. The schema must be correct.
     static func make(_ json: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> JTDSchema {
         let (schema, faults) = try compile(JSONValue(parsing: json))
         return try #require(schema, "\(faults)", sourceLocation: sourceLocation)
     }
 
-    /// Returns the error indicators, sorted, each as `instancePath schemaPath`.
+    /// Returns the error indicators of a value, sorted. Each is written as `instancePath schemaPath`.
     func indicators(_ json: String) throws -> [String] {
         mismatches(of: try JSONValue(parsing: json), limit: .max).map(\.indicator).inByteOrder
     }
@@ -18,7 +18,8 @@ extension JTDSchema {
 }
 
 extension [String] {
-    /// The strings sorted by UTF-8 bytes. `sorted` does not order different spellings of "é".
+    /// The strings sorted by their UTF-8 bytes. Swift's `sorted()` treats different encodings of "é" as equal, so their
+    /// order would be random.
     var inByteOrder: [String] { sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 
     func hasSameBytes(as other: [String]) -> Bool { elementsEqual(other) { $0.hasSameBytes(as: $1) } }
@@ -28,7 +29,7 @@ extension JTDSchema.Mismatch {
     var indicator: String { "\(instancePath) \(schemaPath)" }
 }
 
-/// A schema, a value, and the expected error indicators.
+/// A test case: a schema, a value, and the expected error indicators.
 struct SchemaCase: CustomTestStringConvertible, Sendable {
     let schema: String
     let value: String

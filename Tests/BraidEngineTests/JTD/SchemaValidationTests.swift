@@ -2,9 +2,9 @@ import Testing
 
 @testable import BraidEngine
 
-/// Properties that all forms share: order, limits, messages and depth.
+/// Tests properties of validation that all forms of schemas share: order, limits, messages and depth.
 @Suite struct SchemaValidationTests {
-    @Test("Mismatches are in the value's order, with missing members first")
+    @Test("Mismatches with a schema are in the value's order, with missing members first")
     func mismatchesComeInTheOrderOfTheValueAndMissingMembersFirst() throws {
         let schema = try JTDSchema.make(
             #"{"properties": {"a": {}, "b": {"type": "string"}, "c": {"elements": {"type": "string"}}}, "optionalProperties": {"d": {"enum": ["x"]}}}"#
@@ -17,7 +17,7 @@ import Testing
             ])
     }
 
-    @Test("At most `limit` mismatches are returned", arguments: [(-1, 0), (0, 0), (1, 1), (3, 3), (99, 40)])
+    @Test("Validation returns at most `limit` mismatches", arguments: [(-1, 0), (0, 0), (1, 1), (3, 3), (99, 40)])
     func noMoreMismatchesThanTheLimitAreReturned(limit: Int, count: Int) throws {
         let elements = try JTDSchema.make(#"{"elements": {"type": "string"}}"#)
         #expect(elements.mismatches(of: .array(Array(repeating: 1, count: 40)), limit: limit).count == count)
@@ -25,7 +25,7 @@ import Testing
         #expect(try JTDSchema.make("{\"properties\": {\(names)}}").mismatches(of: [:], limit: limit).count == count)
     }
 
-    @Test("The default limit is 32 mismatches")
+    @Test("By default, validation returns at most 32 mismatches")
     func thirtyTwoIsTheLimitWhenNoneIsGiven() throws {
         #expect(
             try JTDSchema.make(#"{"elements": {"type": "string"}}"#).mismatches(
@@ -91,14 +91,14 @@ import Testing
         ),
     ]
 
-    @Test("The detail says what is there and what was expected", arguments: details)
+    @Test("The `detail` of a mismatch says what the value is and what was expected", arguments: details)
     func theDetailSaysWhatStandsThereAndWhatShould(schema: String, value: String, detail: String) throws {
         #expect(try JTDSchema.make(schema).mismatches(of: JSONValue(parsing: value)).map(\.detail) == [detail])
     }
 
     // MARK: Recursion
 
-    @Test("A definition may refer to itself through data")
+    @Test("A definition may refer to itself, as for a tree whose children are trees")
     func aDefinitionMayReferToItselfThroughData() throws {
         let tree = try JTDSchema.make(
             #"{"definitions": {"tree": {"properties": {"label": {"type": "string"}}, "optionalProperties": {"children": {"elements": {"ref": "tree"}}}}}, "ref": "tree"}"#
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "Definitions that only refer to each other accept nothing",
+        "Definitions that only refer to each other accept no value",
         arguments: [
             (#"{"definitions": {"a": {"ref": "a"}}, "ref": "a"}"#, " /ref"),
             (#"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "c"}, "c": {"ref": "a"}}, "ref": "b"}"#, " /ref"),
@@ -126,7 +126,7 @@ import Testing
                 == "no value can be right, since the definition refers to itself and never says what it accepts")
     }
 
-    @Test("A circle of definitions affects only those that refer to it")
+    @Test("A cycle of references between definitions affects only schemas that refer to it")
     func suchACircleHarmsOnlyThoseWhoReferToIt() throws {
         let schema = try JTDSchema.make(
             #"{"definitions": {"a": {"ref": "a"}, "b": {"ref": "c"}, "c": {"ref": "b", "nullable": true}}, "properties": {"x": {"type": "string"}}, "optionalProperties": {"a": {"ref": "a"}, "b": {"ref": "b"}}}"#
@@ -139,7 +139,7 @@ import Testing
             ])
     }
 
-    @Test("A long chain of references is followed once")
+    @Test("A long chain of references in a schema is resolved once, and not for each value")
     func longChainsOfReferencesAreFollowedOnce() throws {
         let count = 20_000
         var definitions = (0..<count).map { ("d\($0)", ["ref": .string("d\($0 + 1)")] as JSONValue) }
@@ -150,7 +150,7 @@ import Testing
         #expect(schema.mismatches(of: [1]).map(\.indicator) == ["/0 /definitions/d\(count)/type"])
     }
 
-    @Test("Depth uses no stack")
+    @Test("Validating a deeply nested value does not overflow the stack")
     func depthCostsNoStack() throws {
         let depth = 2_000
         var value: JSONValue = 1, json: JSONValue = ["type": "string"]
@@ -163,7 +163,7 @@ import Testing
         #expect(recursive.mismatches(of: value).map(\.instancePath.tokens.count) == [depth])
     }
 
-    @Test("Many names are found by hash")
+    @Test("Validation looks up the names of a large schema by hash, not one by one")
     func manyNamesAreFoundByHash() throws {
         let names = (0..<50_000).map { "name \($0)" }
         let json: JSONValue = [

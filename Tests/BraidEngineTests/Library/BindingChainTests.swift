@@ -1,11 +1,11 @@
 import Testing
 @testable import BraidEngine
 
-/// The bindings of a program's chains, as Braid's documentation describes them.
+/// Tests what a Swift program can bind with chains, as the documentation of the original library Braid describes it.
 @Suite struct BindingChainTests {
     // MARK: The five cell bindings
 
-    @Test("Cells that `onDequeue` fills show models")
+    @Test("`onDequeue` fills the cells of a binding with `models`")
     func modelsAreShownByCellsThatOnDequeueFills() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSections(.attending, .invited)
@@ -19,7 +19,7 @@ import Testing
         #expect(try binder.model(at: path(1, 0), as: Person.self).id == "c")
     }
 
-    @Test("Cells show their view models")
+    @Test("Each cell of a binding with `viewModels` shows its view model")
     func viewModelsAreGivenToTheirCells() throws {
         let binder = TableBinder()
         var titles = ["x", "y"]
@@ -27,13 +27,13 @@ import Testing
         try binder.finish()
         #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "y"))
         titles[1] = "z"
-        // Without identity, a section with any change is reloaded.
+        // View models without an identity cannot be compared row by row, so any change reloads their section.
         let update = try binder.refresh()
         #expect(update.stages.map(\.reloadSections.count) == [1])
         #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "z"))
     }
 
-    @Test("Models are mapped to view models")
+    @Test("A binding with `mapToViewModels` makes a view model from each model")
     func modelsAreMappedToViewModels() throws {
         let binder = TableBinder()
         binder.onTable()
@@ -62,7 +62,7 @@ import Testing
         #expect(try (binder.cell(at: 1) as? TextCell)?.text == "t")
     }
 
-    @Test("A cell provider makes the given number of cells")
+    @Test("A cell provider without models makes the number of cells that `numberOfCells` returns")
     func aProviderMakesSoManyCells() throws {
         let binder = TableBinder()
         var count = 2
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Titles, views, dimensions
 
-    @Test("Titles are constant or computed, and follow their closures")
+    @Test("Header and footer titles can be constants or closures, and a refresh reads the closures again")
     func titlesAreFixedOrComputedAndFollowTheirClosures() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var text: String? = "one"
@@ -97,7 +97,7 @@ import Testing
         #expect(binder.snapshot.revision == 1)
     }
 
-    @Test("Header views receive view models, and change only with them")
+    @Test("Header views receive their view models, and an update contains a header only if its view model changed")
     func headerViewsAreGivenViewModelsAndChangeOnlyWithThem() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var text = "hello"
@@ -113,9 +113,9 @@ import Testing
         #expect(try (binder.headerView(ofSection: 1) as? Banner)?.viewModel?.text == "invited bye")
     }
 
-    /// A failed refresh, or a dynamic section whose content changed, must not leave an unused view model or change the
-    /// header.
-    @Test("Unused view models of headers are forgotten")
+    /// A refresh that fails, or a dynamic section whose other properties changed, must not leave an unused view model
+    /// in memory or change the header.
+    @Test("The binder removes unused view models of headers from memory")
     func theViewModelsOfHeadersAreForgottenWhenTheyAreOutOfUse() throws {
         struct Day: TableSection {
             var name: String, count: Int
@@ -143,13 +143,13 @@ import Testing
         #expect(try binder.refresh().isEmpty)
         text = "bye"
         try binder.refresh()
-        // Values that the last update removed are kept until the next command.
+        // The binder keeps values that the last update removed until the next command, so a second refresh is needed.
         try binder.refresh()
         let values = Mirror(reflecting: binder.bindings.values).descendant("values") as? [Int: Any]
         #expect(values?.count == 2, "a model and a view model")
     }
 
-    @Test("Dimensions of any section are a fallback")
+    @Test("Dimensions of `onAnySection` apply where a more specific chain gives none")
     func dimensionsOfAnySectionAreAFallback() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSection(.attending)
@@ -181,7 +181,7 @@ import Testing
 
     // MARK: Taps, events, prefetching
 
-    @Test("A tap calls the handlers of its section and of any section")
+    @Test("A tap calls the handlers of the row's section and of `onAnySection`")
     func tapsCallTheSectionsHandlerAndThatOfAnySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var taps: [String] = []
@@ -199,7 +199,7 @@ import Testing
         #expect(throws: Refusal.self) { try binder.tap(at: path(0, -1)) }
     }
 
-    @Test("Events reach the handlers of their cells, with and without the model")
+    @Test("Cell events reach the handlers for their cell type, with and without the model as a parameter")
     func eventsReachTheHandlersOfTheirCellsWithAndWithoutTheModel() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var attending = people("a", "b"), heard: [String] = []
@@ -225,12 +225,12 @@ import Testing
         #expect(update.stages.flatMap(\.reloadRows).map(\.at) == [path(0, 1)])
         try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(1, 0))
         #expect(heard == ["1 b true", "invited 0 x"])
-        // Neither a cell of another type nor an event of another type is accepted.
+        // The binder refuses an event if the row shows a cell of another type.
         #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(1, 1)) }
         #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(0, 0)) }
     }
 
-    @Test("Prefetching runs once for each growth")
+    @Test("The prefetch handler runs once each time the section has grown")
     func prefetchRunsOncePerGrowth() throws {
         let binder = TableBinder()
         var models = people("a", "b", "c", "d"), runs = 0
@@ -250,8 +250,9 @@ import Testing
         #expect(runs == 2)
     }
 
-    /// Prefetching must not wait until the section exceeds its earlier size.
-    @Test("Prefetching runs again if a section is refilled with fewer rows")
+    /// After a section was filled again with fewer rows, the prefetch handler must not wait until the section is longer
+    /// than before.
+    @Test("The prefetch handler runs again if a section is filled again with fewer rows")
     func aSectionThatWasFilledAnewWithFewerRowsMayGrowAgain() throws {
         let binder = TableBinder()
         var models = people("a", "b", "c", "d"), runs = 0
@@ -262,7 +263,7 @@ import Testing
         try binder.finish()
         try binder.willDisplay([3])
         #expect(runs == 1)
-        // Deleting a row does not refill the section.
+        // Deleting a row does not count as filling the section again, so the prefetch handler does not run.
         try binder.commit(.delete, at: 0)
         try binder.willDisplay([2])
         #expect(runs == 1)
@@ -277,8 +278,8 @@ import Testing
         #expect(runs == 3)
     }
 
-    /// The same as above, for rows without models.
-    @Test("Prefetching runs again if a section has fewer cells")
+    /// In this test the rows have no models: `numberOfCells` returns a smaller number.
+    @Test("The prefetch handler runs again if `numberOfCells` has become smaller")
     func aSectionThatHasFewerCellsMayGrowAgain() throws {
         let binder = TableBinder()
         var count = 4, runs = 0
@@ -293,7 +294,7 @@ import Testing
         #expect(runs == 2)
     }
 
-    @Test("Prefetching runs again if a section had fewer cells while it was hidden")
+    @Test("The prefetch handler runs again if the section had fewer cells while it was hidden")
     func aSectionThatHadFewerCellsWhileItWasHiddenMayGrowAgain() throws {
         let binder = SectionedTableBinder(sectionedBy: OnlySection.self)
         var count = 4, runs = 0
@@ -310,8 +311,9 @@ import Testing
         #expect(runs == 2)
     }
 
-    /// The update of a command contains more than the changes of models.
-    @Test("A command shows everything that its handlers changed")
+    /// A handler can change values that are not models, such as a height. The update of the command must contain these
+    /// changes, too.
+    @Test("The update of a command contains everything that its handlers changed")
     func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
         var isExpanded = false
         let binder = TableBinder()
@@ -323,8 +325,8 @@ import Testing
         #expect(binder.snapshot.sections[0].rows[0].json["height"]?.text == "200")
     }
 
-    /// A chain of any section binds no cells, and must still fill them.
-    @Test("The `onDequeue` closure of any section runs in addition")
+    /// A chain on any section binds no cells itself, but its `onDequeue` must still receive the cells of other chains.
+    @Test("`onDequeue` of `onAnySection` runs in addition to `onDequeue` of the section's chain")
     func anySectionsFillerIsCalledInAddition() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var filled: [String] = []
@@ -340,7 +342,7 @@ import Testing
 
     // MARK: Scopes and display
 
-    @Test("A chain without cells can assume the model type")
+    @Test("A chain that binds no cells can name the model type of another chain with `assuming(modelType:)`")
     func aSplitChainTakesTheModelTypeForGranted() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var tapped: [String] = []
@@ -353,7 +355,7 @@ import Testing
         #expect(tapped == ["A"])
     }
 
-    @Test("A mistake in the bindings is reported")
+    @Test("`finish()` reports a mistake in the bindings")
     func whatIsBoundWronglyIsSaid() throws {
         func mistake(_ bind: (SectionedTableBinder<Place>) -> Void) throws -> String {
             let binder = SectionedTableBinder(sectionedBy: Place.self)
@@ -402,7 +404,7 @@ import Testing
         #expect(throws: Refusal(.descriptionInvalid, "Two sections have the id \"twin\".")) { try binder.finish() }
     }
 
-    @Test("Models for a section outside the scope are refused")
+    @Test("A chain that provides models for a section outside its scope is refused")
     func modelsForASectionOutsideTheScopeAreRefused() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSections(.attending, .invited).bind(cellType: PlainCell.self, models: { [.bin: people("a")] })
@@ -411,7 +413,7 @@ import Testing
         #expect(refusal.code == .sectionNotFound)
     }
 
-    @Test("The displayed sections are those that were set")
+    @Test("The table displays exactly the sections that the program has set, in their order")
     func sectionsAreDisplayedAsTheyAreSet() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a"), .bin: people("b")] })
@@ -424,8 +426,9 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["bin", "attending"] && binder.displayedSections == [.bin, .attending])
     }
 
-    /// The value must not be lost with the refresh that is running.
-    @Test("Sections that a closure sets are displayed by the next refresh")
+    /// A models closure sets `displayedSections` while a refresh is running. The running refresh must not discard this
+    /// value.
+    @Test("Displayed sections that a closure sets during a refresh take effect with the next refresh")
     func whatAClosureSetsToBeDisplayedIsDisplayedWithTheNextRefresh() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var wanted: [Place]?
@@ -444,7 +447,7 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["bin"])
     }
 
-    @Test("Empty sections are hidden, and ordered by their type or a closure")
+    @Test("Empty sections are hidden, and the others are ordered by their type or by a closure")
     func emptySectionsAreHiddenAndOrderedAsTheirTypeOrClosureSays() throws {
         enum Ranked: Int, TableSection, Comparable, CaseIterable { case high = 3, low = 1, middle = 2 }
         for (behavior, expected) in [
@@ -466,7 +469,7 @@ import Testing
         }
     }
 
-    @Test("An order that loses sections is refused")
+    @Test("An order closure that omits sections is refused")
     func anOrderingThatLosesSectionsIsRefused() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { _ in [] })
@@ -491,8 +494,8 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["Arcade Fire"])
     }
 
-    /// A dictionary has no order.
-    @Test("New dynamic sections are ordered by their ids")
+    /// The models are a dictionary, which has no order, so the binder orders the sections by their ids.
+    @Test("Dynamic sections that appear together are ordered by their ids")
     func dynamicSectionsThatComeTogetherStandInTheOrderOfTheirIDs() throws {
         struct Letter: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
@@ -501,14 +504,14 @@ import Testing
             models: { Dictionary(uniqueKeysWithValues: "hbdfaceg".map { (Letter(name: String($0)), ["1"]) }) })
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["a", "b", "c", "d", "e", "f", "g", "h"])
-        // A section without models can also be displayed.
+        // A program can also display a dynamic section that has no models.
         binder.displayedSections = [Letter(name: "z"), Letter(name: "a")]
         try binder.refresh()
         #expect(binder.snapshot.sectionIDs == ["z", "a"])
     }
 
-    /// Counted cells must create their sections, as models do.
-    @Test("Dynamic sections appear with the number of their cells")
+    /// A dictionary of cell counts must create its dynamic sections, as a dictionary of models does.
+    @Test("Dynamic sections appear if `numberOfCells` returns a count for them")
     func dynamicSectionsComeWithTheNumberOfTheirCells() throws {
         struct Shelf: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Shelf.self)

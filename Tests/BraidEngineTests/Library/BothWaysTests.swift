@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// One table, bound as a description and by a program. After the same random commands, both must have the same
-/// snapshots and updates.
+/// Builds the same table twice: from a table description, and with the chains of a Swift program. After the same random
+/// commands, both tables must have the same snapshots and updates.
 @Suite struct BothWaysTests {
     struct Variant {
         var behavior: SectionDisplay.Behavior
@@ -111,8 +111,8 @@ import Testing
             data[section, default: []].insert(person, at: row)
         }
 
-        /// Returns a row as the description's snapshot contains it, with the model in place of its number and the
-        /// cell's view model.
+        /// Returns a row of the program's table as the description's table would contain it. The row's model replaces
+        /// the number that stands for it, and the cell's view model is added.
         func row(_ row: Row) throws -> String {
             let model: Person = try binder.bindings.values.model(row.model ?? .null)
             var members = try #require(row.json.members())
@@ -163,11 +163,13 @@ import Testing
         return operations
     }
 
-    @Test("A program with declared sections has the snapshots and updates of its description", arguments: 0..<36)
+    @Test(
+        "A program with declared sections has the same snapshots and updates as its table description",
+        arguments: 0..<36)
     func declaredSections(seed: Int) throws { try compare(seed, SectionedTableBinder(sectionedBy: Place.self)) }
 
     @Test(
-        "A program without declared sections, which starts empty, has the snapshots and updates of its description",
+        "A program with dynamic sections has the same snapshots and updates as its table description",
         arguments: 0..<36)
     func openSections(seed: Int) throws { try compare(seed, SectionedTableBinder(sectionedBy: OpenPlace.self)) }
 
@@ -181,7 +183,7 @@ import Testing
         var applied = 0
         for step in 0..<60 {
             func about() -> Comment { "seed \(seed), step \(step)" }
-            // The command for the description's table, and the same command for the program's table.
+            // The same command in two forms: for the table from the description, and for the program's table.
             let command: Command, asked: (SectionedTableBinder<Place>) throws -> BatchUpdate
             let section = Int.random(in: 0...max(0, shown.sections.count - 1), using: &random)
             let count = section < shown.sections.count ? shown.sections[section].rows.count : 0
@@ -252,7 +254,7 @@ import Testing
                 shown = outcome.snapshot
             } catch let error as Refusal {
                 #expect(refusal?.code == error.code, "\(about()) \(error.detail) / \(refusal?.detail ?? "-")")
-                // The program must undo its own change.
+                // If the binder refuses a command, the program itself must undo the change of its data.
                 if let restored { program.data = restored }
             }
             #expect(try program.shown() == Self.shown(shown, row: Self.row), about())

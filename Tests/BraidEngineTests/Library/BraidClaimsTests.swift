@@ -1,7 +1,8 @@
 import Testing
 @testable import BraidEngine
 
-/// Claims about binders in Braid's guide, comments and tests, checked for this library.
+/// Checks this library against claims about binders from the guide, the comments and the tests of the original library
+/// Braid.
 @Suite struct BraidClaimsTests {
     enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third, fourth }
 
@@ -17,7 +18,7 @@ import Testing
 
     enum Way: CaseIterable { case models, viewModels, mappedModels, providedCells, numberOfCells }
 
-    /// Returns a binder with cells bound in one of the five ways, by a chain of each scope.
+    /// Returns a binder with a chain for each scope. All chains bind their cells in the same one of the five ways.
     private func binder(_ way: Way, _ all: @escaping () -> [Letter: [String]]) throws -> SectionedTableBinder<Letter> {
         typealias Binder = SectionedTableBinder<Letter>
         let binder = Binder(sectionedBy: Letter.self)
@@ -56,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("Cells show the bound values and follow them", arguments: Way.allCases)
+    @Test("In each way of binding, cells show the bound values and follow their changes", arguments: Way.allCases)
     func cellsShowWhatIsBoundAndFollowIt(way: Way) throws {
         var models: [Letter: [String]] = [
             .first: ["1-1"], .second: ["2-1", "2-2"], .third: ["3-1", "3-2", "3-3"],
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A refresh with the same number of cells has an empty update")
+    @Test("A refresh of cells without models has an empty update if the number of cells is the same")
     func cellsWithoutModelsAreLeftAsTheyAre() throws {
         var models: [Letter: [String]] = [.first: ["a", "b"]]
         let binder = try binder(.numberOfCells) { models }
@@ -89,8 +90,8 @@ import Testing
 
     // MARK: Titles and views
 
-    /// A title that is bound later must not win over the view.
-    @Test("A view wins over titles, in any order of binding")
+    /// A header title that is bound after a header view must not replace the view.
+    @Test("If a header has a view and a title, the view is used, in any order of binding")
     func aViewStandsBeforeTitlesInWhateverOrderTheyAreBound() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onSection(.first)
@@ -104,7 +105,7 @@ import Testing
         binder.onAllOtherSections()
             .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H4") }).bind(headerTitle: { _ in "wrong" })
             .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
-        // A title of another chain that is equally specific and bound later.
+        // Another chain with an equally specific scope binds a title later. The view must still be used.
         binder.onSection(.second).bind(headerTitle: "wrong")
         try binder.finish()
         #expect(
@@ -114,7 +115,7 @@ import Testing
         #expect(try (binder.footerView(ofSection: 0) as? Banner)?.viewModel?.text == "F1")
     }
 
-    @Test("A view without a view model means no header, even if there is a title")
+    @Test("If a bound header view has no view model, there is no header, even if a title is bound")
     func aViewWithoutAViewModelIsNoHeaderThoughThereIsATitle() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var text: String? = "H"
@@ -127,7 +128,7 @@ import Testing
         #expect(binder.snapshot.sections[0].header.isNull)
     }
 
-    @Test("A title of a named section wins over a view of all other sections")
+    @Test("A title that is bound to one section replaces a view of `onAllSections`")
     func aNamedSectionsTitleStandsBeforeTheViewOfAllOtherSections() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections()
@@ -139,7 +140,7 @@ import Testing
         #expect(try (binder.headerView(ofSection: 0) as? Banner)?.viewModel?.text == "H")
     }
 
-    @Test("Titles of closures appear, change and disappear")
+    @Test("Titles that closures return appear, change and disappear with a refresh")
     func titlesOfClosuresComeChangeAndGo() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var headers: [Letter: String] = [.first: "H1", .second: "H2", .third: "H3", .fourth: "H4"],
@@ -162,7 +163,7 @@ import Testing
 
     // MARK: Display
 
-    /// The displayed sections must not wait for the next refresh.
+    /// Displayed sections that were set before `finish()` must not wait for the next refresh.
     @Test("Sections that are set before `finish()` are displayed from the start")
     func sectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
@@ -171,7 +172,8 @@ import Testing
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["fourth", "first"] && binder.displayedSections == [.fourth, .first])
         #expect(try binder.refresh().isEmpty)
-        // An empty list displays no section, as in Braid until sections are set.
+        // An empty list displays no section. In the original library Braid, too, no section is displayed until sections
+        // are set.
         let empty = SectionedTableBinder(sectionedBy: Letter.self)
         empty.displayedSections = []
         empty.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
@@ -191,7 +193,7 @@ import Testing
         #expect(binder.snapshot.sections.map { "\($0.id)\($0.rows.count)" } == ["z0", "a1"])
     }
 
-    @Test("No section is displayed twice")
+    @Test("A list of displayed sections that names a section twice is refused")
     func noSectionIsDisplayedTwice() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
@@ -206,7 +208,7 @@ import Testing
         try binder.refresh()
     }
 
-    @Test("Sections that were set under another behavior are not displayed")
+    @Test("Displayed sections that were set before the behavior became automatic have no effect")
     func whatWasSetUnderAnotherBehaviorIsNotDisplayed() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.displayedSections = [.fourth]
@@ -216,7 +218,9 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["first", "second"] && binder.displayedSections == [.first, .second])
     }
 
-    @Test("Sections are hidden without rows, or without any data", arguments: [false, true])
+    @Test(
+        "Depending on the behavior, sections are hidden if they have no rows, or if they have no rows and no titles",
+        arguments: [false, true])
     func sectionsHideWithTheirRowsOrWithAllTheyHave(titlesCount: Bool) throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [String]] = [
@@ -247,8 +251,8 @@ import Testing
 
     // MARK: Sections
 
-    /// A change of the section's title must not create another section.
-    @Test("An identifiable section is identified by its `collectionId`")
+    /// A change of the section's title must not make it another section.
+    @Test("A section of an identifiable type is identified by its `collectionId`")
     func aSectionThatIsIdentifiedIsCalledByItsId() throws {
         struct Shelf: TableSection, CollectionIdentifiable {
             var collectionId: String
@@ -270,7 +274,7 @@ import Testing
             ])
     }
 
-    @Test("A section of an enum keeps its name even if it is identifiable")
+    @Test("The id of a section in an enum is its raw text or its case name, even if the enum is identifiable")
     func aSectionOfAnEnumIsCalledAsItWasThoughItIsIdentified() {
         enum Text: String, TableSection, CollectionIdentifiable { case one = "eins" }
         enum Number: Int, TableSection, CollectionIdentifiable { case one = 1 }
@@ -279,8 +283,8 @@ import Testing
 
     // MARK: Mistakes that terminate a program with Braid
 
-    /// A late binding has no effect, so it must be reported.
-    @Test("A chain that is bound after `finish()` is a mistake")
+    /// A chain that a program binds after `finish()` has no effect, so the next command must report this mistake.
+    @Test("A chain that is bound after `finish()` makes later commands fail")
     func aChainThatIsBoundAfterTheEndOfTheBindingIsAMistake() throws {
         for late in [{ $0.onSection(.first).onTapped { _, _ in } }, { $0.onAnySection() }]
             as [(SectionedTableBinder<Letter>) -> Any]
@@ -302,7 +306,7 @@ import Testing
         #expect(throws: Refusal.self) { try binder.refresh() }
     }
 
-    @Test("A chain without sections is a mistake")
+    @Test("`finish()` refuses a chain whose list of sections is empty")
     func aChainAboutNoSectionIsAMistake() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
@@ -313,7 +317,7 @@ import Testing
 
     // MARK: Scopes
 
-    @Test("A section's missing dimensions come from the chain of any section")
+    @Test("Dimensions that a section's own chain does not give come from `onAnySection`")
     func whatASectionsOwnChainLeavesOutOfItsDimensionsIsTakenFromAnySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onSection(.first).bind(cellType: PlainCell.self, models: { people("a") }).bind(headerTitle: "H").bind(
@@ -333,13 +337,13 @@ import Testing
             [$0.rows[0].json["height"], $0.header["height"], $0.footer["height"]].map { $0?.text }
         }
         #expect(heights == [["120", "80", "50"], ["90", "50", "50"], ["70", "50", "50"]])
-        // A header that does not exist has no height.
+        // A section without a header has no header height, even if a height is bound.
         binder.displayedSections = [.fourth]
         try binder.refresh()
         #expect(binder.snapshot.sections[0].header.isNull)
     }
 
-    @Test("Handlers of all other sections do not apply to a section whose cells are bound by name")
+    @Test("Handlers of `onAllOtherSections` do not apply to a section whose cells another chain binds")
     func handlersOfTheOtherSectionsAreNotThoseOfASectionWhoseCellsAreBoundByName() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var taps: [String] = []
@@ -348,7 +352,8 @@ import Testing
             cellType: PlainCell.self, models: { [.second: people("b"), .third: people("c")] }
         )
         .onTapped { section, _ in taps.append("other \(section)") }
-        // Its cells still belong to all other sections.
+        // The chain of the section `third` binds no cells, so the cells of `third` are still those of
+        // `onAllOtherSections`.
         binder.onSection(.third).onTapped { section, _ in taps.append("own \(section)") }
         try binder.finish()
         for section in 0..<3 { try binder.tap(at: path(section, 0)) }
@@ -377,8 +382,8 @@ import Testing
         }
     }
 
-    /// Handlers must not receive the events of another type with the same name.
-    @Test("Events of cells with the same name reach the handlers of their types")
+    /// Two cell types may have the same name. A handler for one type must not receive the events of the other type.
+    @Test("If two cell types have the same name, their events reach the handlers of the right type")
     func cellsOfTheSameNameAreHeardByTheHandlersOfTheirTypes() throws {
         let binder = TableBinder()
         var heard: [String] = []
@@ -395,7 +400,7 @@ import Testing
         #expect(throws: Refusal.self) { try binder.emit(Offers.Item.ViewEvent.added(2), at: 0) }
     }
 
-    @Test("Views with the same name are those that were bound")
+    @Test("If two header view types have the same name, each section shows the type that was bound")
     func viewsOfTheSameNameAreThoseThatWereBound() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
@@ -410,7 +415,7 @@ import Testing
 
     // MARK: Updates
 
-    @Test("Rows that update themselves are not reloaded")
+    @Test("Rows with `updates(manually: true)` are updated, but not reloaded")
     func rowsThatUpdateThemselvesAreNotReloaded() throws {
         let binder = TableBinder()
         var models = people("a", "b")
@@ -424,7 +429,7 @@ import Testing
                 && stages.flatMap(\.insertRows).count == 1)
     }
 
-    @Test("The static type of a chain's models determines their traits")
+    @Test("Models whose static type is not identifiable are not moved, even if the values are identifiable")
     func aChainsModelsAreWhatTheirStaticTypeSays() throws {
         let binder = TableBinder()
         var models: [Any] = people("a", "b")
@@ -437,7 +442,7 @@ import Testing
 
     // MARK: Editing and moving
 
-    @Test("Rows move only where their sections allow it")
+    @Test("Rows can be moved only where the chains of their sections allow it")
     func rowsMoveWhereTheirSectionsAllowItAndNowhereElse() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [Person]] = [
@@ -467,7 +472,7 @@ import Testing
         #expect(binder.snapshot.ids == [["a"], ["c"], ["e", "f", "d", "b"], ["g"]])
     }
 
-    @Test("A move calls `onDelete` and then `onInsert`, with row indexes that fit the program's data")
+    @Test("A move calls `onDelete` and then `onInsert`, with row indexes that the program can use as they are")
     func aMoveCallsOnDeleteThenOnInsertWithRowsThatNeedNoBookkeeping() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [Person]] = [.first: people("a", "b", "c"), .second: people("d")], calls: [String] = []
@@ -491,7 +496,7 @@ import Testing
                 "insert second 1 moved(fromSection: \(Letter.first.reflected), row: 2) a",
             ])
         #expect(binder.snapshot.ids == [["b", "c"], ["d", "a"], [], []])
-        // A move to the row's own place runs no handler.
+        // A move to the row's own place runs no handlers.
         #expect(try binder.move(from: path(0, 1), to: path(0, 1)).isEmpty)
         #expect(calls.count == 4)
     }
@@ -507,6 +512,6 @@ import Testing
 }
 
 extension BraidClaimsTests.Letter {
-    /// The reflection of a reason.
+    /// The section as it appears in the text of a reason.
     fileprivate var reflected: String { String(reflecting: self) }
 }

@@ -1,13 +1,14 @@
 import Testing
 @testable import BraidEngine
 
-/// The features of Braid's guide, implemented with this library: editing and moving, cell events, updating, displaying.
+/// Implements the examples from the guide of the original library Braid with this library: editing, moving, cell
+/// events, updates and display.
 @Suite struct BraidGuideTests {
     enum Part: Int, TableSection, Comparable { case top, middle, bottom }
 
     // MARK: Deleting, inserting and moving
 
-    @Test("A single-section table deletes and inserts by handlers that leave the model out")
+    @Test("In a table without sections, the delete and insert handlers may omit the model parameter")
     func editingWithoutTheModel() throws {
         let binder = TableBinder()
         var names = ["a", "b", "c"]
@@ -26,7 +27,7 @@ import Testing
     struct Guest: Equatable, CollectionIdentifiable { var collectionId: String }
     struct Dish: Equatable, CollectionIdentifiable { var collectionId: String }
 
-    /// Two sections, guests and dishes, whose rows can be moved into each other.
+    /// A table with two sections, guests and dishes. Rows can be moved from one section to the other.
     private final class Dinner {
         var guests = [Guest(collectionId: "Omar")], dishes = [Dish(collectionId: "soup"), Dish(collectionId: "pie")]
         let binder = SectionedTableBinder(sectionedBy: Part.self)
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "A row moves between sections of different model types if `onInsert` leaves the model out",
+        "A row can move to a section with another model type if its `onInsert` omits the model parameter",
         arguments: [false, true])
     func movingBetweenTypes(isByPolicy: Bool) throws {
         let dinner = try Dinner(isByPolicy ? .toSectionsPassing { _ in true } : .toAnySection, takesModels: false),
@@ -79,7 +80,7 @@ import Testing
         )
     }
 
-    @Test("A row does not move to a section of another model type whose `onInsert` asks for the model")
+    @Test("A row cannot move to a section with another model type if its `onInsert` has a model parameter")
     func movingToAHandlerThatTakesTheModel() throws {
         let dinner = try Dinner(.toSectionsPassing { _ in true }, takesModels: true), before = dinner.binder.snapshot
         #expect(before.sections.map { $0.movesTo?.text } == [#"["top"]"#, #"["top","bottom"]"#])
@@ -92,7 +93,7 @@ import Testing
 
     // MARK: Cell events
 
-    @Test("Events of a form's cells of several types reach their handlers with the item that they show")
+    @Test("In a form with several cell types, each event reaches its handler with the item that the cell shows")
     func formEvents() throws {
         enum Field: Int, CollectionIdentifiable { case name, mail, letters }
         struct Switch: ViewEventEmitting { enum ViewEvent { case flipped(Bool) } }
@@ -121,7 +122,7 @@ import Testing
 
     private typealias Update<Value> = (Value) -> Void
 
-    @Test("`updatedWith` closures replace models that are plain values")
+    @Test("A program can replace bound plain values through the closures that `updatedWith` provides")
     func updateHandlers() throws {
         var one: Update<[Person]>?, several: Update<[Part: [Person]]>?
         let binder = SectionedTableBinder(sectionedBy: Part.self)
@@ -130,7 +131,7 @@ import Testing
             .bind(
                 cellType: OtherCell.self, models: [.middle: people("b"), .bottom: people("c")],
                 updatedWith: { several = $0 })
-        // The table does not exist yet, but the value does.
+        // A program can replace a bound value before `finish()` has created the table.
         one?(people("a", "d"))
         try binder.finish()
         #expect(binder.snapshot.ids == [["a", "d"], ["b"], ["c"]])
@@ -138,7 +139,7 @@ import Testing
         #expect(binder.snapshot.ids == [["d"], ["b"], ["c"]])
         several?([.bottom: people("b", "c")])
         #expect(binder.snapshot.ids == [["d"], [], ["b", "c"]])
-        // The next command reports a value that the table cannot show.
+        // If the table cannot show a replaced value, the table stays as it was, and the next command reports the error.
         one?(people("x", "x"))
         #expect(binder.snapshot.ids == [["d"], [], ["b", "c"]])
         #expect(throws: Refusal.self) { try binder.refresh() }
@@ -146,7 +147,7 @@ import Testing
         #expect(binder.snapshot.ids == [[], [], ["b", "c"]])
     }
 
-    @Test("A handler's replacement is part of the command's own update")
+    @Test("If a handler replaces a bound value, the command's own update contains the change")
     func updateHandlersWithinHandlers() throws {
         var replace: Update<[Person]>?
         let binder = TableBinder()
@@ -157,7 +158,7 @@ import Testing
         #expect(try binder.tap(at: 0).stages.flatMap(\.insertRows).map(\.at) == [path(0, 1)])
     }
 
-    @Test("Every way to bind cells accepts plain values, and handlers that replace them")
+    @Test("Every way of binding cells accepts plain values with `updatedWith`")
     func plainValues() throws {
         let person = PersonCell.ViewModel(title: "t")
         func counts(_ bind: (SectionedTableBinder<Part>.Chain) -> () -> Void) throws -> [[Int]] {
@@ -224,7 +225,7 @@ import Testing
         #expect(binder.snapshot.totalRowCount == 2)
     }
 
-    @Test("Titles can be plain values, dictionaries or closures, and their handlers replace them")
+    @Test("Titles can be bound as plain values, dictionaries or closures, and can be replaced later")
     func titles() throws {
         var header: Update<String?>?, footers: Update<[Part: String?]>?, footer: String? = "closure"
         let binder = SectionedTableBinder(sectionedBy: Part.self)
@@ -246,7 +247,7 @@ import Testing
         #expect(titles(\.header) == [nil, nil, "own"] && titles(\.footer) == [nil, "other", "chain"])
     }
 
-    @Test("Sequences provide the models of one section or several, and titles")
+    @Test("Asynchronous sequences can provide the models of one section, the models of several sections, and titles")
     func sequences() async throws {
         let binder = SectionedTableBinder(sectionedBy: Part.self)
         let (one, first) = AsyncStream.makeStream(of: [String].self),
@@ -269,7 +270,7 @@ import Testing
 
     // MARK: Displaying
 
-    @Test("A section that becomes empty is hidden, and is shown again later")
+    @Test("A section that becomes empty is hidden, and is displayed again when it has rows")
     func sectionsHide() throws {
         for (behavior, expected) in [
             (SectionDisplayBehavior<Part>.hidesSectionsWithNoData, [[Part.top, .bottom], [.top], [.top, .bottom]]),

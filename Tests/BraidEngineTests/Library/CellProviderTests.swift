@@ -1,9 +1,9 @@
 import Testing
 @testable import BraidEngine
 
-/// The number of calls of a cell provider.
+/// Counts how often the binder calls a cell provider.
 @Suite struct CellProviderTests {
-    @Test("A provider is called once for a new row, and not for a row that stays")
+    @Test("A cell provider is called once for a new row, and not for an unchanged row")
     func onceForARow() throws {
         let binder = TableBinder()
         var models = people("a", "b", "c"), calls: [String] = []
@@ -21,7 +21,7 @@ import Testing
         try binder.refresh()
         #expect(calls == ["0a", "1b", "2c"])
 
-        // A changed model and a changed place cause one call each.
+        // If a row's model or its index changes, the cell provider is called once for this row.
         calls = []
         models[1].name = "new"
         try binder.refresh()
@@ -35,7 +35,7 @@ import Testing
         #expect(calls == ["0b", "1c"])
     }
 
-    @Test("A cell that is requested after a later command shows what the provider reads then")
+    @Test("A cell that is requested after a command shows the values that its provider reads at that time")
     func cellsAreNotKept() throws {
         let binder = TableBinder()
         var text = "old"
@@ -47,7 +47,7 @@ import Testing
         #expect(try (binder.cell(at: 0) as? PlainCell)?.title == "new")
     }
 
-    @Test("A provider of cells without models is called once for each row and refresh")
+    @Test("A provider of cells without models is called once for each row in each refresh")
     func onceForARefresh() throws {
         let binder = TableBinder()
         var text = "x", calls = 0
@@ -67,7 +67,7 @@ import Testing
         #expect(calls == 6)
     }
 
-    @Test("A cell that depends on the row's place changes with it")
+    @Test("If a provider chooses the cell by the row's index, the cell changes when the row moves")
     func placesCount() throws {
         let binder = TableBinder()
         var models = people("a", "b")
@@ -84,7 +84,7 @@ import Testing
             ])
     }
 
-    @Test("A refresh of 100,000 unchanged rows does not call their provider")
+    @Test("A refresh of 100,000 unchanged rows does not call their cell provider")
     func unchangedRows() throws {
         let binder = TableBinder()
         var models = Array(0..<100_000), calls = 0

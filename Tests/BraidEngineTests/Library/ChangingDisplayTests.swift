@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Changes of `sectionDisplayBehavior` and `displayedSections` after `finish()`.
+/// Tests changes of a binder's `sectionDisplayBehavior` and `displayedSections` after `finish()`.
 @Suite struct ChangingDisplayTests {
     enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third }
 
@@ -14,14 +14,14 @@ import Testing
         return binder
     }
 
-    @Test("A behavior that is set after `finish()` refreshes the table at once")
+    @Test("Setting `sectionDisplayBehavior` after `finish()` refreshes the table at once")
     func refreshesAtOnce() async throws {
         let binder = try binder()
         var updates = binder.updates.makeAsyncIterator(), shown = binder.snapshot
         for (behavior, expected) in [
             (.hidesSectionsWithNoCellData, [.second, .third]), (.hidesSectionsWithNoData, [.first, .second, .third]),
             (.hidesSectionsWithNoCellData(orderedWith: { $0.sorted(by: >) }), [.third, .second]),
-            // Displayed sections stay displayed until other sections are set.
+            // With `manuallyManaged`, the sections that are displayed stay displayed until the program sets others.
             (.manuallyManaged, [.third, .second]),
         ] as [(SectionDisplayBehavior<Letter>, [Letter])] {
             let before = binder.displayedSections
@@ -38,7 +38,7 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["first"])
     }
 
-    @Test("The method that sets the behavior returns the update")
+    @Test("`setSectionDisplayBehavior` returns the update of the refresh")
     func theUpdateIsReturned() throws {
         let binder = try binder(), before = binder.snapshot
         let update = try binder.setSectionDisplayBehavior(.hidesSectionsWithNoCellData)
@@ -46,7 +46,7 @@ import Testing
         #expect(try update.applied(to: before).json == binder.snapshot.json)
     }
 
-    @Test("A behavior that a handler sets takes effect with the command that runs the handler")
+    @Test("A display behavior that a handler sets takes effect with the command that runs the handler")
     func inAHandler() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var fails = false
@@ -69,7 +69,7 @@ import Testing
         #expect(binder.displayedSections == [.first, .second])
     }
 
-    @Test("A behavior that is refused changes nothing, and the binder remains usable")
+    @Test("A display behavior that is refused changes nothing, and the binder remains usable")
     func refused() throws {
         let binder = try binder()
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData

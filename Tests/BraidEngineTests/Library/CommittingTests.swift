@@ -1,7 +1,8 @@
 import Testing
 @testable import BraidEngine
 
-/// Editing and moving with a program's models: the program changes its data, and the binder checks the change.
+/// Tests editing and moving of a Swift program's models: the program's handlers change its data, and the binder checks
+/// the change.
 @Suite struct CommittingTests {
     final class Party {
         var attending = people("a", "b", "c"), invited = people("d")
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("A delete runs its handler and removes one row")
+    @Test("A delete runs `onDelete` and removes one row")
     func aDeleteRunsItsHandlerAndTakesOneRow() throws {
         let party = try Party()
         let update = try party.binder.commit(.delete, at: path(0, 1))
@@ -50,7 +51,7 @@ import Testing
         #expect(throws: Refusal.self) { try party.binder.commit(.none, at: path(0, 1)) }
     }
 
-    @Test("In an insert by editing, the program makes the model")
+    @Test("When a person inserts a row, `onInsert` receives no model, and the program creates one")
     func anInsertByEditingLetsTheProgramMakeTheModel() throws {
         let party = try Party()
         let update = try party.binder.commit(.insert, at: path(1, 0))
@@ -59,13 +60,14 @@ import Testing
         #expect(party.log == ["insert invited 0 editing -"])
     }
 
-    @Test("A move between chains and sections is one move")
+    @Test("Moving a row to another section is a single move in the update")
     func aMoveBetweenChainsAndSectionsIsOneMove() throws {
         let party = try Party()
         let update = try party.binder.move(from: path(0, 1), to: path(1, 1))
         #expect(update.stages.count == 1)
         #expect(update.stages[0].moveRows.map { [$0.from, $0.to] } == [[path(0, 1), path(1, 1)]])
-        // Only the row's permissions have changed.
+        // The move contains the row's content, because the other section allows another kind of editing. The model is
+        // the same.
         let row = try #require(update.stages[0].moveRows[0].row)
         #expect(
             row.json["editing"]?.stringValue == "insert" && row.model == party.binder.snapshot.sections[1].rows[1].model
@@ -78,7 +80,7 @@ import Testing
         #expect(party.binder.snapshot.ids == [["a", "c"], ["b", "d"], []])
     }
 
-    @Test("Policies decide where rows may move")
+    @Test("The policy of `allowMoving` decides where rows may move")
     func policiesDecideWhereRowsGo() throws {
         let named = try Party(policy: .toSectionsIn([.invited]))
         #expect(named.binder.snapshot.sections[0].movesTo?.text == #"["invited"]"#)
@@ -91,12 +93,12 @@ import Testing
         try passing.binder.move(from: path(0, 0), to: path(0, 1))
         #expect(passing.binder.snapshot.ids[0] == ["b", "a", "c"])
 
-        // Models of another type.
+        // The target section has models of another type.
         let refusal = try #require(throws: Refusal.self) { try Party().binder.move(from: path(0, 0), to: path(2, 0)) }
         #expect(refusal.code == .moveNotAllowed || refusal.code == .modelTypeMismatch)
     }
 
-    @Test("A handler that does not change the models is refused")
+    @Test("An edit is refused if its handler has not changed the models accordingly")
     func aHandlerThatDidNotChangeTheModelsIsRefused() throws {
         let binder = TableBinder()
         var models = people("a", "b"), deletes = 0
@@ -111,7 +113,7 @@ import Testing
             #expect(refusal.code == .handlerContract)
             #expect(binder.snapshot.ids == [["a", "b"]] && binder.snapshot.revision == 0)
         }
-        // The next refresh shows the program's change.
+        // The change that the handler has made in the program's data is displayed by the next refresh.
         try binder.refresh()
         #expect(binder.snapshot.ids == [[]])
         let without = TableBinder()
@@ -120,7 +122,7 @@ import Testing
         #expect(throws: Refusal.self) { try without.commit(.delete, at: 0) }
     }
 
-    @Test("A handler that throws refuses the command")
+    @Test("If a handler throws an error, the command is refused")
     func aHandlerThatThrowsRefusesTheCommand() throws {
         struct No: Error {}
         let binder = TableBinder()
@@ -137,8 +139,8 @@ import Testing
         #expect(binder.snapshot.ids == [["b"]])
     }
 
-    /// The program restores its models after a failed refresh, and reads the model that was to be deleted.
-    @Test("A model that a failed command removed is still available")
+    /// After a command has failed, the program restores its models and reads the model that the command was to delete.
+    @Test("A model that a failed command was to remove can still be read")
     func whatACommandThatFailedHadGivenUpIsThereStill() throws {
         struct No: Error {}
         let binder = TableBinder()
@@ -156,7 +158,7 @@ import Testing
         #expect(try binder.model(at: 0, as: Person.self).id == "a")
     }
 
-    @Test("A handler can ask for a refresh, but not give a command")
+    @Test("A handler may call `refresh`, but no other command")
     func aHandlerMayAskForARefreshAndForNothingElse() throws {
         let binder = TableBinder()
         var models = people("a", "b")
@@ -171,8 +173,9 @@ import Testing
         #expect(try binder.tap(at: 0).stages.flatMap(\.deleteRows) == [path(0, 0)])
     }
 
-    /// The refused event must not commit half of the running command.
-    @Test("An event within a command does not change what is shown")
+    /// A closure sends a cell event while a command is running. The refused event must not commit half of the running
+    /// command.
+    @Test("A cell event that is sent during a command is refused, and does not change the displayed table")
     func anEventFromWithinACommandLeavesWhatIsShown() throws {
         struct No: Error {}
         let binder = TableBinder()
@@ -191,8 +194,8 @@ import Testing
         #expect(try (binder.cell(at: 0) as? TextCell)?.text == "A")
     }
 
-    /// One chain binds both the targets and the movable rows, so the later chain wins for both.
-    @Test("A later `allowMoving` also decides which rows are movable")
+    /// `allowMoving` sets the targets and the movable rows together, so the later chain replaces both.
+    @Test("A later `allowMoving` also replaces the rule for which rows are movable")
     func aLaterChainSaysWhichRowsMayBeMovedToo() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onAllSections().bind(
@@ -207,7 +210,7 @@ import Testing
             ])
     }
 
-    @Test("A duplicate id is refused with its name")
+    @Test("A refresh with a duplicate row id is refused, and the message names the id")
     func duplicateIdsAreNamed() throws {
         let binder = TableBinder()
         var models = people("a", "b")
@@ -220,7 +223,7 @@ import Testing
         #expect(try binder.refresh().isEmpty)
     }
 
-    @Test("No command works before `finish()`, and `finish()` works only once")
+    @Test("Before `finish()` every command is refused, and a second `finish()` is refused, too")
     func nothingWorksBeforeFinishAndNothingIsFinishedTwice() throws {
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: { people("a") })

@@ -2,9 +2,9 @@ import BraidEngine
 import Foundation
 import Testing
 
-/// A program that imports Foundation and the engine.
+/// Tests the engine in a program that also imports Foundation.
 @Suite struct FoundationTests {
-    @Test("Foundation's index paths and row paths are distinguished and converted")
+    @Test("Foundation's `IndexPath` and the engine's `RowPath` can be converted into each other")
     func indexPathsAreConverted() {
         let path = RowPath(section: 1, row: 2), indexPath = IndexPath(indexes: [1, 2])
         #expect(IndexPath(indexes: path.indexes) == indexPath)

@@ -1,13 +1,14 @@
 import Testing
 @testable import BraidEngine
 
-/// Sections of a type that does not list its values. They exist because the program names them now.
+/// Tests sections whose type is not `CaseIterable`. Such a section exists if the program's chains or dictionaries name
+/// it.
 @Suite struct NamedSectionsTests {
     enum Step: Int, TableSection, Comparable { case first, second }
 
     typealias Behavior = SectionDisplayBehavior<Step>
 
-    /// Returns a binder with a header in each section. `models` is read at every refresh.
+    /// Returns a binder with two sections that have headers. Every refresh calls `models` again.
     private func binder(_ behavior: Behavior, _ models: @escaping (Step) -> [String]) throws -> SectionedTableBinder<
         Step
     > {
@@ -31,7 +32,9 @@ import Testing
         }
     }
 
-    @Test("The displayed sections do not depend on what was displayed before", arguments: 0..<3)
+    @Test(
+        "The displayed sections depend only on the current models, not on the sections displayed before",
+        arguments: 0..<3)
     func historyDoesNotCount(kind: Int) throws {
         let behaviors: [Behavior] = [.manuallyManaged, .hidesSectionsWithNoCellData, .hidesSectionsWithNoData]
         let sets: [[Step: [String]]] = [
@@ -55,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A dictionary of models, counts or titles names its sections, even with empty values")
+    @Test("A dictionary of models, cell counts or titles names its sections, even with empty values")
     func dictionariesNameSections() throws {
         func sections(_ bind: (SectionedTableBinder<Step>.Chain) -> Void) throws -> [Step] {
             let binder = SectionedTableBinder(sectionedBy: Step.self)
@@ -75,7 +78,7 @@ import Testing
             } == [.first, .second])
     }
 
-    @Test("A section without cells is displayed if its chain returns their number")
+    @Test("A section is displayed if its own chain binds `numberOfCells`, even if the number is 0")
     func noCells() throws {
         let binder = SectionedTableBinder(sectionedBy: Step.self)
         binder.onSection(.first).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { 0 })
@@ -83,7 +86,7 @@ import Testing
         #expect(binder.displayedSections == [.first])
     }
 
-    @Test("A row is moved into a section that starts empty")
+    @Test("A row can be moved into a section that never had a row")
     func draggingIntoAnEmptySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Step.self)
         var models: [Step: [Person]] = [.first: people("a")]
@@ -98,7 +101,7 @@ import Testing
         #expect(binder.snapshot.ids == [["a"], []])
     }
 
-    @Test("A section type that is Comparable by its raw values orders the displayed sections")
+    @Test("If the section type is Comparable, the displayed sections are in its order")
     func defaultOrder() throws {
         enum Rank: Int, TableSection, Comparable { case high = 3, low = 1, middle = 2 }
         let binder = SectionedTableBinder(sectionedBy: Rank.self)
@@ -109,7 +112,7 @@ import Testing
         #expect(binder.displayedSections == [.low, .middle, .high])
     }
 
-    @Test("A section whose cells no chain binds is a mistake")
+    @Test("`finish()` refuses a section whose cells no chain binds")
     func unboundSection() throws {
         let binder = SectionedTableBinder(sectionedBy: Step.self)
         binder.onSection(.first).bind(cellType: PlainCell.self, models: { people("a") })

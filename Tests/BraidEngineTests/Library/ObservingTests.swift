@@ -2,9 +2,9 @@ import Synchronization
 import Testing
 @testable import BraidEngine
 
-/// Asynchronous sequences as input, and updates as output.
+/// Tests asynchronous sequences as a binder's input, and the stream of updates as its output.
 @Suite struct ObservingTests {
-    @Test("Sequences of models and titles refresh the table")
+    @Test("Each new element of a sequence of models or titles refreshes the table")
     func sequencesOfModelsAndTitlesRefreshTheTable() async throws {
         let (models, give) = AsyncStream.makeStream(of: [Person].self)
         let (titles, name) = AsyncStream.makeStream(of: String?.self)
@@ -23,7 +23,7 @@ import Testing
         try await binder.observe()
         #expect(binder.snapshot.ids == [["b", "c"], [], []])
         #expect(binder.snapshot.sections[0].header["title"]?.stringValue == "TITLE")
-        // A subscriber that applies the updates shows the same table.
+        // A subscriber that applies the updates to the first snapshot must get the current snapshot.
         for await update in updates {
             shown = try update.applied(to: shown)
             if update.to == binder.snapshot.revision { break }
@@ -31,7 +31,7 @@ import Testing
         #expect(shown.json == binder.snapshot.json)
     }
 
-    @Test("A sequence's latest element can be used in any closure")
+    @Test("`latest(of:initially:)` provides the latest element of a sequence to any closure")
     func latestStandsInForAnyClosure() async throws {
         let (counts, give) = AsyncStream.makeStream(of: Int.self)
         let binder = TableBinder()
@@ -45,7 +45,7 @@ import Testing
         #expect(binder.snapshot.totalRowCount == 4)
     }
 
-    @Test("A sequence that fails ends the observation")
+    @Test("If a sequence throws an error, `observe` ends with this error")
     func aSequenceThatFailsEndsTheObserving() async throws {
         struct Broken: Error {}
         let models = AsyncThrowingStream<[Person], any Error> { continuation in
@@ -59,11 +59,12 @@ import Testing
         #expect(binder.snapshot.ids == [["a"]])
     }
 
-    /// The error must not wait until the other sequences have ended.
-    @Test("A sequence that fails ends the observation even if others continue")
+    /// The error of one sequence must not wait until the other sequences have ended.
+    @Test("If a sequence throws an error, `observe` ends even if other sequences continue")
     func aSequenceThatFailsEndsTheObservingThoughOthersGoOn() async throws {
         struct Broken: Error {}
-        /// Produces no element until it is cancelled, or until long after the test should have cancelled it.
+        /// A sequence without elements. It ends when its task is cancelled, or after 20 seconds, long after the test
+        /// should have cancelled it.
         struct Silent: AsyncSequence, AsyncIteratorProtocol {
             let wasCancelled: @Sendable () -> Void
             func makeAsyncIterator() -> Silent { self }
@@ -83,7 +84,7 @@ import Testing
         #expect(cancelled.withLock { $0 })
     }
 
-    @Test("A refresh that fails cancels the sequences", .timeLimit(.minutes(1)))
+    @Test("If a refresh fails during `observe`, the sequences are cancelled", .timeLimit(.minutes(1)))
     func aRefreshThatFailsEndsTheSequencesThatAreRead() async throws {
         struct Broken: Error {}
         let (models, give) = AsyncStream.makeStream(of: [Place: [Person]].self),
@@ -113,7 +114,7 @@ import Testing
         }
     }
 
-    @MainActor @Test("A binder can be isolated to an actor, and any task can receive its updates")
+    @MainActor @Test("A binder can be isolated to an actor while tasks outside of the actor receive its updates")
     func aBinderLivesOnAnActorAndAnyoneMayListen() async throws {
         let screen = Screen()
         try screen.start()
@@ -132,7 +133,7 @@ import Testing
         #expect(await heard.value == 3)
     }
 
-    @Test("A stream of updates ends with its binder")
+    @Test("A binder's stream of updates ends when the binder is deallocated")
     func updatesEndWithTheirBinder() async throws {
         var binder: TableBinder? = TableBinder()
         binder?.onTable().bind(cellType: PlainCell.self, models: { people("a") })

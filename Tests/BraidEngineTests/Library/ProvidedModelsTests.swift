@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// A program's models with different conformances (Braid's tiers of diffing), and under random changes.
+/// Tests a Swift program's models with and without the protocols `Equatable` and `CollectionIdentifiable`, and under
+/// random changes.
 @Suite struct ProvidedModelsTests {
     struct OnlyEquatable: Equatable, Sendable { var name: String }
     struct OnlyIdentifiable: CollectionIdentifiable, Sendable { var collectionId: String }
@@ -20,7 +21,7 @@ import Testing
         return binder
     }
 
-    @Test("Identifiable and equatable models are diffed row by row")
+    @Test("Models that are identifiable and equatable are compared row by row")
     func identifiedAndEquatableModelsAreDiffedRowByRow() throws {
         var models = people("a", "b", "c")
         let binder = try binder { models }
@@ -32,7 +33,7 @@ import Testing
         #expect(binder.snapshot.revision == 1)
     }
 
-    @Test("Models that are only equatable are inserted and deleted at the end, or reload their section")
+    @Test("For models that are only equatable, a refresh inserts or deletes rows at the end, or reloads the section")
     func modelsThatAreOnlyEquatableGrowAndShrinkAtTheEndOrReload() throws {
         var models = ["a", "b"].map { OnlyEquatable(name: $0) }
         let binder = try binder { models }
@@ -44,7 +45,7 @@ import Testing
         #expect(binder.snapshot.sections[0].isDiffable == false)
     }
 
-    @Test("Models that are only identifiable are always reloaded")
+    @Test("Models that are identifiable but not equatable are reloaded by every refresh")
     func modelsThatAreOnlyIdentifiedAreReloadedAlways() throws {
         var models = ["a", "b"].map { OnlyIdentifiable(collectionId: $0) }
         let binder = try binder { models }
@@ -56,13 +57,13 @@ import Testing
         #expect(try references.refresh().stages.flatMap(\.reloadRows).map(\.at) == [path(0, 0)])
     }
 
-    @Test("Models that are neither reload their section")
+    @Test("For models that are neither identifiable nor equatable, every refresh reloads the section")
     func modelsThatAreNeitherReloadTheirSection() throws {
         let binder = try binder { [Neither(name: "a")] }
         #expect(try binder.refresh().stages.flatMap(\.reloadSections).count == 1)
     }
 
-    @Test("An equality that ignores the id does not hide another row")
+    @Test("A model with a new id is displayed even if `==` says that it equals the old model")
     func anEqualityThatIgnoresTheIdDoesNotHideAnotherRow() throws {
         struct Loose: Equatable, CollectionIdentifiable, Sendable {
             var collectionId: String
@@ -75,7 +76,7 @@ import Testing
         #expect(binder.snapshot.ids == [["b"]])
     }
 
-    @Test("Models that are no longer used are forgotten")
+    @Test("The binder removes models that are no longer used from memory")
     func whatWentOutOfUseIsForgotten() throws {
         var models = people("a", "b")
         let table = SectionedTableBinder(sectionedBy: OnlySection.self)
@@ -85,12 +86,13 @@ import Testing
             models = people("a", "x\(count)")
             try table.refresh()
         }
-        // A failed refresh leaves no models behind.
+        // A refresh that fails must not leave its models in memory.
         for count in 0..<100 {
             models = people("y\(count)", "y\(count)")
             #expect(throws: Refusal.self) { try table.refresh() }
         }
-        // Models that the last update removed are kept until the next command, so that a view can still show them.
+        // The binder keeps models that the last update removed until the next command, so that a view can still show
+        // them.
         models = people("a", "x99")
         try table.refresh()
         let values = Mirror(reflecting: table.bindings.values).descendant("values") as? [Int: Any]
@@ -100,9 +102,9 @@ import Testing
         #expect(try table.model(at: path(0, 0), as: Person.self).id == "z")
     }
 
-    /// Several chains of one model type, whose models move between them. The table shows what the closures return,
-    /// every update leads there, and models keep their numbers.
-    @Test("Every update leads to what the closures return", arguments: 0..<20)
+    /// Two chains have the same model type, and models move between their sections. Every update must lead to the
+    /// models that the closures return, and each model must keep the number that stands for it.
+    @Test("Every update leads to the models that the closures return", arguments: 0..<20)
     func everyUpdateLeadsToWhatTheClosuresGive(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var data: [Place: [Person]] = [:]

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// The screens of Braid's sample app, with the events on them.
+/// Repeats the screens of the original Braid library's sample app, with the events on these screens.
 @Suite struct SampleScreensTests {
     struct TitleDetailCell: ViewModelBindable {
         struct ViewModel: Equatable, CollectionIdentifiable {
@@ -18,7 +18,7 @@ import Testing
         var collectionId: String { number }
     }
 
-    @Test("Accounts arrive from a server after the banner is shown")
+    @Test("The table shows a banner first, and accounts when they arrive from a server")
     func accountsComeFromAServerAfterTheBannerIsShown() throws {
         enum Section: Int, TableSection, Comparable, CaseIterable { case message, checking, savings, other }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Artists
 
-    @Test("Artists are grouped by the letters that exist")
+    @Test("Artists are grouped under letters, and only letters with artists are displayed")
     func artistsStandUnderTheirLettersWhicheverThereAre() throws {
         struct Letter: TableSection, Comparable {
             var title: String
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test("A form shows pickers where it is tapped, and follows its fields")
+    @Test("A form shows a picker when a person taps a field, and keeps the values of its fields")
     func aFormShowsPickersWhereItIsTappedAndFollowsItsFields() throws {
         let form = try Form()
         #expect(form.binder.snapshot.ids == [["name"], ["allDay", "date"], ["notes"]])
@@ -176,7 +176,7 @@ import Testing
             toggled.stages.flatMap(\.deleteRows) == [path(1, 2)]
                 && toggled.stages.flatMap(\.insertRows).map(\.at) == [path(1, 2)])
         #expect((form.name, form.date) == ("Lunch", "tomorrow"))
-        // An event of a section without a handler for it does nothing.
+        // A tap in a section without a tap handler changes nothing.
         #expect(try form.binder.tap(at: path(2, 0)).stages.isEmpty)
     }
 
@@ -205,7 +205,7 @@ import Testing
 
     // MARK: Home page
 
-    @Test("The server lays out a home page")
+    @Test("The sections and items of a home page can come from a server")
     func aHomePageIsLaidOutByTheServer() throws {
         struct Part: TableSection, CollectionIdentifiable {
             var collectionId: String
@@ -259,7 +259,7 @@ import Testing
 
     // MARK: Attendees
 
-    @Test("A deleted attendee is invited again")
+    @Test("A deleted attendee returns to the section of invited people")
     func whoIsDeletedAmongThoseWhoComeIsInvitedAgain() throws {
         enum Section: Int, TableSection, Comparable, CaseIterable { case description, attending, invited }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
@@ -295,7 +295,7 @@ import Testing
 
     // MARK: View models that cells observe
 
-    @Test("Cells that observe their view models are not reloaded")
+    @Test("Cells that observe their own view models are updated, but not reloaded")
     func cellsThatFollowTheirViewModelsAreNotReloaded() throws {
         let binder = TableBinder()
         var rows: [TitleDetailCell.ViewModel] = [.init(collectionId: "1", title: "1 something")]

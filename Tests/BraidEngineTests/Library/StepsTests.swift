@@ -2,14 +2,14 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// A table view that the library drives, stage by stage, with the data between the stages.
+/// Simulates a table view to which the steps of an update are applied one by one, with the data of each step.
 @Suite struct StepsTests {
-    /// The state that a table view keeps: the number of rows in each section.
+    /// The state of the simulated table view: the number of rows in each section.
     private struct TableView {
         var counts: [Int]
 
-        /// Returns the row counts that a batch must lead to, as `UITableView` computes them. `nil` for sections whose
-        /// count the table view asks for.
+        /// Returns the row counts that `UITableView` expects after a batch of updates. `nil` for sections whose count
+        /// it asks the data source for.
         func counts(after stage: BatchUpdate.Stage) -> [Int?] {
             var counts: [Int?] = counts
             for path in stage.deleteRows + stage.moveRows.map(\.from) { counts[path.section]? -= 1 }
@@ -25,7 +25,9 @@ import Testing
         }
     }
 
-    @Test("Every step has the row counts of its stage, and all its cells can be made", arguments: 0..<30)
+    @Test(
+        "The data after each step has the row counts that its stage leads to, and contains all its cells",
+        arguments: 0..<30)
     func stepsDriveATableView(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var data: [OpenPlace: [Person]] = [:]
@@ -41,7 +43,7 @@ import Testing
         var table = TableView(counts: []), stages = 0
         for _ in 0..<40 {
             let before = binder.snapshot
-            // Rows move, are inserted and deleted, and change.
+            // Moves, inserts, deletes and changes random rows.
             var rows = data.values.flatMap(\.self).shuffled(using: &random)
             rows.removeLast(Int.random(in: 0...min(3, rows.count), using: &random))
             for _ in 0..<Int.random(in: 0..<8, using: &random) {
@@ -82,7 +84,7 @@ import Testing
         #expect(stages > 25)
     }
 
-    @Test("Steps are refused if the update does not start at the snapshot")
+    @Test("`steps(from:)` is refused if the update does not start at the given snapshot")
     func otherSnapshots() throws {
         let binder = TableBinder()
         var models = people("a")
@@ -93,7 +95,7 @@ import Testing
         #expect(throws: UpdateFault.self) { try update.steps(from: binder.snapshot) }
     }
 
-    @Test("A cell outside the sections of a step is refused")
+    @Test("Requesting a cell for an index path outside the sections of a step is refused")
     func cellsOutOfBounds() throws {
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: people("a"))

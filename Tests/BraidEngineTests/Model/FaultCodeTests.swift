@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// The codes of faults, from each reader of documents.
+/// Checks the codes of the faults that the readers of commands, descriptions, schemas and snapshots report.
 @Suite struct FaultCodeTests {
     struct Case: CustomTestStringConvertible {
         var document: String
@@ -16,7 +16,7 @@ import Testing
         }
 
         var testDescription: String { "\(code.rawValue) at \(pointer) of \(document)" }
-        /// What `errors` contains of a fault, without the detail.
+        /// The pointer and the code that `errors` in an answer contains for this fault.
         var place: String { "\(pointer) \(code.rawValue)" }
     }
 
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "The fault of a command has the code of its kind",
+        "Each kind of fault in a command is reported with its code",
         arguments: [
             Case(#"{"moves":{"from":{"id":"a"}}}"#, "/moves", .missingMember),
             Case(#"{"edits":{}}"#, "/edits", .missingMember),
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "The fault of a table description has the code of its kind",
+        "Each kind of fault in a table description is reported with its code",
         arguments: [
             Case(#"{"table":"t"}"#, "/bindings", .missingMember),
             Case(#"{"table":"t","sections":["a","b"],"bindings":[{"cell":"C"}]}"#, "/bindings/0", .missingMember),
@@ -108,13 +108,13 @@ import Testing
                 "/bindings/0/models/0/id", .wrongType),
         ])
     func descriptions(fault: Case) throws {
-        // Each description has the cell `C`.
+        // The test adds the cell `C` to each description.
         let json = #"{"cells":{"C":{}},"# + fault.document.dropFirst()
         let found = places { _ = try TableDescription(JSONText(parsing: json)) }
         #expect(found.contains(fault.place), "\(found)")
     }
 
-    @Test("A name that nothing defines, and a member without an effect, are warnings with a code")
+    @Test("An undefined name and a member without an effect cause warnings with codes")
     func warnings() throws {
         let description = try TableDescription(
             JSONText(
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(
-        "A mismatch of a schema has the code of its kind",
+        "Each kind of mismatch between a value and its schema is reported with its code",
         arguments: [
             ("{}", "", .missingMember), (#"{"n":1,"x":1}"#, "/x", .unknownMember), (#"{"n":"1"}"#, "/n", .wrongType),
             (#"{"n":300}"#, "/n", .outOfRange), (#"{"n":1.5}"#, "/n", .outOfRange),
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(
-        "The fault of a schema has the code of its kind",
+        "Each kind of fault in a schema is reported with its code",
         arguments: [
             ("1", "", .wrongType), (#"{"types":"string"}"#, "/types", .unknownMember),
             (#"{"type":"text"}"#, "/type", .invalidValue), (#"{"type":1}"#, "/type", .wrongType),
@@ -167,7 +167,7 @@ import Testing
         #expect(faults.map { "\($0.pointer) \($0.code.rawValue)" } == ["\(pointer) \(code.rawValue)"])
     }
 
-    @Test("The faults of a snapshot have the codes of their kinds")
+    @Test("Each kind of fault in a snapshot is reported with its code")
     func snapshots() {
         let found = places {
             _ = try Snapshot(

@@ -16,8 +16,11 @@ import Testing
                 viewModel: .string(String(repeating: "v", count: size)), movable: movable))
     }
 
-    /// The sizes need offsets of one, two and four bytes.
-    @Test("A row's parts can be read back", arguments: [0, 1, 180, 210, 240, 1_000, 32_700, 65_500], [false, true])
+    /// A row's bytes contain offsets of one, two or four bytes, depending on its size. The sizes of this test need all
+    /// three.
+    @Test(
+        "The parts of a row can be read back from its bytes",
+        arguments: [0, 1, 180, 210, 240, 1_000, 32_700, 65_500], [false, true])
     func itsPartsAreFoundAgain(size: Int, movable: Bool) throws {
         for id in size > 1_000 ? [nil, "a", "\""] : Self.ids {
             for model in [nil, "1", #"{"id":"other","text":"\#(String(repeating: "m", count: size))"}"#] {
@@ -40,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("Ids are compared and hashed by their texts")
+    @Test("Row ids are compared and hashed by their text")
     func idsAreComparedAndHashedAsTheirTextsAre() {
         for mine in Self.ids {
             let id = mine.map { RowID($0) }
@@ -64,8 +67,8 @@ import Testing
         }
     }
 
-    /// The diff reads rows without counting references through views with the same memory layout.
-    @Test("A row view has the layout and the content of its row")
+    /// A `RowView` has the same memory layout as a `Row`. The diff uses it to read rows without counting references.
+    @Test("A `RowView` has the memory layout and the content of its row")
     func aViewIsWhatTheRowIs() {
         #expect(
             MemoryLayout<RowView>.size == MemoryLayout<Row>.size
@@ -87,8 +90,8 @@ import Testing
         }
     }
 
-    /// A slice would keep the whole request in memory.
-    @Test("A stored row has its own bytes")
+    /// A model that is a slice of the request's bytes would keep the whole request in memory.
+    @Test("A stored row contains a copy of its model's bytes, not a slice of the request")
     func aStoredRowHasBytesOfItsOwn() throws {
         let body = try JSONText(
             parsing: "[" + Array(repeating: #"{"id":"a"}"#, count: 100).joined(separator: ",") + "]")

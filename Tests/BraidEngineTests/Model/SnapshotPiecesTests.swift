@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "The pieces together are the snapshot's bytes",
+        "The pieces of a snapshot together are the snapshot's bytes, for any size of pieces",
         arguments: [[0, 0, 0], [1, 0, 2], [64, 63, 65], [1_000, 0, 129]], [1, 100, 5_000, 1 << 20])
     func theyAreTheSnapshotsBytes(counts: [Int], size: Int) throws {
         let description = try Self.binder()
@@ -29,7 +29,7 @@ import Testing
         #expect(pieces.dropLast().allSatisfy { $0.count >= size && $0.count < size + 64 * 64 + 512 })
     }
 
-    @Test("A table that shares a snapshot's models keeps its content")
+    @Test("A stored table that shares the models of its snapshot keeps its content")
     func aTableThatSharesItsModelsIsTheSameTable() throws {
         let description = try Self.binder()
         let models = try (0..<200).map { try JSONText(parsing: #"{"id":\#($0),"text":"x"}"#) }

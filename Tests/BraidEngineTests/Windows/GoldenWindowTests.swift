@@ -3,22 +3,23 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// The examples by which clients test how they apply updates of windows: Tests/Golden/windows.json. The engine writes
-/// them, and the clients' tests read them.
+/// Checks Tests/Golden/windows.json: examples with which the client libraries test how they apply updates of windows.
+/// The engine's tests write the file, and the clients' tests read it.
 ///
 /// To write the file again and review the changes, run `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenWindowTests`.
 @Suite struct GoldenWindowTests {
     private static let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/windows.json")
         .standardized
 
-    @Test("The golden updates of windows are those that the engine creates today")
+    @Test("The file of golden window updates contains exactly the updates that the engine creates today")
     func theEngineMakesThem() throws {
         let text = try Self.golden()
         if environment("BRAID_WRITE_GOLDEN") != nil { try text.write(to: Self.file, atomically: true, encoding: .utf8) }
         #expect(try text == String(contentsOf: Self.file, encoding: .utf8))
     }
 
-    /// Updates that do not fit the rows 1..<4 of the table "A: a b c", "B: d e f", and the faults that clients find.
+    /// Faulty updates of a window that shows the rows 1..<4 of the table "A: a b c", "B: d e f". Each has the fault
+    /// that clients must report.
     private static let faults = [
         (
             #""stages":[],"extents":[{"section":2,"offset":0,"rowCount":1}]"#,
@@ -47,7 +48,8 @@ import Testing
         (#""stages":[{"deleteRows":[[0,2]]}]"#, "stage 0: there is no row [0,2] to be deleted before the stage"),
     ]
 
-    /// Returns windows that stay, windows that move at one revision and windows that do both, one on each line.
+    /// Returns the golden cases, one on each line: windows that follow an update, windows that a client moves at the
+    /// same revision, and both together.
     private static func golden() throws -> String {
         var random = SeededGenerator(seed: 2026)
         var lines: [String] = []

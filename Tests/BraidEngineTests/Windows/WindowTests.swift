@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Windows of tables, and their updates.
+/// Tests windows of tables, and the updates of windows.
 @Suite struct WindowTests {
     private let table = WindowSource(.make("A: a b c", "B:", "C: d e f g", "D:"))
 
@@ -20,7 +20,7 @@ import Testing
         .init(section: section, id: RowID(id))
     }
 
-    @Test("A window by position has the rows from its offset on, with the sections that it touches")
+    @Test("A window by position contains rows from its offset on, and the sections in or next to them")
     func byPosition() {
         #expect(shown(table.cut(offset: 0, limit: 2)) == "A[0/3]: a b @0")
         #expect(shown(table.cut(offset: 2, limit: 2)) == "A[2/3]: c; B[0/0]: ; C[0/4]: d @2")
@@ -29,7 +29,7 @@ import Testing
         #expect(shown(table.cut(offset: 0, limit: .max)) == "A[0/3]: a b c; B[0/0]: ; C[0/4]: d e f g; D[0/0]:  @0")
     }
 
-    @Test("A negative offset counts from the end")
+    @Test("A window's negative offset counts from the end of the table")
     func fromTheEnd() {
         #expect(shown(table.cut(offset: -2, limit: 9)) == "C[2/4]: f g; D[0/0]:  @5")
         #expect(shown(table.cut(offset: -2, limit: 1)) == "C[2/4]: f @5")
@@ -37,7 +37,7 @@ import Testing
         #expect(shown(table.cut(offset: .min, limit: 1)) == "A[0/3]: a @0")
     }
 
-    @Test("A window beyond the end, and one without rows, are empty")
+    @Test("A window beyond the table's end, and a window with the limit 0, are empty")
     func empty() {
         #expect(shown(table.cut(offset: 7, limit: 2)) == " @7")
         #expect(shown(table.cut(offset: .max, limit: .max)) == " @7")
@@ -46,14 +46,14 @@ import Testing
         #expect(shown(WindowSource(.make()).cut(offset: 0, limit: 2)) == " @0")
     }
 
-    @Test("A window of a section counts the section's rows, and has no sections while the section is hidden")
+    @Test("The offset of a section's window counts only its rows, and the window is empty for a hidden section")
     func ofASection() {
         #expect(shown(table.cut(section: "C", offset: 1, limit: 2)) == "C[1/4]: e f @1")
         #expect(shown(table.cut(section: "B", offset: 0, limit: 2)) == "B[0/0]:  @0")
         #expect(shown(table.cut(section: "X", offset: 0, limit: 2)) == " @0")
     }
 
-    @Test("A window around an anchor has the rows before and after it")
+    @Test("A window around an anchor row contains the rows before and after that row")
     func aroundAnAnchor() {
         #expect(
             shown(table.cut(around: anchor("C", "e"), before: 2, after: 1)) == "A[2/3]: c; B[0/0]: ; C[0/4]: d e f @2")
@@ -64,7 +64,7 @@ import Testing
         #expect(table.cut(section: "A", around: anchor("C", "d"), before: 1, after: 1) == nil)
     }
 
-    @Test("A wrong index of the anchor does no harm")
+    @Test("A window finds its anchor even if the expected index of the anchor is wrong")
     func wrongIndex() {
         for index in [-1, 0, 1, 3, 99] {
             let window = table.cut(around: anchor("C", "e"), before: 0, after: 0) { _ in index }
@@ -77,7 +77,7 @@ import Testing
         return try #require(window).following(RowFollower(update), to: WindowSource(new))
     }
 
-    @Test("A row that is inserted above an anchored window moves no row of the window")
+    @Test("Inserting a row above an anchored window moves no row of the window")
     func anchoredWindowStays() throws {
         let new = Snapshot.make("A: x a b c", "B:", "C: d e f g", "D:", revision: 1)
         let old = try #require(table.cut(around: anchor("C", "e"), before: 1, after: 1))
@@ -91,7 +91,7 @@ import Testing
         )
     }
 
-    @Test("A change outside of a window sends the new numbers only, and nothing if there are none")
+    @Test("A change outside of a window sends only changed row counts, and nothing if none has changed")
     func outsideTheWindow() throws {
         let old = table.cut(section: "C", offset: 0, limit: 2)
         let longer = Snapshot.make("A: a b c", "B:", "C: d e f g h", "D:", revision: 1)
@@ -104,7 +104,7 @@ import Testing
         #expect(try WindowUpdate(from: old, to: step(old, table.snapshot, changed)).isEmpty)
     }
 
-    @Test("If the anchor goes, the nearest row that is left becomes the anchor, the later one of two")
+    @Test("If a window's anchor is deleted, the nearest row becomes the anchor, of two the later one")
     func lostAnchor() throws {
         let window = table.cut(around: anchor("C", "e"), before: 1, after: 1)
         func next(_ sections: String...) throws -> TableWindow.Anchor? {
@@ -119,7 +119,7 @@ import Testing
         #expect(try next("D~: -1 -2") == nil)
     }
 
-    @Test("A window whose table was empty gets the first row that comes as its anchor")
+    @Test("If the table was empty, the first row that is inserted becomes the window's anchor")
     func anchorAfterAnEmptyTable() throws {
         let old = table.cut(around: anchor("C", "e"), before: 1, after: 1)
         let nothing = Snapshot.make("A:", revision: 1), some = Snapshot.make("A: x y z", revision: 2)
@@ -129,7 +129,7 @@ import Testing
         #expect(shown(window) == "A[0/3]: x y @0" && window.anchor == anchor("A", "x"))
     }
 
-    @Test("An anchor follows its row to another section, but not out of the window's own section")
+    @Test("A window follows its anchor to another section, unless it is a window of one section")
     func movedAnchor() throws {
         let new = Snapshot.make("A: a b c e", "B:", "C: d f g", "D:", revision: 1)
         let across = table.cut(around: anchor("C", "e"), before: 1, after: 0)
@@ -138,7 +138,7 @@ import Testing
         #expect(shown(try step(inside, table.snapshot, new)) == "C[0/3]: d f @0")
     }
 
-    @Test("A window of unknown updates stays with its anchor, or with its place")
+    @Test("Without the table's updates, a window stays at its anchor, or at its position if the anchor is gone")
     func unknownUpdates() throws {
         let old = try #require(table.cut(around: anchor("C", "e"), before: 1, after: 0))
         let moved = WindowSource(.make("A: a", "C: e d f g"))
@@ -148,9 +148,11 @@ import Testing
     }
 }
 
-/// Random windows of random tables, which follow random edits.
+/// Tests random windows of random tables while random edits change the tables.
 @Suite struct WindowRandomTests {
-    @Test("A window's update leads from the old window to the new one, with the fewest operations", arguments: 0..<4)
+    @Test(
+        "A window's update leads from the old window to the new one with the fewest possible operations",
+        arguments: 0..<4)
     func windowsFollowEdits(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(900 + seed) << 32)
         for _ in 0..<TestEffort.cases(10_000) / 4 {
@@ -165,14 +167,14 @@ import Testing
             checkCut(next, of: new)
             #expect(next.anchor == expectedAnchor(window, update, old, new))
             try checkUpdate(window, next)
-            // From any window to any window.
+            // There must also be an update from a window to any other window of the old or the new table.
             try checkUpdate(window, random.window(of: new))
             try checkUpdate(window, random.window(of: old))
             #expect(try WindowUpdate(from: window, to: window).isEmpty)
         }
     }
 
-    @Test("The update of a window that shows the whole table is the table's update", arguments: 0..<2)
+    @Test("If a window shows the whole table, its update is the table's update", arguments: 0..<2)
     func wholeTable(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(950 + seed) << 32)
         for _ in 0..<TestEffort.cases(2_000) / 2 {
@@ -184,7 +186,7 @@ import Testing
         }
     }
 
-    /// Compares a window with the rows of the table, taken one after the other.
+    /// Checks the rows of a window against a list of all rows of the table.
     private func checkCut(_ window: WindowedSnapshot, of table: Snapshot) {
         var all: [(section: Int, row: Int, text: String)] = []
         for (index, section) in table.sections.enumerated()
@@ -264,8 +266,8 @@ import Testing
         return update.json.text
     }
 
-    /// Applies an update to a window under the rules of table views, and compares it with the update of two tables that
-    /// consist of the windows' rows only.
+    /// Applies an update to a window under the rules of table views. Compares the update with the one between two
+    /// tables that contain only the rows of the old and of the new window.
     private func checkUpdate(_ old: WindowedSnapshot, _ new: WindowedSnapshot) throws {
         let update = try WindowUpdate(from: old, to: new)
         var sections = try update.update.steps(from: old.snapshot).last?.after ?? Array(old.snapshot.sections)
@@ -289,7 +291,7 @@ import Testing
 }
 
 extension SeededGenerator {
-    /// Returns a random window of a table.
+    /// Returns a random window of the given table.
     mutating func window(of table: Snapshot) -> WindowedSnapshot {
         let source = WindowSource(table)
         let section =

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-// What of UIKit the recipes in docs/clients.md need, where there is none: views that keep the rules by which the real ones
-// crash, and show what they were told.
+// A stand-in for the parts of UIKit that the recipes in docs/clients.md need, for machines without UIKit. Its views
+// check the rules whose violation crashes the real views, and record what they show.
 
 extension IndexPath {
     init(row: Int, section: Int) { self.init(indexes: [section, row]) }
@@ -33,7 +33,8 @@ final class UITableView {
     enum RowAnimation { case automatic }
 
     weak var dataSource: (any UITableViewDataSource)?
-    /// The cells on the screen. `nil` for a row whose cell the table view has not requested yet.
+    /// The cells on the screen of the simulated table view. `nil` for a row whose cell the table view has not requested
+    /// yet.
     private(set) var cells: [[UITableViewCell?]] = []
     private var headers: [UITableViewHeaderFooterView] = []
     private var batch: Batch?
@@ -46,7 +47,7 @@ final class UITableView {
     }
 
     private struct Arrangement {
-        /// The rows of a section. `nil` if the data source must say how many rows the section has.
+        /// The rows of one section after the updates. `nil` if the data source must say how many rows the section has.
         var rows: [Slot]?
         var head = UITableViewHeaderFooterView()
     }
@@ -99,7 +100,7 @@ final class UITableView {
         #expect(
             batch.reloadedSections.isEmpty && batch.reloadedRows.isEmpty
                 || batch.movedSections.isEmpty && batch.movedRows.isEmpty, "it crashes on this mix")
-        // Rows go, then sections; sections come, then rows.
+        // Applies the updates in the order of UIKit: removes rows, then sections. Then it inserts sections, then rows.
         var before = zip(cells, headers).map { Arrangement(rows: $0.map { .shown($0) }, head: $1) }
         let rowsMoving = batch.movedRows.map { cells[$0.from.section][$0.from.row] }
         for path in batch.reloadedRows { before[path.section].rows?[path.row] = .shown(nil) }
@@ -161,8 +162,8 @@ struct NSDiffableDataSourceSnapshot<SectionID: Hashable, ItemID: Hashable> {
     }
 }
 
-/// Contains what a collection view would show. The cell of an item is configured when the item is inserted, and when it
-/// is reconfigured.
+/// A stand-in for the diffable data source. It contains what a collection view would show. An item's cell is configured
+/// when the item is inserted, and when it is reconfigured.
 @MainActor
 final class UICollectionViewDiffableDataSource<SectionID: Hashable & Sendable, ItemID: Hashable & Sendable> {
     private(set) var current = NSDiffableDataSourceSnapshot<SectionID, ItemID>()

@@ -1,10 +1,11 @@
-// Hand-formatted: documents show its snippets.
+// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
 // swift-format-ignore-file
 import BraidClient
 import Foundation
 import Testing
 
-/// The blocks of Swift in docs/clients.md, compiled and run; Tests/Docs holds the two together.
+/// Compiles and runs the Swift blocks of docs/clients.md. The tests in Tests/Docs check that both contain the same
+/// code.
 @MainActor
 @Suite struct ClientsDocumentTests {
     // snippet: following
@@ -31,7 +32,7 @@ import Testing
         let shown = try await party.snapshot()
         try await party.perform(.delete(.row(1, in: "attending")))
         try await party.perform(.move(.id("Yvonne"), to: .row(0, in: "attending")))
-        // The row that the user saw: the server finds where it is now.
+        // Deletes the row that the user saw at this place. The server finds where that row is now.
         let answer = try await party.perform(.delete(.path(1, 2)), base: shown.position)
         print(answer.outcome, answer.revision, answer.at ?? "nowhere")
         do {
@@ -76,7 +77,7 @@ import Testing
     }
     // end
 
-    @Test("The document's feed shows the rows of a long table in the table view while it scrolls")
+    @Test("The feed in docs/clients.md shows the rows of a long table in a table view while it scrolls")
     func windows() async throws {
         let server = try ServerProcess(), client = try SwiftClientTests.client(server)
         let (session, _) = try await client.openSession(["rows": .array((0..<1_000).map { ["id": .integer($0)] })])
@@ -98,7 +99,7 @@ import Testing
         #expect(seen == [[0, 100], [30, 111], [900, 100], [450, 101]])
     }
 
-    @Test("The document's functions do what they say, on the real server")
+    @Test("The functions in docs/clients.md do what the page says, on a real server")
     func functions() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
         try await party(client)
@@ -110,7 +111,7 @@ import Testing
             table.show(event)
             guard case .live = event else { return }
             isLive = true
-            // It ends the loop of `follow`.
+            // Ending the session ends the loop in `follow`.
             Task { try await guests.end() }
         }
         #expect(isLive && table.tableView.texts.last?.count == 2)
@@ -142,17 +143,17 @@ import Testing
             guard let steps = try? update.steps(from: shown) else { return reload(after) }
             for step in steps {
                 tableView.performBatchUpdates {
-                    // The data source changes with the table view, stage by stage.
+                    // The displayed sections change together with the table view, one stage at a time.
                     shown.sections = step.after
                     perform(step.stage)
                 }
                 for update in step.stage.updateSections {
-                    // The section's index after the step.
+                    // `section` is the section's index after the step.
                     let id = step.before[update.at].id
                     if let section = step.after.firstIndex(where: { $0.id == id }) { configureHeader(section) }
                 }
             }
-            // Also updates the revision, the state and the empty state.
+            // `after` also contains the new revision, state and empty state.
             shown = after
         }
 
@@ -165,7 +166,8 @@ import Testing
             tableView.insertRows(at: stage.insertRows.map(\.at.indexPath), with: .automatic)
             for move in stage.moveRows { tableView.moveRow(at: move.from.indexPath, to: move.to.indexPath) }
             tableView.reloadRows(at: stage.reloadRows.map(\.at.indexPath), with: .automatic)
-            // Cells of `updateRows` stay. The data source has the rows' new heights, `editing` and `isMovable`.
+            // The cells of the rows in `updateRows` stay. The data source already has these rows' new heights,
+            // `editing` and `isMovable`.
         }
 
         func numberOfSections(in tableView: UITableView) -> Int { shown.sections.count }
@@ -204,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("The table view's recipe shows every golden update, and never gives the view numbers by which it would crash")
+    @Test("The recipe for UITableView in docs/clients.md shows every golden update without breaking a rule of the view")
     func tableViews() throws {
         for golden in try cases() {
             let table = Table()
@@ -213,7 +215,7 @@ import Testing
             #expect(texts == golden.before.sections.map { $0.rows.map(Self.text) })
             table.show(.update(golden.update, before: golden.before, after: golden.after))
             #expect(table.shown == golden.after, "\(golden.name)")
-            // Rows whose change needs no visual reload show what they showed.
+            // Rows whose change needs no visual reload keep their old cells, so the test does not compare these cells.
             let silent = Set(golden.update.stages.flatMap { $0.updateRows.map(\.row) + $0.moveRows.compactMap(\.row) })
             for (section, cells) in zip(golden.after.sections, table.tableView.texts) {
                 #expect(section.rows.count == cells.count, "\(golden.name)")
@@ -286,7 +288,7 @@ import Testing
         }
     }
 
-    @Test("The diffable data source's recipe shows every golden update, with identifiers that are unique")
+    @Test("The recipe for a diffable data source in docs/clients.md shows every golden update with unique identifiers")
     func collectionViews() throws {
         for golden in try cases() {
             let collection = Collection()
