@@ -37,7 +37,7 @@ public final class LineReader {
     }
 
     /// Returns the next line without its line feed, or `nil` at the end of the file. Throws a `Failure` if the file
-    /// cannot be read or the line is too long. A read that a signal interrupts also fails.
+    /// cannot be read or the line is too long.
     public func next() throws(Failure) -> [UInt8]? {
         var searched = start
         while true {
@@ -62,10 +62,13 @@ public final class LineReader {
     private func readPiece() throws(Failure) {
         let length = buffer.count, piece = 64 << 10
         buffer.append(contentsOf: repeatElement(0, count: piece))
-        let count = buffer.withUnsafeMutableBytes { bytes in
-            read(descriptor, bytes.baseAddress.map { $0 + length }, piece)
-        }
-        let error = errno
+        var count = 0, error: CInt = 0
+        repeat {
+            count = buffer.withUnsafeMutableBytes { bytes in
+                read(descriptor, bytes.baseAddress.map { $0 + length }, piece)
+            }
+            error = errno
+        } while count < 0 && error == EINTR
         buffer.removeLast(piece - max(0, count))
         guard count >= 0 else { throw Failure(description: String(cString: strerror(error))) }
         bytesRead += count

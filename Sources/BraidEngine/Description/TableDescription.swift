@@ -1,7 +1,9 @@
 /// A table description: the JSON document that describes a table, checked and compiled.
 ///
+/// An object instead of a value, because all sessions of a table share it.
+///
 /// Source: docs/table-description.md.
-public struct TableDescription: Sendable {
+public final class TableDescription: Sendable {
     /// The table description's name, from the document.
     public let name: String
     /// The table description's JSON text, exactly as it was given.

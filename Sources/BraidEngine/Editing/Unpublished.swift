@@ -1,14 +1,17 @@
 /// The changes of a session's table that were stored with `notify: false` and that clients do not see yet.
 ///
 /// Clients see the last published table until a later command publishes the changes.
-public struct Unpublished: Sendable {
+///
+/// An object instead of a value, because few sessions have unpublished changes, and the other sessions need no memory
+/// for them.
+public final class Unpublished: Sendable {
     /// The last published table, which clients see.
     public let published: TableModel
     /// The snapshot of the stored table, which a later command publishes.
-    public internal(set) var snapshot: Snapshot
+    public let snapshot: Snapshot
     /// The rows that the unpublished commands touched. Only these rows can differ between the published table and the
     /// stored table.
-    var touched: TouchedRows
+    let touched: TouchedRows
 
     init(published: TableModel, snapshot: Snapshot, touched: TouchedRows) {
         self.published = published
@@ -30,8 +33,9 @@ public struct Unpublished: Sendable {
     public init(published: TableModel, stored: TableModel, binder: Binder, revision: Int, now: String) throws {
         self.published = published
         snapshot = try binder.snapshot(of: stored, revision: revision, now: now)
-        touched = TouchedRows()
+        var touched = TouchedRows()
         for section in [published.sections, stored.sections].joined() { touched.wholeSection(section.id) }
+        self.touched = touched
     }
 }
 
@@ -39,12 +43,12 @@ extension CommandInProgress {
     /// Returns the outcome of a command whose change is stored but not published. The command makes a new revision, at
     /// which clients still see the published table.
     func unpublishedOutcome(_ change: TableChange) -> Outcome {
-        var kept = unpublished ?? Unpublished(published: beforeTable, snapshot: before, touched: TouchedRows())
-        var snapshot = before
+        var snapshot = before, stored = shown, touched = unpublished?.touched ?? TouchedRows()
         snapshot.revision = before.revision + 1
-        kept.snapshot = shown
-        kept.snapshot.revision = snapshot.revision
-        kept.touched.append(editor.allTouched)
+        stored.revision = snapshot.revision
+        touched.append(editor.allTouched)
+        let kept = Unpublished(
+            published: unpublished?.published ?? beforeTable, snapshot: stored, touched: touched)
         return Outcome(
             kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change,
             undo: editor.undo,

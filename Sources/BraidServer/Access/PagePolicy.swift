@@ -111,7 +111,7 @@ package struct PagePolicy: Sendable {
 
     private static let exposed = (
         "Access-Control-Expose-Headers",
-        "Accept-Encoding, Accept-Patch, Allow, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, Table-Version, WWW-Authenticate, X-Request-Id"
+        "Accept-Encoding, Accept-Patch, Allow, Braid-Test-Mode, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, Table-Version, WWW-Authenticate, X-Request-Id"
     )
 
     // MARK: Parts of origins

@@ -144,7 +144,9 @@ extension Session {
     fileprivate func openedResponse(isMinimal: Bool) -> HTTPResponse {
         var response = openedHead(isMinimal: isMinimal)
         if isMinimal { return response }
-        let snapshot = isTooLargeToCache ? streamedSnapshotResponse() : snapshotResponse()
+        // A cached snapshot takes a third of a small session's memory, and most new sessions receive a command before a
+        // client reads their snapshot.
+        let snapshot = isTooLargeToCache ? streamedSnapshotResponse() : snapshotResponse(isCached: false)
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response
@@ -169,8 +171,8 @@ extension Session {
         return isTooLargeToCache && !request.isPretty ? streamedSnapshotResponse() : snapshotResponse()
     }
 
-    func snapshotResponse() -> HTTPResponse {
-        let (revision, bytes) = encodedSnapshot()
+    func snapshotResponse(isCached: Bool = true) -> HTTPResponse {
+        let (revision, bytes) = encodedSnapshot(isCached: isCached)
         return snapshotResponse(.shared(bytes), at: revision)
     }
 

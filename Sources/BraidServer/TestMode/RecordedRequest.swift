@@ -21,7 +21,7 @@ struct RecordedRequest: Sendable {
     let answer: Answer?
     /// The ID of the fault rule that applied to the request. `nil` if the request met no fault.
     let fault: String?
-    /// Whether the request met the fault `loseAnswer`, which withholds the answer from the client.
+    /// Whether the server executed the request, but withheld the answer from the client (the fault `loseAnswer`).
     let isLost: Bool
 
     struct Answer: Sendable {
@@ -66,14 +66,16 @@ struct RecordedRequest: Sendable {
         nanoseconds = monotonicNanoseconds() - start
         answer = response.map { Answer($0, in: exchange) }
         fault = exchange.fault?.rule
-        isLost = if case .loseAnswer? = exchange.fault?.action { true } else { false }
+        isLost = if response != nil, case .loseAnswer? = exchange.fault?.action { true } else { false }
     }
 
     /// The approximate size of this record in memory, in bytes.
     var size: Int {
         let headers = answer?.headers.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 64 } ?? 0
-        return 1_024 + request.head.headers.bytes.count + 2 * request.head.target.utf8.count + request.body.count
-            + headers + (answer?.body?.count ?? 0)
+        // The body and its parsed JSON, which needs several times the memory of its text.
+        let body = (request.json == nil ? 1 : 5) * request.body.count
+        return 1_024 + request.head.headers.bytes.count + 2 * request.head.target.utf8.count + body + headers
+            + (answer?.body?.count ?? 0)
     }
 }
 

@@ -14,8 +14,7 @@ struct TestedRequest: Sendable {
     let session: String?
     /// The sender of the request. `nil` if the request has no acceptable token, or no route.
     let requester: Requester?
-    /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream. Also `true`
-    /// for `GET /v1/fixtures`, which can wait for a change as well.
+    /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream.
     let wantsUpdates: Bool
 
     init(_ request: HTTPRequest, _ route: Route?, _ requester: Requester?) {
@@ -24,7 +23,8 @@ struct TestedRequest: Sendable {
         json = (try? JSONText(parsing: request.body, depthLimit: 1_000))?.value()
         session = route?.pattern.dropFirst().first == "sessions" ? route?.parameter("id", of: head.path) : nil
         self.requester = requester
-        wantsUpdates = route?.endsAtStop ?? false
+        // `GET /v1/fixtures` also waits for changes.
+        wantsUpdates = session != nil && route?.endsAtStop == true
     }
 
     /// Whether the request opens an event stream.

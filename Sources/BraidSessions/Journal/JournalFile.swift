@@ -108,7 +108,7 @@ package struct JournalFile {
             }
             // A replay sets no limit on template steps, because the server that committed the commands had already
             // applied its limit.
-            bound.binder.limits.templateSteps = .max
+            bound.limits.templateSteps = .max
             if let start = try checkpoint.map({ try StoredSession(checkpoint: $0) }) ?? request.fork {
                 (model, snapshot, unpublished) = try start.restored(by: bound.binder)
             } else {

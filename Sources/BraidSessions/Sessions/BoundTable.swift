@@ -9,15 +9,13 @@ package struct BoundTable: Sendable {
     let version: Int?
     /// The JSON that a session without a description shows while it has no rows. `nil` if it shows nothing then.
     let empty: JSONText?
-    /// The engine's `Binder`, which applies commands to the table by the rules of the description and within the
-    /// session's limits.
-    package var binder: Binder
+    /// The limits of the table's size and of a command's cost.
+    package var limits = TableLimits()
 
     package init(_ description: TableDescription, version: Int?) {
         self.description = description
         self.version = version
         empty = nil
-        binder = description.binder
     }
 
     /// Creates the table of a session without a description, which shows `empty` while it has no rows.
@@ -25,14 +23,21 @@ package struct BoundTable: Sendable {
         description = nil
         version = nil
         self.empty = empty
-        binder = Binder.dataSource.showing(empty: empty)
+    }
+
+    /// The engine's `Binder`, which applies commands to the table by the rules of the description and within `limits`.
+    /// Each access makes a copy, so that the sessions of a table share the description's binder.
+    package var binder: Binder {
+        var binder = description?.binder ?? Binder.dataSource.showing(empty: empty)
+        binder.limits = limits
+        return binder
     }
 
     /// Returns the table after it was bound to another description. The session's limits stay the same.
     package func rebound(by rebinding: Rebinding?) -> BoundTable {
         guard let rebinding else { return self }
         var table = BoundTable(rebinding.description, version: rebinding.version)
-        table.binder.limits = binder.limits
+        table.limits = limits
         return table
     }
 

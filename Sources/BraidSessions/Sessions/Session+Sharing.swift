@@ -13,7 +13,7 @@ extension Session {
     /// Updates this server's copy of the session to the revision that is stored at the time of the call, or to a later
     /// one. Throws `StaleSession` if the copy cannot catch up.
     func refresh() async throws {
-        guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return }
+        guard let revision = try await storedRevision(), revision > self.revision else { return }
         try await commands.lock()
         do {
             try await follow(through: revision)
@@ -36,7 +36,7 @@ extension Session {
     /// Updates this server's copy of the session, for a caller that holds the session's lock. Returns whether the copy
     /// was behind the store.
     func catchUp() async throws -> Bool {
-        guard let revision = try await storedRevision(), revision > current.snapshot.revision else { return false }
+        guard let revision = try await storedRevision(), revision > self.revision else { return false }
         try await follow(through: revision)
         return true
     }

@@ -2,30 +2,30 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// Returns the session's encoded snapshot and its revision. A snapshot of at most `cachedBytes` is cached until the
-    /// next commit, with its compressed forms.
-    package func encodedSnapshot() -> (revision: Int, bytes: SharedBytes) {
-        let state = current
-        if let encoded = state.encoded { return (state.snapshot.revision, encoded) }
-        let bytes = SharedBytes(encoded(state.snapshot))
-        if bytes.plain.count <= Self.cachedBytes { cache(bytes, of: state.snapshot.revision) }
-        return (state.snapshot.revision, bytes)
+    /// Returns the session's encoded snapshot and its revision.
+    ///
+    /// - Parameter isCached: whether the session caches the encoded snapshot until the next commit, with its compressed
+    ///   forms. Only a snapshot of at most `cachedBytes` is cached.
+    package func encodedSnapshot(isCached: Bool = true) -> (revision: Int, bytes: SharedBytes) {
+        if let cachedSnapshot { return cachedSnapshot }
+        let snapshot = current.snapshot, bytes = SharedBytes(encoded(snapshot))
+        if isCached, bytes.plain.count <= Self.cachedBytes { cache(bytes, of: snapshot.revision) }
+        return (snapshot.revision, bytes)
     }
 
     private static let cachedBytes = 1 << 20
 
     /// Whether the session's snapshot is so large that encoding it would block an event loop's thread for too long.
     package var isLarge: Bool {
-        let state = current
-        return state.encoded == nil
-            && (state.snapshot.totalRowCount > Self.largeRowCount || Self.isStreamed(state.snapshot))
+        guard cachedSnapshot == nil else { return false }
+        let snapshot = current.snapshot
+        return snapshot.totalRowCount > Self.largeRowCount || Self.isStreamed(snapshot)
     }
     static let largeRowCount = 2_000
 
     /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is encoded while it is sent.
     package var isTooLargeToCache: Bool {
-        let state = current
-        return state.encoded == nil && Self.isStreamed(state.snapshot)
+        cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
     /// Whether compressing the session's snapshot is too much work for the short worker pool.

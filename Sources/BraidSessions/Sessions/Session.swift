@@ -92,6 +92,12 @@ package final class Session: Sendable {
 
     var current: Committed { committed.withLock { $0 } }
     var isStale: Bool { committed.withLock { $0.isStale } }
+    /// The session's current revision.
+    var revision: Int { committed.withLock { $0.snapshot.revision } }
+    /// The snapshot of the current revision as JSON, if the session caches it.
+    var cachedSnapshot: (revision: Int, bytes: SharedBytes)? {
+        committed.withLock { state in state.encoded.map { (state.snapshot.revision, $0) } }
+    }
 
     /// Marks this session object stale, so that its users look the session up again. The feed tells the session's event
     /// streams and long polls the reason `end`.
@@ -138,7 +144,7 @@ package final class Session: Sendable {
     package var binding: StoredBinding? { current.bound.stored }
 
     /// The session's current position.
-    package var position: Position { position(at: current.snapshot.revision) }
+    package var position: Position { position(at: revision) }
 
     /// Caches a snapshot as JSON until the next commit, if `revision` is still the session's current revision.
     func cache(_ encoded: SharedBytes, of revision: Int) {

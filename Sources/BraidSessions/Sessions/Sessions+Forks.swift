@@ -94,7 +94,7 @@ extension Sessions {
         if table.bound.binder.readsNow {
             // In every session, templates read the time of the last revision. For a new fork, that is the time of its
             // opening.
-            table.bound.binder.limits.templateSteps = .max
+            table.bound.limits.templateSteps = .max
             table.snapshot = try table.bound.binder.snapshot(
                 of: table.model, revision: 0, now: Instant(millisecondsSince1970: now).text)
         }

@@ -258,7 +258,7 @@ package final class Sessions: Sendable {
 
     func limited(_ table: BoundTable) -> BoundTable {
         var table = table
-        table.binder.limits = limits.table
+        table.limits = limits.table
         return table
     }
 

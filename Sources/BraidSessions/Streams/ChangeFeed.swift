@@ -65,7 +65,7 @@ final class ChangeFeed: Sendable {
     init(revision: Int, limits: StreamLimits, behind: Counter) {
         self.limits = limits
         self.behind = behind
-        state = Mutex(State(recent: RecentChanges(last: revision, limits: limits)))
+        state = Mutex(State(recent: RecentChanges(last: revision)))
     }
 
     func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
@@ -98,7 +98,7 @@ final class ChangeFeed: Sendable {
                 state.recent.skip(to: revision)
                 return ([CheckedContinuation<RecentChanges, Never>](), state.recent, false)
             }
-            state.recent.append(change(hasTables))
+            state.recent.append(change(hasTables), limits: limits)
             let recent = state.recent
             return (Self.takingWaiting(before: revision, &state), recent, Self.noteNews(&state))
         }
@@ -183,7 +183,7 @@ final class ChangeFeed: Sendable {
     /// Returns the event that contains the session's snapshot, encoded for an event stream. Subscribers that start at
     /// the same revision share one event. Returns `nil` if the subscriber was removed.
     func snapshotEvent(of session: Session, for subscriber: Subscriber) -> (revision: Int, event: EventBytes)? {
-        snapshotEvent(at: session.current.snapshot.revision, for: subscriber) {
+        snapshotEvent(at: session.revision, for: subscriber) {
             let (revision, snapshot) = session.encodedSnapshot()
             var bytes: [UInt8] = []
             bytes.reserveCapacity(snapshot.plain.count + 64)

@@ -3,18 +3,14 @@
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0
-    private let limits: StreamLimits
     /// The session's last published revision, even if the change of this revision is not in memory.
     private(set) var last: Int
 
-    init(last: Int, limits: StreamLimits) {
-        self.last = last
-        self.limits = limits
-    }
+    init(last: Int) { self.last = last }
 
     /// Adds the change of the revision after `last`. Then removes the oldest changes until the limits are met, but
     /// never the newest change.
-    mutating func append(_ change: Change) {
+    mutating func append(_ change: Change, limits: StreamLimits) {
         last = change.revision
         changes.append(change)
         bytes += change.size

@@ -27,7 +27,7 @@ extension Session {
     /// revision that does not exist yet.
     func revision(at position: Position) -> Int? {
         guard position.epoch == nil || position.epoch == epoch else { return nil }
-        return position.revision <= current.snapshot.revision ? position.revision : nil
+        return position.revision <= revision ? position.revision : nil
     }
 
     /// Returns an event stream of the session's changes after a position.

@@ -27,10 +27,11 @@ struct RecentChangesTests {
     }
 
     @Test func whatComesAfterARevisionIsGivenWholeOrNotAtAll() {
-        var recent = RecentChanges(last: 4, limits: StreamLimits())
+        var recent = RecentChanges(last: 4)
+        let limits = StreamLimits()
         #expect(recent.after(4)?.isEmpty == true)
         #expect(recent.after(3) == nil)
-        for revision in 5...7 { recent.append(change(revision)) }
+        for revision in 5...7 { recent.append(change(revision), limits: limits) }
         #expect(recent.after(4)?.map(\.revision) == [5, 6, 7])
         #expect(recent.after(6)?.map(\.revision) == [7])
         #expect(recent.after(7)?.isEmpty == true)
@@ -42,15 +43,16 @@ struct RecentChangesTests {
     }
 
     @Test func itIsBoundedInNumberAndInBytesButKeepsTheNewest() {
-        var recent = RecentChanges(last: 0, limits: StreamLimits(recentChanges: 3, recentBytes: 10_000))
-        for revision in 1...5 { recent.append(change(revision)) }
+        var recent = RecentChanges(last: 0)
+        let limits = StreamLimits(recentChanges: 3, recentBytes: 10_000)
+        for revision in 1...5 { recent.append(change(revision), limits: limits) }
         #expect(recent.after(2)?.count == 3)
         #expect(recent.after(1) == nil)
-        recent.append(change(6, 9_000))
-        recent.append(change(7, 20_000))
+        recent.append(change(6, 9_000), limits: limits)
+        recent.append(change(7, 20_000), limits: limits)
         #expect(recent.after(6)?.count == 1)
         #expect(recent.after(5) == nil)
-        recent.append(change(8))
+        recent.append(change(8), limits: limits)
         #expect(recent.after(7)?.count == 1)
     }
 }

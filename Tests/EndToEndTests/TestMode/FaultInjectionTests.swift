@@ -189,6 +189,7 @@ import Testing
             #expect(answer.status == 200 && answer.object["reset"] as? Bool == true, "\(query): \(answer.text)")
         }
         #expect(try client.get(Self.session + "/updates?since=x").status == 400)
+        #expect(try client.get("/v1/fixtures?since=0").status == 200, "fixtures also wait for changes")
         let position = String(etag.dropFirst().dropLast())
         for query in ["", "?limit=2&since=\(position)"] {
             let stream = try EventStreamClient(
