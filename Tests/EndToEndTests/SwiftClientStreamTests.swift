@@ -147,7 +147,7 @@ import Testing
         try await listener.live()
     }
 
-    @Test("A reset is an ordinary update, the end of a session ends its subscriptions, and a new session starts anew")
+    @Test("A reset is an ordinary update, a session's end ends its subscriptions, and a new session needs a snapshot")
     func ends() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
         let (guests, opened) = try await client.openSession(["table": "attendees", "id": "guests"])

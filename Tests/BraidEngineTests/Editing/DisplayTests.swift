@@ -61,8 +61,8 @@ import Testing
         #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
     }
 
-    /// Even if the moving policy allows every section, clients must not see targets that the server would refuse:
-    /// sections with derived rows or another model type.
+    /// Even if the moving policy allows every section, clients must not see targets that the server would refuse. The
+    /// server refuses sections with derived rows or another model type.
     @Test("The targets that clients see for moves are only sections that accept the rows")
     func rowsAreSaidToMoveOnlyWhereTheyMay() throws {
         var session = try Played(

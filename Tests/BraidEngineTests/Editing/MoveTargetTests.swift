@@ -149,7 +149,7 @@ import Testing
         /// - Parameters:
         ///   - others: other places that are also acceptable.
         ///   - mustLand: whether rebasing must succeed. Otherwise, commands on rows without ids may be refused if the
-        /// table has changed.
+        ///     table has changed.
         @discardableResult func compare(
             _ command: Command, _ expected: RowPath?, or others: [RowPath] = [], mustLand: Bool = false
         ) -> Bool {

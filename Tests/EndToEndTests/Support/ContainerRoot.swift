@@ -16,7 +16,7 @@ final class ContainerRoot {
         var errors: String { (try? String(contentsOf: standardError, encoding: .utf8)) ?? "" }
     }
 
-    /// Whether the tests may use the system calls of a container engine on this machine.
+    /// Whether the tests may use chroot, and mount file systems in their own namespace, on this machine.
     static let isPossible: Bool = {
         guard geteuid() == 0,
             let run = try? launch(

@@ -9,8 +9,8 @@ final class LossyProxy: Sendable {
         /// The connection breaks before these bytes arrive.
         case lose
         /// Half of the bytes arrive, and then the connection breaks. Of the first piece of an answer, the whole head
-        /// arrives, because URLSession on Linux ends the process if it gets no head ("Transfer completed, but there's
-        /// no response").
+        /// arrives. Without a head, URLSession on Linux would end the process ("Transfer completed, but there's no
+        /// response").
         case tear
         /// These bytes and all later ones get lost in both directions, but the connection stays open.
         case stall
