@@ -137,7 +137,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s/snapshot").text.contains(#""rows":[{"id":"0","cell""#))
     }
 
-    /// A transaction that restores the table from before has the outcome `unchanged`, unless it sets displayed sections.
+    /// A transaction that restores the table from before has the outcome `unchanged`, unless it sets displayed
+    /// sections.
     @Test func aTransactionThatEndsWhereItBeganIsUnchanged() throws {
         let client = try ServerProcess().keptClient()
         #expect(
