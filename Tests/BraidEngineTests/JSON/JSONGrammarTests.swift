@@ -123,8 +123,8 @@ struct JSONGrammarTests {
         let error = #expect(throws: JSONError.self) { try JSONText(parsing: text) }
         #expect(error?.offset == offset, "\(text.debugDescription): \(error.map(String.init(describing:)) ?? "")")
         #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
-        // The parser must find the same fault at the same place inside an array. This does not hold if the fault
-        // follows a complete value.
+        // The parser must find the same fault at the same place inside an array. A fault after a complete value is an
+        // exception.
         let before = Array(text.utf8.prefix(offset))
         guard text.utf8.count > offset, (try? JSONText(parsing: before)) == nil, !text.hasPrefix("\u{FEFF}") else {
             return
