@@ -222,7 +222,8 @@ struct JSONGrammarTests {
 
     // MARK: Names
 
-    @Test("A duplicate name is found in an object with many names", arguments: [2, 15, 16, 17, 18, 63, 64, 65, 66, 500])
+    @Test(
+        "A duplicate name is found in an object with many names", arguments: [2, 15, 16, 17, 18, 63, 64, 65, 66, 500])
     func aDuplicateIsFoundAmongManyNames(_ count: Int) throws {
         for duplicate in Set([0, 1, count / 2, count - 1]) {
             for long in ["", "a name longer than eight bytes "] {
