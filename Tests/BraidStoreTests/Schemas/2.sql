@@ -1,52 +1,53 @@
--- The tables in which Braid Server stores its data in SQLite. The binary contains this file.
+-- The tables of a Braid Server database in SQLite. The binary contains this file.
 --
--- Times are milliseconds since 1970. JSON is stored as the text that the client sent.
+-- Times are milliseconds since 1970. JSON is stored as text, as the client has sent it.
 --
--- The keys of a session's rows start with the session's number: `session << 32 | n`. The rows of a session are
--- therefore next to each other in one range of keys. A change writes only one or two leaf pages, whatever the size of
--- the table. There are no foreign keys: when a session ends, the server deletes its range of keys from each table.
+-- Sections, rows and journal records have a key that starts with the number of their session: `session << 32 | n`. So
+-- the entries of one session are next to each other in a table, and one range of keys selects all of them. A change
+-- writes only one or two leaf pages of a table, however large the table is. There are no foreign keys: when a session
+-- ends, the server deletes the session's entries by their range of keys.
 
 PRAGMA application_id = 1114792297; -- "Brai"
 PRAGMA user_version = 2;
 
--- This table has one row. It says which versions of the server may use the database.
+-- A table with one row, which says which versions of the server may use the database.
 CREATE TABLE compatibility (
-    minimum_version INTEGER NOT NULL -- the oldest schema version that a server must know to use the database
+    minimum_version INTEGER NOT NULL -- a server may use the database if it knows this schema version or a later one
 ) STRICT;
 
 INSERT INTO compatibility (minimum_version) VALUES (2);
 
--- The registered table descriptions. A version that no session uses is deleted when it is no longer among the newest
--- versions of its table.
+-- The registered table descriptions, in versions. The server keeps the latest versions of a description, and older
+-- versions as long as a session uses them.
 CREATE TABLE table_description (
     name TEXT NOT NULL,
-    version INTEGER NOT NULL, -- the versions of a table count 1, 2, 3, …
+    version INTEGER NOT NULL, -- the number of the version: 1, 2, 3, …
     updated INTEGER NOT NULL,
     description TEXT NOT NULL,
     UNIQUE (name, version)
 ) STRICT;
 
--- This table has one row. The epoch of every session up to `last_session` ends with the suffix. If the database may
--- have lost revisions that clients have seen, the server replaces the suffix at its start. All these sessions then
--- have a new epoch, however many they are.
+-- A table with one row. The epoch of every session with a number up to `last_session` ends with `suffix`. If a server
+-- starts with a database that may have lost revisions which clients have seen, the server replaces the suffix. All
+-- these sessions then have new epochs, although only one row has changed.
 CREATE TABLE epoch_suffix (
     suffix TEXT NOT NULL,
-    last_session INTEGER NOT NULL, -- the epochs of all sessions up to this number end with the suffix
-    -- 1 if the next start replaces the suffix: in a backup, and while a server uses the database with --synchronous
-    -- normal.
+    last_session INTEGER NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    -- 1: the next start of a server replaces the suffix, because this file is a backup, or because a server uses it
+    -- with --synchronous normal
     is_due INTEGER NOT NULL
 ) STRICT;
 
 INSERT INTO epoch_suffix (suffix, last_session, is_due) VALUES ('', 0, 0);
 
--- The facts of each session. Each commit writes the session's row again, so the row must not contain anything large.
--- With AUTOINCREMENT, a number is never used again. A late write to an ended session therefore cannot change another
--- session.
+-- One row for each session. Each commit rewrites the session's row, so the row must stay small. AUTOINCREMENT: no
+-- number is used twice, so that a late write to a session that has ended cannot change another session.
 CREATE TABLE session (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     table_name TEXT,
-    -- The version of a registered description; null if `state` or `opening` contains the description.
+    -- the version of the registered description. null: no registered description. `state` or `opening` then contains
+    -- the description, if there is one
     table_version INTEGER,
     epoch TEXT NOT NULL,
     revision INTEGER NOT NULL,
@@ -54,63 +55,64 @@ CREATE TABLE session (
     updated INTEGER NOT NULL,
     next_key INTEGER NOT NULL,
     next_section INTEGER NOT NULL,
-    total_row_count INTEGER NOT NULL, -- the number of displayed rows, as clients see it
-    journal_bytes INTEGER NOT NULL DEFAULT 0 -- the size of the texts in the session's journal
+    total_row_count INTEGER NOT NULL, -- the number of rows that clients see
+    journal_bytes INTEGER NOT NULL DEFAULT 0 -- the size of the texts in the session's journal, in bytes
 ) STRICT;
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
 CREATE INDEX session_by_table ON session (table_name, id);
 
--- The data with which each session was opened. When a session is bound to another version, `description` changes
--- once, from null to the text.
+-- The request with which each session was opened. Only `description` can change later: once, from null to the text,
+-- when the session is bound to another version of its table description.
 CREATE TABLE opening (
     session INTEGER PRIMARY KEY,
     body TEXT NOT NULL,
-    -- The description in the request; null if the session still uses a registered one. For a session without a
-    -- description: what it shows while it has no rows.
+    -- the description with which the session was opened. null: the session still uses this description, and it is
+    -- registered. For a session without a description: what clients see while there are no rows
     description TEXT
 ) STRICT;
 
 CREATE TABLE state (
     session INTEGER PRIMARY KEY,
     state TEXT NOT NULL,
-    displayed_sections TEXT, -- the sections that a command has set to be displayed; null if no command has
-    cells TEXT, -- the cells that were registered for this session, by model type; null if there are none
-    description TEXT -- the inline description to which the session was bound after its opening; else null
+    -- the ids of the sections that a command has chosen for display; null: no command has chosen
+    displayed_sections TEXT,
+    cells TEXT, -- the session's own cells by model type; null: the session has none
+    -- the description to which the session was bound later, if that description is not registered; else null
+    description TEXT
 ) STRICT;
 
--- The key of a section is `session << 32 | number`, with the section's number in its session.
+-- The stored sections. The key is `session << 32 | the section's number`.
 CREATE TABLE section (
     key INTEGER PRIMARY KEY,
     ordinal INTEGER NOT NULL,
     id TEXT NOT NULL,
-    header TEXT, -- the header that a command has set; SQL null if none was set, and JSON null if it was set to none
+    header TEXT, -- SQL null: no command has set the header. JSON null: a command has set it to nothing
     footer TEXT,
-    prefetched INTEGER -- the number of the section's rows when `onPrefetch` last ran
+    prefetched INTEGER -- the number of the section's rows when the description's handler onPrefetch was last called
 ) STRICT;
 
--- The stored rows. The key is `session << 32 | n`, with the row's key in its session. When the server loads a
--- session, it sorts the rows by the section's ordinal and the rank. An index for this order would be a second tree to
--- write at every insert.
+-- The stored rows. The key is `session << 32 | the row's key`. When the server loads a session, it sorts the rows by
+-- the section's ordinal and the rank. An index for this order would be a second tree that every insert has to change.
 CREATE TABLE model (
     key INTEGER PRIMARY KEY,
-    section INTEGER NOT NULL, -- the number of the section in its session
+    section INTEGER NOT NULL, -- the number of the row's section
     rank INTEGER NOT NULL,
-    id TEXT, -- null if models of this type have no ids
+    id TEXT, -- the row's id; null: models of this type have no ids
     body TEXT NOT NULL
 ) STRICT;
 
--- The three tables `published…` contain what clients still see of a session with unpublished changes, which were
--- stored with `notify: false`. They contain only the differences between the published and the stored table. The next
--- commit that publishes deletes these rows.
+-- What clients still see of a session with unpublished changes (`notify=false`). The tables `published…` contain only
+-- the parts of the published table that differ from the stored table. The next commit that publishes the changes
+-- deletes these parts.
 CREATE TABLE published (
     session INTEGER PRIMARY KEY,
-    updated INTEGER NOT NULL, -- the time of the published table
+    updated INTEGER NOT NULL, -- the time at which the published table was committed
     displayed_sections TEXT
 ) STRICT;
 
--- The published content of changed sections, with the columns of `section`. All columns are null if the published
--- table lacks the section.
+-- The published state of changed sections, in the columns of `section`. All columns except the key are null: the
+-- published table does not contain the section.
 CREATE TABLE published_section (
     key INTEGER PRIMARY KEY,
     ordinal INTEGER,
@@ -120,8 +122,8 @@ CREATE TABLE published_section (
     prefetched INTEGER
 ) STRICT;
 
--- The published content of changed rows, with the columns of `model`. All columns are null if the published table
--- lacks the row.
+-- The published state of changed rows, in the columns of `model`. All columns except the key are null: the published
+-- table does not contain the row.
 CREATE TABLE published_model (
     key INTEGER PRIMARY KEY,
     section INTEGER,
@@ -130,41 +132,43 @@ CREATE TABLE published_model (
     body TEXT
 ) STRICT;
 
--- The journal. The key is `session << 32 | revision`, with the revision that the command created.
+-- The journals of all sessions. The key is `session << 32 | the revision to which the command led`.
 CREATE TABLE journal (
     key INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
     command TEXT NOT NULL,
-    changes TEXT NOT NULL, -- the command's update, as JSON
-    cell_events TEXT, -- the events of this command that controllers receive, as a JSON array; null if there are none
-    -- The ids of the sections and rows that are no longer displayed after the update; null if there are none.
+    changes TEXT NOT NULL, -- the command's update, in JSON
+    -- the command's taps, cell events and emitted events, which controllers receive, as an array; null: there are none
+    cell_events TEXT,
+    -- the ids of sections and rows that were displayed before the update and not after it; null: there are none
     hidden TEXT,
-    undo TEXT NOT NULL -- the undo data, which leads back to the preceding revision
+    undo TEXT NOT NULL -- what is needed to restore the revision before this one
 ) STRICT;
 
 CREATE TABLE answer (
-    session INTEGER NOT NULL, -- the session's number; 0 for a request that opens a session
-    requester TEXT NOT NULL, -- the id of the requester's token; empty for a controller
-    key TEXT NOT NULL, -- the key from the client's header Idempotency-Key
+    session INTEGER NOT NULL, -- the number of the session; 0: the request opens a session
+    requester TEXT NOT NULL, -- the id of the requester's token; empty: the requester is a controller
+    key TEXT NOT NULL, -- the client's Idempotency-Key, without quotes
     at INTEGER NOT NULL,
-    request INTEGER NOT NULL, -- a hash of the request
-    answer TEXT NOT NULL, -- a JSON object with "status", "headers", and "body" or "snapshot"
+    request INTEGER NOT NULL, -- a hash of the request's method, target and body
+    answer TEXT NOT NULL, -- the stored answer: {"status", "headers", "body" or "snapshot"}
     cost_before INTEGER NOT NULL, -- the sum of the costs of the requester's earlier answers
-    cost INTEGER NOT NULL, -- the cost of this answer: about its number of bytes
+    cost INTEGER NOT NULL, -- the cost of this answer: about its size in bytes
     PRIMARY KEY (session, requester, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX answer_by_age ON answer (at);
 CREATE INDEX answer_by_cost ON answer (session, requester, cost_before);
 
--- The tokens for single sessions. The server stores only a hash of each token, and not the token itself.
+-- The tokens for single sessions. The database contains only a hash of each token, so that a reader of the database
+-- cannot use the tokens.
 CREATE TABLE token (
     id TEXT PRIMARY KEY,
     session INTEGER NOT NULL,
-    role TEXT NOT NULL, -- the token's role: participant or viewer
+    role TEXT NOT NULL, -- the role that the token gives: participant or viewer
     created INTEGER NOT NULL,
     expires INTEGER NOT NULL,
-    hash TEXT NOT NULL -- the SHA-256 hash of the whole token, in hexadecimal
+    hash TEXT NOT NULL -- the SHA-256 of the whole token, in hexadecimal
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX token_of_session ON token (session, id);
