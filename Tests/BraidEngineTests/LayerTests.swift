@@ -148,8 +148,8 @@ private func upwardReferences(in sources: [Source], layers: [Layer]) -> [UpwardR
 /// The type names that a Swift source file declares and mentions. The scan reads words and does not parse Swift's
 /// grammar.
 ///
-/// The scan skips comments and string literals, but not the code of string interpolations. A word after a dot is a
-/// member and does not count as a mention, because code that names a nested type also names its outer type.
+/// The scan skips comments and string literals, but not the code of string interpolations. A word after a dot does not
+/// count as a mention, because it is a member. Code that names a nested type also names its outer type.
 private struct SourceScan {
     /// The types that other files can name without an outer type, because they are declared at the top level and are
     /// not private.

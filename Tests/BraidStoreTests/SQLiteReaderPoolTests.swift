@@ -96,7 +96,7 @@ import Testing
         let pool = pool(4)
         let isDone = Flag()
         let path = path
-        // The writer runs on a thread of its own. As a task that never suspends, it would block one of the few threads
+        // The writer runs on a separate thread. As a task that never suspends, it would block one of the few threads
         // that run tests.
         let (results, result) = AsyncStream.makeStream(of: Result<Int, any Error>.self)
         Thread.detachNewThread {

@@ -48,7 +48,7 @@ extension SessionStore {
     func deleteSession(_ id: String) async throws -> Int? { try await deleteSession(id, as: nil) }
 }
 
-/// The PostgreSQL cluster that `Scripts/with-postgres` makes for the tests.
+/// The PostgreSQL cluster that `Scripts/with-postgres` creates for the tests.
 enum PostgresCluster {
     static let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"]
 

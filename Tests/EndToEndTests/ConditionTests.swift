@@ -95,7 +95,7 @@ import Testing
         try sender.send(
             "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIf-Match: \(etag)\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
-        usleep(200_000)  // the request has begun by then
+        usleep(200_000)  // the `observe` request has begun by then
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#).status == 200)
         try sender.send("9\r\n{\"a\":[]}\n\r\n0\r\n\r\n")
         let refused = try sender.receive()

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Runs the binary as the container image does: with the settings of the Dockerfile, as another user, on a read-only
-/// file system that contains only the binary, its libraries and a writable volume.
+/// Runs the binary as the container image does: with the settings of the Dockerfile and as another user. The file
+/// system is read-only, and contains only the binary, its libraries and a writable volume.
 ///
 /// The test needs no container engine. It uses chroot and mounts in their own namespace, and is skipped on machines
 /// that do not allow that.

@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(
-        "After a restore, a client that knows later revisions gets a snapshot, even if new revisions have equal numbers",
+        "After a restore, a client that knows lost revisions gets a snapshot, even if numbers are used again",
         .enabled(if: TestDatabase.isSQLite))
     func restoredBackups() throws {
         var server = try ServerProcess(database: database), client = try server.client()
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(
-        "A crash of PostgreSQL begins new epochs with --synchronous normal, also for running servers, and not with full",
+        "A crash of PostgreSQL begins new epochs with --synchronous normal, also on running servers, but not with full",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs), arguments: ["normal", "full"])
     func crashesOfPostgres(synchronous: String) throws {
         let cluster = try PostgresCluster()

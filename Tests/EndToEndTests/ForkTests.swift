@@ -83,7 +83,7 @@ import Testing
         let row = #"{"at":[0,0],"model":{"id":"new","taps":0}}"#
         #expect(try client.request("POST", "/v1/sessions/x/rows?notify=false", row).status == 200)
         #expect(Self.content(try Self.fork(client, #"{"id":"f","from":{"session":"x"}}"#).text) == before)
-        // A fork can have unpublished changes of its own, and the next command publishes them.
+        // A fork can also get unpublished changes, and the next command publishes them.
         #expect(try client.request("POST", "/v1/sessions/f/rows?notify=false", row).status == 200)
         #expect(try Self.snapshot(client, "f") == before)
         try Self.delete(client, "b0", of: "f")

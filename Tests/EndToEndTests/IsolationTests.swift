@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests that one client, with or without a valid token, cannot block the others: during an attack, small commands of
+/// Tests that one client, with or without a valid token, cannot block the others. During an attack, small commands of
 /// another session and the operators' routes are still answered.
 ///
 /// These tests measure no times. Each of them compares the order of answers, or checks what is refused. `Benchmarks/run

@@ -595,8 +595,8 @@ import Testing
                 rounds += 1
             }
             group.wait()
-            // If an event loop did this work itself, the other clients could send their requests only 15 times and 3
-            // times.
+            // With an event loop that did this work itself, the number of rounds was 15 for the first request and 3 for
+            // the second.
             #expect(rounds > 40, "\(method): \(rounds)")
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What is logged of requests, and what never is.
+/// Tests what the server logs about requests, and which data it never logs.
 @Suite(.serialized) struct LogTests {
     private static func serve(_ format: String, _ requests: (KeptClient) throws -> Void) throws -> [String] {
         let server = try ServerProcess(
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "Requests of probes are lines of the level debug only, whatever their status is", arguments: ["info", "debug"])
+        "Requests of probes are logged only at the level debug, whatever their status is", arguments: ["info", "debug"])
     func probes(level: String) throws {
         let server = try ServerProcess(["--log-level", level]), client = try server.keptClient()
         for path in ["/healthz", "/readyz", "/metrics"] {
@@ -153,7 +153,8 @@ import Testing
                 "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer swordfish\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\nx"
             )
             #expect(try sender.receive().status == 400)
-            // Its handler is told of it, and writes the line: a stop at once may come before that.
+            // The log line is written after the answer was sent. If the test stopped the server at once, the line could
+            // be missing.
             for _ in 0..<500 where !client.server.log.contains(line) { usleep(10_000) }
         }
         #expect(lines.filter { $0.contains(line) }.count == 1, "\(lines)")

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @Suite(.serialized) struct LongPollingTests {
-    /// Runs a request on a thread of its own; `body` meanwhile.
+    /// Sends a request on a separate thread, and runs `body` while the request waits for its answer.
     private func polling(_ client: KeptClient, _ target: String, _ body: () throws -> Void) async throws -> (
         text: String, took: Duration
     ) {
@@ -18,7 +18,8 @@ import Testing
                 }
             }
         }
-        // The server counts who polls; where it does not come to that, the poll itself says why.
+        // Waits until the server's metrics count the long poll. If that never happens, the answer to the poll shows the
+        // reason.
         for _ in 0..<600 where try !client.get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) {
             try await Task.sleep(for: .milliseconds(50))
         }

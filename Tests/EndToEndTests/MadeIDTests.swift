@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The ids that `uuid()` makes in a session's commands.
+/// Tests the ids that templates create with `uuid()` in the commands of a session.
 @Suite(.serialized) struct MadeIDTests {
     static let table =
         #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"a"}],"editing":"insert","insert":{"template":{"id":"${uuid()}"}},"onTap":[{"insert":{"section":"table","model":{"id":"${uuid()}"}}}]}]}"#
@@ -26,7 +26,7 @@ import Testing
         try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(table)}"#).status == 201)
     }
 
-    @Test("A replay of the journal makes the same ids, also after a restart and from a checkpoint")
+    @Test("A replay of the journal creates the same ids with `uuid()`, also after a restart and from a checkpoint")
     func aReplayMakesTheSameIDs() throws {
         let directory = try TemporaryDirectory(), path = directory.path("journal.ndjson")
         for options in [[], ["--journal-limit", "2"]] {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Sessions make different ids, and deterministic servers make the same ids")
+    @Test("`uuid()` creates other ids in each session, but the same ids on each server with --deterministic")
     func idsDifferBetweenSessions() throws {
         func made(_ options: [String]) throws -> [String] {
             let client = try ServerProcess(options).keptClient()
@@ -64,7 +64,7 @@ import Testing
         #expect(try made(["--deterministic"]) == made(["--deterministic"]))
     }
 
-    @Test("A command that is sent again makes no other ids")
+    @Test("A command that is repeated with its idempotency key creates no further ids")
     func aRetryMakesNoOtherIDs() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "Servers that share a database follow made ids",
+        "Servers that share a database have the same ids from `uuid()` in their copies of a session",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func otherServersFollow() throws {
         let cluster = try ServerCluster(2), clients = try cluster.clients()

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The media types of requests' bodies.
+/// Tests the media types of request bodies.
 @Suite struct MediaTypeTests {
-    @Test("A PATCH accepts a merge patch by both of its names, and no other patch")
+    @Test("A PATCH accepts a merge patch under both of its media types, and no other kind of patch")
     func aPatchIsAMergePatch() throws {
         let client = try ServerProcess().keptClient()
         _ = try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "Other commands accept plain JSON alone, and name it",
+        "Requests other than PATCH accept only `application/json`, and the refusal names this type",
         arguments: [
             ("POST", "/v1/sessions", #"{"rows":[]}"#), ("PUT", "/v1/sessions/s/models", "{}"),
             ("POST", "/v1/render", #"{"template":1}"#), ("PUT", "/v1/tables/list", APITests.list),
@@ -55,7 +55,7 @@ import Testing
                 < 300)
     }
 
-    @Test("OPTIONS names the media types of a resource's PATCH")
+    @Test("The answer to OPTIONS names the media types that a PATCH of the resource accepts")
     func optionsNamesPatchTypes() throws {
         let client = try ServerProcess().keptClient()
         let patchable = try client.request("OPTIONS", "/v1/sessions/s/state")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `GET /metrics`, read by Prometheus' own parser (python3-prometheus-client).
+/// Tests `GET /metrics` with the parser of Prometheus, from the package python3-prometheus-client.
 @Suite(.serialized) struct MetricsTests {
     struct Sample: Decodable {
         var family: String
@@ -11,10 +11,10 @@ import Testing
         var value: Double
     }
 
-    /// Throws when the text is not Prometheus'.
+    /// Parses the text of the metrics. Throws an error if the text is not in the format of Prometheus.
     static func parse(_ text: String) throws -> [Sample] {
         let process = Process(), input = Pipe(), output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")  // Debian's, which has the package
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")  // the Python of Debian, which has the package
         process.arguments = [
             "-c",
             """
@@ -94,7 +94,7 @@ import Testing
                 && Self.value(samples, "braid_subscribers", ["by": "poll"]) == 0)
         #expect(Self.value(samples, "braid_sessions") == 1 && Self.value(samples, "braid_sessions_in_memory") == 1)
         #expect(Self.value(samples, "braid_http_connections") == 2)
-        // The session's opening and five revisions, one after the other.
+        // The session's opening and its five revisions were six commits, none of which was combined with another one.
         #expect(
             Self.value(samples, "braid_commit_group_size_sum") == 6
                 && Self.value(samples, "braid_commit_duration_seconds_count") == 6)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("Each limited resource has its use and its limit as gauges")
+    @Test("For each limited resource, the metrics contain a gauge with its use and a gauge with its limit")
     func saturation() throws {
         let server = try ServerProcess([
             "--max-connections", "10", "--max-subscribers", "7", "--max-requests", "5", "--max-sessions", "3",
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(
-        "A command that waits for the disk is a request in progress, and metrics do not wait for it",
+        "While a command waits for the disk, the metrics are answered and count the command as in progress",
         .enabled(if: TestDatabase.isSQLite && HeldFlush.compiler != nil))
     func requestsInProgress() throws {
         let flush = try HeldFlush(), directory = try TemporaryDirectory()

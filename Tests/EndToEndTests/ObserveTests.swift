@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Models line by line.
+/// Tests the request `observe`, which sends models line by line.
 @Suite(.serialized) struct ObserveTests {
     private func observe(
         _ client: KeptClient, _ body: String, _ query: String = "", type: String = "application/x-ndjson"
@@ -10,7 +10,7 @@ import Testing
         try client.request("POST", "/v1/sessions/s/observe\(query)", body, headers: ["Content-Type": type])
     }
 
-    /// Starts a body of chunks.
+    /// Begins an `observe` request whose body is sent in chunks.
     private func begin(_ client: HTTPClient) throws {
         try client.send(
             "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -41,7 +41,7 @@ import Testing
             try sender.send(chunk(#"{"a":[{"id":"1","n":\#(number)}]}"# + "\n"))
             #expect(try stream.next().revision == number, "before the next line is sent")
         }
-        // Blank lines are nothing; what stands behind the last line break is a line too; a line may come in pieces.
+        // Blank lines are ignored. Text after the last line break is also a line. A line may arrive in several chunks.
         try sender.send(chunk("\n \r\n{\"a\":[]") + chunk("}\r\n") + chunk(#"{"a":[]}"#) + "0\r\n\r\n")
         #expect(try sender.receive().text == #"{"applied":6,"unchanged":1,"revision":6}"#)
         #expect(try sender.get("/healthz").status == 200, "the connection goes on")
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// A client of its own: an answer before the body's end closes the connection.
+    /// Returns a client with a new connection, because an answer before the end of the body closes the connection.
     private func anew(_ client: KeptClient) throws -> KeptClient { try client.server.keptClient() }
 
     @Test func onlyNewlineDelimitedJSONIsTaken() throws {
@@ -119,7 +119,7 @@ import Testing
         #expect(try observe(client, #"{"b":[]}"#).object["revision"] as? Int == 3)
     }
 
-    /// Its lines were written into the session that had been opened under the id of the one that they were for.
+    /// When the session has ended, the remaining lines must not change the new session that has the same id.
     @Test func theEndOfItsSessionEndsItAlsoWhereAnotherHasItsID() throws {
         let (client, _) = try StreamTests.start()
         let sender = try client.server.client()
@@ -146,7 +146,8 @@ import Testing
         #expect(response.object["line"] as? Int == 4)
     }
 
-    /// More lines than would fit into memory if they were not taken one by one: the sender has to wait.
+    /// Sends more lines than fit into the server's memory at once. The server takes them one by one, so the sender has
+    /// to wait.
     @Test func aFastSenderIsHeldBack() throws {
         let (client, _) = try StreamTests.start(["--journal-limit", "5"])
         let sender = try client.server.client()

@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// `GET /openapi.json` on the real binary. What it says is tested beside the router, and by schemathesis.
+/// Tests `GET /openapi.json` on the real binary. The content of the document is tested by the tests of the router, and
+/// by schemathesis.
 @Suite struct OpenAPITests {
-    @Test("The API's description is there for who has no token, has a strong ETag, and is not sent twice")
+    @Test("Clients without a token can read the OpenAPI document, which has a strong ETag and is not sent twice")
     func theDescriptionIsForEveryone() throws {
         let client = try AccessTests.server().keptClient()
         let response = try client.get("/openapi.json")
@@ -19,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "What browsers load is there for who has no token, asked for again at each use, and sent when it is another",
+        "Pages, scripts and style sheets need no token, and a browser asks for each again and gets 304 or new content",
         arguments: [
             "/": "text/html; charset=utf-8", "/inspector.js": "text/javascript; charset=utf-8",
             "/inspector/dom.js": "text/javascript; charset=utf-8", "/inspector.css": "text/css; charset=utf-8",
@@ -27,7 +28,7 @@ import Testing
         ])
     func assetsAreForEveryone(path: String, type: String) throws {
         let client = try AccessTests.server().keptClient()
-        // As a browser asks for a page, a style sheet and a script.
+        // The values that browsers send in Accept for a page, a style sheet and a script.
         for accept in ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/css,*/*;q=0.1", "*/*"] {
             let response = try client.get(path, headers: ["Accept": accept])
             #expect(response.status == 200 && response.header("content-type") == type && response.text.hasSuffix("\n"))
@@ -47,7 +48,7 @@ import Testing
         #expect(try client.get(path, headers: ["Accept": "image/png"]).status == 406)
     }
 
-    @Test("No answer to a GET may be given again by a cache that has not asked")
+    @Test("A cache may reuse no answer to a GET without asking the server")
     func cachesAsk() throws {
         let client = try AccessTests.server().keptClient()
         for path in [
@@ -65,7 +66,7 @@ import Testing
                 #expect(known.status == 304 && known.header("cache-control") == "no-cache")
             }
         }
-        // What is refused before it is a whole request, too: caches may keep a 414 for as long as they please.
+        // The same applies to refusals of incomplete requests, because caches may otherwise keep a 414 for any time.
         for (target, field, status) in [
             ("/\(String(repeating: "a", count: 9_000))", "", 414),
             ("/readyz", "X: \(String(repeating: "a", count: 40_000))\r\n", 431), ("/readyz", "Expect: none\r\n", 417),
@@ -77,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Answers whose form `Accept` decides say so, refusals included")
+    @Test("If Accept decides the form of an answer, the answer and its refusals have the header `Vary: Accept`")
     func whatAcceptDecidesIsSaid() throws {
         let client = try AccessTests.server().keptClient()
         for resource in ["updates?since=0", "journal"] {
@@ -93,9 +94,7 @@ import Testing
         #expect(stream.head.contains("\r\nVary: Accept, Accept-Encoding\r\n"))
     }
 
-    @Test(
-        "A malformed Idempotency-Key is refused in a dry run as well, and indexes may be written with a fraction of zero"
-    )
+    @Test("A dry run refuses a malformed Idempotency-Key, and an index may be written as 0.0 or 1e0")
     func requestsAreReadAsDescribed() throws {
         let client = try AccessTests.server().keptClient()
         let edits = "/v1/sessions/mine/edits?dryRun"
@@ -110,7 +109,7 @@ import Testing
                 .status == 400)
     }
 
-    @Test("A snapshot to compare has headers as snapshots have them")
+    @Test("The snapshots in a request to `/v1/diff` have headers in the same form as the server's snapshots")
     func headersAreThoseOfSnapshots() throws {
         let client = try AccessTests.server().keptClient()
         func response(_ header: String) throws -> (status: Int, text: String) {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The command line and the environment variables of the binary.
+/// Tests the command line and the environment variables of the binary.
 @Suite(.serialized) struct OptionTests {
     struct Option {
         var name: String
@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    /// Runs `serve`, which reads all of its settings and then stops because the token file does not exist.
+    /// Runs `serve` with a token file that does not exist. The server then reads all of its settings, and stops because
+    /// of the file.
     private func settings(_ arguments: [String], environment: [String: String] = [:]) throws -> CommandRun {
         try CommandRun(["serve", "--token-file", "/nowhere"] + arguments, environment: environment)
     }
@@ -35,7 +36,7 @@ import Testing
         #expect(run.status == 1 && run.errors.contains("/nowhere cannot be read"), "\(run)")
     }
 
-    /// Expects exit status 64, the message, and a usage line, all on stderr.
+    /// Expects the exit status 64, with the message and a usage line on standard error.
     private func expectRefused(_ run: CommandRun, _ message: String) {
         #expect(run.status == 64 && run.output.isEmpty, "\(run)")
         #expect(run.errors.hasPrefix("Error: \(message)") && run.errors.contains("\nUsage: braid-server"), "\(run)")
@@ -43,7 +44,7 @@ import Testing
 
     // MARK: Declarations
 
-    @Test("Every option is an environment variable and in the help")
+    @Test("Every option has an environment variable and is in the help")
     func everyOption() throws {
         let options = try Self.options()
         let help = try CommandRun(["serve", "--help"]).output.split(whereSeparator: \.isWhitespace).joined(
@@ -51,7 +52,7 @@ import Testing
         #expect(options.count >= 30)
         for option in options {
             #expect(help.contains("\(option.variable),") && help.contains("--\(option.name) "), "\(option.name)")
-            // No option can have this value.
+            // A value that every option refuses.
             let value = "/no/such/value"
             let rest = ["port": "0", "database": ":memory:"].filter { $0.key != option.name }.flatMap {
                 ["--\($0.key)", $0.value]
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("Every option accepts its default, in both forms and as a variable, and refuses an empty value")
+    @Test("Each option accepts its default value, in both forms and as a variable, and refuses an empty value")
     func defaults() throws {
         for option in try Self.options() where !option.isFlag {
             if let value = option.defaultValue {
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("A number is accepted from the first to the last of its range, and refused outside")
+    @Test("A number option accepts the first and the last number of its range, and refuses the numbers beyond")
     func ranges() throws {
         for option in try Self.options() where option.defaultValue.flatMap({ Int($0) }) != nil {
             let refused = try settings(["--\(option.name)=x"])
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("The help has at most 80 columns, and `help COMMAND` prints the same as `COMMAND --help`")
+    @Test("The help text has at most 80 columns, and `help COMMAND` prints the same as `COMMAND --help`")
     func help() throws {
         let help = try CommandRun(["--help"])
         for run in [try CommandRun(["help"]), try CommandRun(["-h"])] { #expect(run == help) }
@@ -116,7 +117,7 @@ import Testing
     // MARK: The command line
 
     @Test(
-        "A mistake in the command line is refused with the place of the mistake",
+        "The message about a mistake in the command line names the faulty argument",
         arguments: [
             (["--port"], "--port needs a value.\n"),
             (
@@ -147,7 +148,7 @@ import Testing
         expectRefused(try CommandRun(arguments), message)
     }
 
-    @Test("The last value of an option counts, and each value of a repeated option")
+    @Test("If an option is repeated, its last value counts, or all values if it is a list")
     func repetition() throws {
         expectAccepted(try settings(["--port", "1", "--port", "2"]))
         let run = try CommandRun([
@@ -157,7 +158,7 @@ import Testing
         #expect(run.status == 1 && run.errors.contains("/none/a") && run.errors.contains("/none/b"), "\(run)")
     }
 
-    @Test("Arguments may begin with a dash after --, and options may be before and after arguments")
+    @Test("Arguments after -- may begin with a dash, and options may be before and after arguments")
     func dashes() throws {
         for arguments in [["check", "--", "-x", "--help"], ["check", "-", "--", "-x", "--help"]] {
             let run = try CommandRun(arguments)
@@ -168,7 +169,7 @@ import Testing
                 == CommandRun(["diff", "/none/a", "--form=stages", "/none/b"]))
     }
 
-    @Test("A misspelled option is answered with the right one, whatever the mistake")
+    @Test("The message about a misspelled option suggests the right option")
     func misspelledOptions() throws {
         for name in ["--socket", "--max-rows"] {
             for wrong in Self.misspellings(of: name) {
@@ -177,7 +178,7 @@ import Testing
         }
     }
 
-    /// The words that one typing mistake makes of a word, after its first two characters.
+    /// Returns the words that a single typing mistake after the first two characters makes out of a word.
     private static func misspellings(of word: String) -> [String] {
         (2..<word.count).flatMap { place in
             let start = String(word.prefix(place)), rest = word.dropFirst(place)
@@ -192,7 +193,7 @@ import Testing
     // MARK: The environment
 
     @Test(
-        "A wrong value of a variable is refused with the name of the variable",
+        "The message about a wrong value of an environment variable names the variable",
         arguments: [
             ("BRAID_PORT", "http", "BRAID_PORT must be a whole number from 0 to 65535, not 'http'."),
             (
@@ -211,10 +212,10 @@ import Testing
         }
     }
 
-    @Test("The command line takes precedence over variables, and variables over defaults")
+    @Test("Options on the command line take precedence over environment variables, and these over defaults")
     func precedence() throws {
         let directory = try TemporaryDirectory()
-        // The command line contains a port of 0 and a database. The values of their variables are not even read.
+        // The command line sets the port and the database. The server must not even read the values of their variables.
         let server = try ServerProcess(
             ["--journal-limit", "2"],
             environment: [
@@ -231,7 +232,7 @@ import Testing
         #expect(server.stop() == 0)
     }
 
-    @Test("A flag's variable is true or false, in several spellings")
+    @Test("The environment variable of a flag can be true or false, in several spellings")
     func flags() throws {
         for (value, isOn) in [
             ("true", true), ("1", true), ("YES", true), ("False", false), ("0", false), ("no", false),
@@ -243,7 +244,7 @@ import Testing
         }
     }
 
-    @Test("Only serve and health read variables, and neither the help nor the version depends on them")
+    @Test("Only `serve` and `health` read environment variables, and the help and the version do not depend on them")
     func commandsWithVariables() throws {
         let file = "\(ServerProcess.package.path)/Examples/attendees/attendees.table.json"
         let environment = ["BRAID_PORT": "http", "BRAID_PROT": "1"]
@@ -254,7 +255,7 @@ import Testing
         expectRefused(try CommandRun(["server"], environment: environment), "'server' is not a command")
     }
 
-    @Test("A misspelled variable is answered with the right one, whatever the mistake")
+    @Test("The message about a misspelled environment variable suggests the right variable")
     func misspelledVariables() throws {
         for word in ["PORT", "TOKEN"] {
             for wrong in Self.misspellings(of: "  " + word).map({ "BRAID_" + $0.dropFirst(2) }) {
@@ -269,7 +270,7 @@ import Testing
         )
     }
 
-    @Test("Variables that Kubernetes sets for a service, and those of test suites, are ignored")
+    @Test("Environment variables of Kubernetes services and of test suites are ignored")
     func foreignVariables() throws {
         var environment = ["BRAID_SERVER_BINARY": "/x", "BRAID_TEST_POSTGRES": "/x", "BRAIDED": "1"]
         for service in ["BRAID", "BRAID_SERVER", "BRAID_2"] {
@@ -282,9 +283,9 @@ import Testing
             ]) { $1 }
         }
         expectAccepted(try settings(["--port", "0"], environment: environment))
-        // The server's own variable.
+        // `BRAID_PORT` is also a variable of the server, so the server reads it, unless the command line sets the port.
         expectRefused(try settings([], environment: environment), "BRAID_PORT must be a whole number")
-        // Not an address.
+        // Kubernetes sets an address in such a variable. With a plain number, the variable is a mistake.
         expectRefused(try settings([], environment: ["BRAID_SERVER_PORT": "80"]), "BRAID_SERVER_PORT is not a setting.")
     }
 }

@@ -2,11 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Servers on PostgreSQL beyond what they share with those on SQLite (which `BRAID_TEST_DATABASE=postgres` runs on it,
-/// too).
+/// Tests servers on PostgreSQL. `BRAID_TEST_DATABASE=postgres` also runs the other end-to-end tests on PostgreSQL.
 @Suite(.serialized) struct PostgresTests {
-    /// The database is restarted at once, without a word to anyone, under load: the server goes on, nothing that was
-    /// acknowledged is lost, nothing is there twice, and what is not known is not told as done.
+    /// The database restarts under load without warning. The server must continue, lose no acknowledged command, apply
+    /// none twice, and not acknowledge a command whose result is unknown.
     @Test(.enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func aRestartOfTheDatabaseLosesNothingAndEndsNothing() async throws {
         let cluster = try PostgresCluster()
@@ -24,7 +23,7 @@ import Testing
                 var number = 0
                 while !isOver.withLock({ $0 }) {
                     let body = #"{"at":[0,0],"model":{"id":"\#(number)"}}"#
-                    // The same again until it is answered.
+                    // Repeats the same request with the same key until it succeeds.
                     guard
                         let response = try? client.request(
                             "POST", "/v1/sessions/\(id)/rows", body, headers: ["Idempotency-Key": "\(number)"])
@@ -50,7 +49,8 @@ import Testing
         isOver.withLock { $0 = true }
         group.wait()
         #expect(failures.withLock { Set($0.keys) }.isSubset(of: [500, 503]), "\(failures.withLock { $0 })")
-        // Not the client of before: on a busy machine it has been idle for longer than the server allows.
+        // Uses a new connection, because the server may have closed the earlier one, which was idle for a long time on
+        // a busy machine.
         #expect(try server.client().get("/readyz").status == 200)
         for round in ["as it is in memory", "after a restart of the server"] {
             let reader = round.hasPrefix("after") ? try ServerProcess(database: cluster.address) : server
@@ -68,13 +68,14 @@ import Testing
     }
 
     @Test(
-        "A COMMIT that is lost on its way, or whose answer is, is not acknowledged; every answer then shows what became of it, and the same again is done once",
+        "If a COMMIT or its confirmation is lost, the command is not acknowledged, and its repetition is applied once",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs),
         arguments: [(losesAnswer: true, stored: 1), (false, 0)])
     func aLostConfirmation(losesAnswer: Bool, stored: Int) throws {
         let cluster = try PostgresCluster(), socket = cluster.directory + "/.s.PGSQL.5432", isLosing = Atomic(false)
         let proxy = try LossyProxy(connecting: { connectedSocket(path: socket) }) { toServer, piece in
-            // The statements go together, those that are prepared without their text.
+            // Recognizes the COMMIT by the row in the same packet, because the server sends prepared statements without
+            // their text.
             let sign = toServer ? #"{"id":"a"}"# : "COMMIT\0"
             return isLosing.load(ordering: .relaxed) && toServer != losesAnswer && piece.contains(sign.utf8)
                 ? .lose : .pass
@@ -127,20 +128,22 @@ import Testing
         #expect(fails.count == 1 && log.ranges(of: "the database works again\(line)").count == 1, "\(log)")
     }
 
-    @Test("Without the trait, a server on PostgreSQL does not start", .enabled(if: !PostgresCluster.hasTrait))
+    @Test(
+        "A server that was built without the trait `PostgreSQL` refuses to start on PostgreSQL",
+        .enabled(if: !PostgresCluster.hasTrait))
     func withoutTheTrait() throws {
         let run = try CommandRun(["serve", "--port", "0", "--database", "postgres://me:secret@127.0.0.1:1/tables"])
         #expect(run.status == 1 && !run.errors.contains("secret") && run.errors.contains("--traits PostgreSQL"))
     }
 
-    @Test("An address of the database that is wrong prevents the start", .enabled(if: PostgresCluster.hasTrait))
+    @Test("A malformed address of the database prevents the start", .enabled(if: PostgresCluster.hasTrait))
     func wrongAddress() throws {
         let run = try CommandRun(["serve", "--port", "0", "--database", "postgres://me:sec@ret@x:y/tables?%zz"])
         #expect(run.status == 1 && !run.errors.contains("ret@"), "\(run)")
     }
 
     @Test(
-        "A server without its database waits, alive but not ready, until SIGTERM",
+        "While its database is unavailable at the start, the server is alive but not ready, until SIGTERM",
         .enabled(if: PostgresCluster.hasTrait))
     func waitsForItsDatabase() throws {
         let server = try ServerProcess(
@@ -159,10 +162,10 @@ import Testing
     }
 
     @Test(
-        "A database that accepts connections and is silent delays neither the start nor SIGTERM",
+        "A database that accepts connections but never answers delays neither the start nor SIGTERM",
         .enabled(if: PostgresCluster.hasTrait))
     func waitsForASilentDatabase() throws {
-        // Connections to a process that is suspended wait in the kernel.
+        // The kernel accepts connections to a suspended process, but the process never answers.
         let silent = try ServerProcess()
         kill(silent.processIdentifier, SIGSTOP)
         let server = try ServerProcess(database: "postgres://me@127.0.0.1:\(silent.port)/tables")
@@ -175,7 +178,7 @@ import Testing
     }
 
     @Test(
-        "A server that has waited for its database loads the fixtures, and is ready",
+        "When its database becomes available, a waiting server loads the fixtures and is ready",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func findsItsDatabaseLater() throws {
         let cluster = try PostgresCluster()
@@ -194,7 +197,7 @@ import Testing
     }
 
     @Test(
-        "A server that has waited for a database of another application ends with the reason",
+        "If its database turns out to belong to another application, a waiting server ends with the reason",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func findsAnotherDatabaseLater() throws {
         let cluster = try PostgresCluster()

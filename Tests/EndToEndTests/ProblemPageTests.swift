@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The pages of problems on the real binary: their examples are what a request really gets.
+/// Tests the pages about problems on the real binary: the example on each page must be the answer to a real request.
 @Suite struct ProblemPageTests {
-    /// Each section of the table has a fault that a command can meet.
+    /// A description whose sections make commands fail for different reasons.
     static let table = """
         {"table": "contacts", "sections": ["friends", "blocked", "notes"],
          "modelTypes": {
@@ -34,7 +34,7 @@ import Testing
         var testDescription: String { problem }
     }
 
-    /// Requests that cause exactly the examples.
+    /// Requests whose answers are exactly the examples of the pages.
     static let exact: [Cause] = [
         Cause(problem: "ambiguous-row", path: "\(session)/edits", body: #"{"delete": {"id": "bob"}}"#),
         Cause(problem: "bad-request", path: "\(session)/edits", body: #"{"delete": {"id": "ada", "index": 0}}"#),
@@ -101,7 +101,8 @@ import Testing
             problem: "unsupported-media-type", path: "/v1/render", body: "{}", headers: ["Content-Type": "text/plain"]),
     ]
 
-    /// A server with the session, from which Carl has been deleted with the key `order-17`.
+    /// Starts a server with the session `contacts`. A request with the key `order-17` has already deleted the row of
+    /// Carl.
     static func server(_ options: [String] = []) throws -> ServerProcess {
         let server = try ServerProcess(options)
         let client = try server.client()
@@ -119,7 +120,7 @@ import Testing
         return try #require(page["example"] as? [String: Any])
     }
 
-    @Test("The example of a problem is the answer to a request that causes it")
+    @Test("The example on a problem's page is the answer to a request that causes this problem")
     func examplesAreReal() throws {
         let server = try Self.server()
         for cause in Self.exact {
@@ -144,7 +145,7 @@ import Testing
         #expect(try client.receive().object["detail"] as? String == expected["detail"] as? String)
     }
 
-    @Test("Without a token and with a token of a lower role, the answers are the examples of their pages")
+    @Test("Requests without a token, or with a token of a lower role, get the examples of the problems' pages")
     func accessExamplesAreReal() throws {
         let server = try AccessTests.server()
         let none = try server.client().get("/v1/tables")
@@ -155,7 +156,7 @@ import Testing
         #expect(refused.object["detail"] as? String == (try example("role", server))["detail"] as? String)
     }
 
-    @Test("A request over a limit gets the problem of its example, with other numbers")
+    @Test("A request beyond a limit gets the example of the problem's page, with other numbers")
     func limitExamplesAreReal() throws {
         let server = try Self.server([
             "--max-rows", "6", "--max-transaction", "1", "--max-sessions", "1", "--max-body-bytes", "2000",
@@ -190,7 +191,7 @@ import Testing
                 #expect(
                     answer.object[member] as? String == expected[member] as? String, "\(cause.problem): \(answer.text)")
             }
-            // The sentence before the first number.
+            // The text of the example before its first number or quotation mark.
             let words = (expected["detail"] as? String)?.prefix { !$0.isNumber && $0 != "\"" } ?? ""
             if cause.problem != "base-too-old" {
                 #expect(

@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// Sessions that are bound to another version of their table, on the real binary.
+/// Tests, on the real binary, sessions that are bound to another version of their table description.
 @Suite struct RebindingTests {
-    /// `first` has two sections with models, `second` another view model and state, `narrow` lacks the section `b`.
+    /// Three versions of a description: `first` has two sections with models, `second` has another view model and
+    /// state, and `narrow` lacks the section `b`.
     static func description(_ binding: String, sections: String = #"["a","b"]"#, state: String = "{}") -> String {
         #"{"table":"t","sections":\#(sections),"state":\#(state),"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","editing":"delete",\#(binding)}]}"#
     }
@@ -12,7 +13,7 @@ import Testing
     static let second = description(#""models":{"a":[{"id":"9"}]},"viewModel":"two ${model.id}""#, state: #"{"new":1}"#)
     static let narrow = description(#""models":{"a":[]}"#, sections: #"["a"]"#)
 
-    /// Registers the three versions, and opens a session `s` of the first one.
+    /// Registers the three versions of the description, and opens the session `s` with the first version.
     static func open(_ client: KeptClient) throws {
         for (index, text) in [first, second, narrow].enumerated() {
             let put = try client.request("PUT", "/v1/tables/t", text)
@@ -34,7 +35,7 @@ import Testing
         try client.get("/v1/sessions/s").object["tableVersion"] as? Int
     }
 
-    @Test("A session is bound to another version with one update, which its followers receive")
+    @Test("Binding a session to another version is one update, which the session's followers receive")
     func followers() throws {
         let server = try ServerProcess(), client = try server.keptClient()
         try Self.open(client)
@@ -49,12 +50,12 @@ import Testing
         #expect(bound.text.contains(event.data) && event.data.contains("reloadRows"))
         let again = try client.request("PUT", "/v1/sessions/s/table", #"{"version":2}"#)
         #expect(again.object["outcome"] as? String == "unchanged" && again.object["revision"] as? Int == 2)
-        // The new description's rules hold.
+        // The new version allows this edit, which the old one did not.
         #expect(try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"3"}}"#).status == 200)
         #expect(try client.get("/v1/sessions/s/snapshot").object["state"] as? [String: Int] == ["new": 1])
     }
 
-    @Test("What would be lost is refused with a list, and discarded only if the request names its section")
+    @Test("A version that would lose data is refused with a list, and accepted if the request names the sections")
     func losses() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
@@ -65,7 +66,8 @@ import Testing
         #expect(try version(client) == 1 && rows(client).count == 3)
         #expect(try client.request("PUT", "/v1/sessions/s/table", #"{"version":3,"discard":["b"]}"#).status == 200)
         #expect(try rows(client) == ["1 -", "2 -"])
-        // A reset opens the session of the present version, without what no longer fits.
+        // A reset restores the session's opening under the current version, without the models that do not fit this
+        // version.
         #expect(try client.request("POST", "/v1/sessions/s/reset").status == 200)
         #expect(try rows(client) == [])
     }
@@ -79,7 +81,9 @@ import Testing
         (first.replacingOccurrences(of: #""table":"t""#, with: #""table":"u""#), 422, "/table/table"),
     ]
 
-    @Test("A wrong request gets the place of its fault, and changes nothing", arguments: wrong)
+    @Test(
+        "A faulty request to bind a session is refused with the place of its fault, and changes nothing",
+        arguments: wrong)
     func wrongRequests(body: String, status: Int, pointer: String?) throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
@@ -93,7 +97,7 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/plain/table", #"{"version":1}"#).status == 404)
     }
 
-    @Test("The version survives a restart, a retry and a replay, also of a trimmed journal")
+    @Test("A session keeps its version after a restart, a retry and a replay, also with a trimmed journal")
     func restarts() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let options = ["--journal-limit", "3"]
@@ -117,7 +121,7 @@ import Testing
             #expect(
                 try client.request("PUT", "/v1/sessions/s/table", #"{"version":1}"#, headers: ["If-Match": etag]).status
                     == 412)
-            // Version 2 is not registered any more, but the session keeps it.
+            // After 25 newer versions, the server still keeps version 2, because the session uses it.
             for number in 0..<25 {
                 try client.request(
                     "PUT", "/v1/tables/t", Self.description(#""models":{"a":[]},"viewModel":\#(number)"#))
@@ -136,12 +140,12 @@ import Testing
         try client.request("POST", "/v1/sessions/s/reset")
         try replayed(client)
         #expect(try rows(client).first == "1 one 1" && version(client) == nil)
-        // Nobody uses version 2 any more.
+        // No session uses version 2 any more, so the table can be deleted.
         #expect(try client.request("DELETE", "/v1/tables/t").status == 204)
         #expect(try client.request("DELETE", "/v1/sessions/s").status == 204)
     }
 
-    @Test("Only a controller binds a session to another version")
+    @Test("Only a controller may bind a session to another version")
     func roles() throws {
         let server = try AccessTests.server(), token = try AccessTests.token("participant", on: server)
         let answer = try server.client().request(
@@ -150,7 +154,7 @@ import Testing
     }
 
     @Test(
-        "Several servers bind a session to the same version, whichever of them is asked",
+        "When one server binds a session to another version, all servers on the database use that version",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func cluster() throws {
         let cluster = try ServerCluster(2), clients = try cluster.clients()
@@ -169,7 +173,7 @@ import Testing
             #expect(try version(clients[0]) == version(clients[1]))
             let event = try #require(try stream.events(throughRevision: revision).last)
             #expect(bound.text.contains(event.data))
-            // The other server applies the new rules, and resets to the new description.
+            // The other server must also reset the session to the new description.
             try clients[1 - server].request("POST", "/v1/sessions/s/reset")
             revision = try clients[server].get("/v1/sessions/s").object["revision"] as? Int ?? 0
             #expect(

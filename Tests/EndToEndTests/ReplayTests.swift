@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The journal as a file, and what `braid-server replay` makes of it.
+/// Tests the journal as a file, and the command `braid-server replay`.
 @Suite(.serialized) struct ReplayTests {
     private func replay(_ path: String) throws -> (status: Int32, output: String, errors: String) {
         let run = try CommandRun(["replay", path])
@@ -28,7 +28,7 @@ import Testing
         try journal.text.write(toFile: path, atomically: true, encoding: .utf8)
         #expect(try replay(path) == (0, snapshot + "\n", ""))
 
-        // What was changed by hand is found, with its line.
+        // A replay detects a record that was changed by hand, and names its line.
         try journal.text.replacingOccurrences(of: #""row":1"#, with: #""row":2"#).write(
             toFile: path, atomically: true, encoding: .utf8)
         let changed = try replay(path)
@@ -39,11 +39,13 @@ import Testing
         #expect(try client.get("/v1/sessions/y/journal", headers: ["Accept": "application/x-ndjson"]).status == 404)
     }
 
-    /// Else it would be replayed, to a table that is none of the last.
+    /// A client that reads a journal must notice that it is incomplete. A replay of it would lead to a table that the
+    /// session did not have at its end.
     @Test func aJournalWhoseSessionEndsWhileItIsReadIsSeenToBeIncomplete() throws {
         let server = try ServerProcess(), client = try server.client()
         try client.request("POST", "/v1/sessions", #"{"id":"x","rows":[{"id":"a"}]}"#)
-        // More than fits between the two.
+        // The journal is larger than the buffers between server and client, so the server cannot send all of it at
+        // once.
         let text = String(repeating: "x", count: 1_000_000)
         for number in 0..<20 {
             try client.request(
@@ -59,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "A trimmed journal leads to the snapshot from where it was cut, byte for byte, after any commands, before and after a restart",
+        "A replay of a trimmed journal leads to the snapshot, byte for byte, after any commands and a restart",
         arguments: 1...3)
     func trimmedJournals(seed: UInt64) throws {
         let directory = try TemporaryDirectory(), path = directory.path("journal.ndjson"),
@@ -71,7 +73,7 @@ import Testing
         for number in 1...150 {
             switch Int.random(in: 0..<30, using: &random) {
             case 0: try client.request("POST", "/v1/sessions/x/reset")
-            // Stored, and not published.
+            // Stores a row without publishing it.
             case 1...9:
                 let row = #"{"at":[\#(Int.random(in: 0..<3, using: &random)),0],"model":{"id":"u\#(number)"}}"#
                 try client.request("POST", "/v1/sessions/x/rows?notify=false", row)
@@ -95,7 +97,7 @@ import Testing
         #expect(cuts > 30)
     }
 
-    @Test("A record that is missing, or a checkpoint that is none, is refused with its line")
+    @Test("The replay refuses a journal with a missing record or a faulty checkpoint, and names the line")
     func damagedJournals() throws {
         let client = try ServerProcess(["--journal-limit", "2"]).keptClient()
         try ConcurrencyTests.open(client, rows: 1)

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Requests that are sent again, because their answer was lost: done once, and answered as the first time.
+/// Tests requests that a client repeats because their answer was lost: the server applies them once, and sends the
+/// first answer again.
 @Suite(.serialized) struct RetryTests {
     static let models = #"{"a":[{"id":"1"},{"id":"2"},{"id":"3"}]}"#
 
@@ -37,16 +38,17 @@ import Testing
             #expect(again.status == 200 && again.text == first.text && again.header("etag") == first.header("etag"))
             #expect(again.header("idempotent-replayed") == "true")
             #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
-            // A string of RFC 9651 is the same key; another session's is another.
+            // The key in quotation marks, as in RFC 9651, is the same key. The same key in another session is another
+            // key.
             #expect(try delete(client, key: "\"k1\"").text == first.text)
             #expect(try delete(client, key: "k1", session: "y").header("idempotent-replayed") == nil)
-            // The same key with another request is a mistake.
+            // Using the same key for another request is refused.
             let reused = try delete(client, 1, key: "k1")
             #expect(reused.status == 422 && reused.text.contains("/problems/idempotency-key-reused"))
             #expect(try delete(client, key: "k1", query: "?form=sequential").status == 422)
             server.kill()
         }
-        // The answer is on disk with what it answers.
+        // The kept answer is on the disk together with the change of its command, so it survives the kill.
         let client = try ServerProcess(database: database).keptClient()
         let again = try delete(client, key: "k1")
         #expect(again.text == first.text && again.header("idempotent-replayed") == "true")
@@ -67,14 +69,14 @@ import Testing
             #expect(first.header("etag") == again.header("etag"))
             #expect(again.header("preference-applied") == prefer && again.header("idempotent-replayed") == "true")
         }
-        // What was asked of another revision may be asked again of the present one.
+        // A refusal with 412 is not kept, so the client may send the same key without the condition.
         let edit = #"{"delete":{"section":"a","row":9}}"#
         let stale = try client.request(
             "POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m", "If-Match": "\"other.1\""])
         #expect(stale.status == 412)
         #expect(
             try client.request("POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m"]).status == 404)
-        // Refusals, and what there was nothing to do for.
+        // Other refusals are kept, and so are answers to commands that changed nothing.
         let refused = try delete(client, 9, key: "refused")
         #expect(refused.status == 404)
         #expect(try delete(client, 9, key: "refused").text == refused.text)
@@ -85,7 +87,7 @@ import Testing
         #expect(again.text == unchanged.text && again.header("idempotent-replayed") == "true")
     }
 
-    /// A revision that was still to come was kept as such, and a body put right was refused as another request.
+    /// Refusals with 400 are not kept. A later revision or a corrected body must be accepted with the same key.
     @Test func whatWasNotUnderstoodIsNotKept() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
@@ -115,7 +117,7 @@ import Testing
             ).status == 422)
     }
 
-    @Test("A retry that asks for the representation gets the snapshot as it is now, with its ETag")
+    @Test("A repeated request with `Prefer: return=representation` gets the current snapshot, with its ETag")
     func aSnapshotIsNotKept() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let path = "/v1/sessions/x", prefer = "return=representation"
@@ -149,7 +151,7 @@ import Testing
         }
         #expect(try delete(client, key: "k50").status == 200)
         #expect(try delete(client, key: "k49", prefer: prefer).text == now().text)
-        // The opening is answered in the same way, while the session is there.
+        // A repeated request to open a session also gets the current snapshot, as long as the session exists.
         let opening = #"{"id":"y","table":\#(APITests.list)}"#
         func open() throws -> HTTPClient.Response {
             try client.request("POST", "/v1/sessions", opening, headers: ["Idempotency-Key": "y"])
@@ -172,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("Each requester has its own keys")
+    @Test("Two requesters can use the same idempotency key for different requests")
     func keysBelongToTheirRequester() throws {
         let server = try AccessTests.server(), client = try server.client()
         let one = AccessTests.bearer(try AccessTests.token("participant", on: server).token),

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The resources of rows, by the ids of their sections and their own, on the real binary.
+/// Tests, on the real binary, the resources of rows whose paths contain the section's id and the row's id.
 @Suite(.serialized) struct RowsByIDTests {
     private static let opening =
         #"{"id":"s","sections":[{"id":"open","rows":[{"id":"a/b é"},{"id":2}]},{"id":"done","rows":[]}]}"#
@@ -14,7 +14,7 @@ import Testing
         return client
     }
 
-    @Test("A row is read, put, patched and deleted at its path, whose segments are percent-decoded")
+    @Test("A row can be read, put, patched and deleted at its path, whose parts are percent-decoded")
     func oneRow() throws {
         let client = try opened()
         let read = try client.get(Self.row)
@@ -41,7 +41,7 @@ import Testing
         #expect(try client.get("/v1/sessions/s/sections/open/rows/2").text == #"{"id":2}"#)
     }
 
-    @Test("An inserted row is answered with 201 and its path, which leads to the row; put again it is 200")
+    @Test("Inserting a row gets 201 with the row's path, and putting it again gets 200")
     func created() throws {
         let client = try opened()
         for (method, path, body) in [
@@ -67,7 +67,7 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/s/sections/done/rows/x%2Fy", #"{"id":"x/y"}"#).status == 200)
     }
 
-    @Test("A model with another id than its path is refused at its id, and so is a duplicate; nothing changes")
+    @Test("A model whose id differs from its path, or is a duplicate, is refused and changes nothing")
     func refused() throws {
         let client = try opened()
         let snapshot = try client.get("/v1/sessions/s/snapshot").text
@@ -95,7 +95,7 @@ import Testing
         #expect(try client.get("/v1/sessions/s/snapshot").text == snapshot)
     }
 
-    @Test("Calls by ids work in a transaction, without notification, and their journal replays to the same snapshot")
+    @Test("Calls by ids can be in a transaction or unpublished, and a replay of their journal gives the same snapshot")
     func journalled() throws {
         let client = try opened()
         #expect(

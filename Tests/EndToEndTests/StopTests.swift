@@ -1,9 +1,11 @@
 import Foundation
 import Testing
 
-/// SIGTERM: what is under way is finished, streams are closed cleanly, and the database is one file again.
+/// Tests the stop after SIGTERM: the server finishes open requests, closes streams properly, and copies the log into
+/// the database file.
 @Suite(.serialized) struct StopTests {
-    /// As with `braid-server serve 2>&1 | cat` when Ctrl-C ends both.
+    /// The program that reads the log ends before the server, as in `braid-server serve 2>&1 | cat` when Ctrl-C ends
+    /// both.
     @Test func whoReadsTheLogMayLeaveFirst() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let run = Process(), output = Pipe()
@@ -17,7 +19,7 @@ import Testing
         try run.run()
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         let port = try #require(Int(line.dropLast().split(separator: ":").last ?? ""))
-        // Each is a line in a log that nobody reads.
+        // Each of these requests writes a line to the log, which nobody reads any more.
         let client = try HTTPClient(port: port)
         for _ in 0..<20 { #expect(try client.get("/v1/tables").status == 200) }
         let lock = try String(contentsOfFile: database + "-lock", encoding: .utf8)
@@ -51,7 +53,7 @@ import Testing
         let server = try ServerProcess(database: database)
         let client = try server.client()
         try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
-        // A request whose head has come and whose body comes after the signal; and one that waits for something.
+        // Opens a request whose body is completed only after the signal, and a long poll that waits for an update.
         let body = #"{"at":[0,0],"model":{"id":"1"}}"#, half = body.utf8.count / 2
         let slow = try server.client(), poll = try server.client(), idle = try server.client()
         for client in [slow, poll, idle] { _ = try client.get("/healthz") }
@@ -65,7 +67,7 @@ import Testing
         kill(server.processIdentifier, SIGTERM)
         #expect(idle.isClosed)
         #expect(try poll.receive().status == 200)
-        // Its end is a clean one, and not that of the session.
+        // The stream ends properly, and without the event `ended`, because the session continues.
         #expect(throws: EventStreamClient.Ended.self) { try stream.next() }
         #expect(throws: (any Error).self, "nobody is accepted any more") { try server.client() }
         try slow.send(Array(body.utf8.dropFirst(half)))
@@ -74,7 +76,7 @@ import Testing
             answer.status == 200 && answer.object["revision"] as? Int == 1 && answer.header("connection") == "close")
         #expect(slow.isClosed)
         #expect(server.ended() == 0)
-        // The log was copied into the database, and what was acknowledged is there.
+        // After the stop, the write-ahead log is empty, and the database contains the acknowledged row.
         let log = try? FileManager.default.attributesOfItem(atPath: database + "-wal")[.size] as? Int
         #expect((log ?? 0) == 0)
         #expect(

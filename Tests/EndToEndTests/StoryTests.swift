@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// What went wrong once, and must not again.
+/// Tests faults that earlier versions had. None of them may occur again.
 @Suite(.serialized) struct StoryTests {
     static let table =
         #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},"editing":"delete","moving":{"to":"anySection"},"onDelete":HANDLER}]}"#
 
     static func table(onDelete: String) -> String { table.replacingOccurrences(of: "HANDLER", with: onDelete) }
 
-    /// Of a parameter that stood twice in the query, the last was taken: of two bases, one.
+    /// A query parameter that occurs twice must be refused. An earlier version silently used the last value.
     @Test func aQueryParameterThatStandsTwiceIsRefused() throws {
         let client = try ServerProcess().keptClient()
         for query in ["limit=1&limit=2", "limit=1&limit=1", "pretty&pretty"] {
@@ -17,7 +17,7 @@ import Testing
         #expect(try client.get("/v1/sessions?limit=1&pretty").status == 200)
     }
 
-    /// Weights of sections were packed into one integer, which overflowed at 32,769 of them and took the process along.
+    /// An earlier version of the diff overflowed and crashed with 32,769 or more sections that change their order.
     @Test func manySectionsThatChangeOrder() throws {
         let client = try ServerProcess().keptClient()
         let ids = (0..<33_000).map { #"{"id":"\#($0)","rows":[]}"# }
@@ -28,7 +28,7 @@ import Testing
             answer.text == #"{"from":0,"to":0,"stages":[{"moveSections":[{"from":0,"to":32999}]}],"totalRowCount":0}"#)
     }
 
-    /// A session that was ended while it was read from disk stayed in memory.
+    /// An earlier version kept a session in memory that was ended while the server read it from the disk.
     @Test func aSessionThatEndsWhileItIsReadIsGone() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// What a handler did wrong was told to the client as a fault of its own request.
+    /// A fault of a handler must not be reported to the client as a fault of its request.
     @Test(arguments: [
         #"[{"setHeaders":{"$eval":"{a: 5}"}}]"#, #"[{"display":{"$eval":"['a','a']"}}]"#,
         #"[{"remove":{"section":"b","row":7}}]"#,
@@ -74,7 +74,7 @@ import Testing
         #expect(answer.object["errors"] == nil)
     }
 
-    /// Mistakes that a description kept to itself.
+    /// Mistakes in a description that earlier versions did not report.
     @Test(arguments: [
         (
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[]},{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"y"}]}}]}"#,
@@ -121,7 +121,7 @@ import Testing
             "\(answer.text)")
     }
 
-    /// Integer ids of any size name their rows, in requests and in handlers.
+    /// Requests and handlers must find rows whose ids are integers of any size.
     @Test func integerIdsBeyond64Bits() throws {
         let client = try ServerProcess().keptClient()
         let table = Self.table(onDelete: #"[{"remove":{"section":"b","id":{"$eval":"model.id"}}}]"#)
@@ -137,7 +137,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s/snapshot").text.contains(#""rows":[{"id":"0","cell""#))
     }
 
-    /// There and back is nothing.
+    /// A transaction that restores the table from before has the outcome `unchanged`, unless it sets displayed
+    /// sections.
     @Test func aTransactionThatEndsWhereItBeganIsUnchanged() throws {
         let client = try ServerProcess().keptClient()
         #expect(
@@ -158,7 +159,7 @@ import Testing
                 == "unchanged")
     }
 
-    /// A dry run's answer named a revision that another command would then make.
+    /// The ETag in the answer to a dry run must not be that of a future revision, which another command could create.
     @Test func aDryRunKeepsTheETag() throws {
         let client = try ServerProcess().keptClient()
         let etag = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: "[]"))}"#)
@@ -171,7 +172,8 @@ import Testing
             ).status == 204)
     }
 
-    /// A prefetch handler that emptied another section, whose own handler came next, took the process along.
+    /// A prefetch handler that empties another section must not crash the server when the handler of that section runs
+    /// next.
     @Test func prefetchHandlersThatChangeEachOthersRows() throws {
         let client = try ServerProcess().keptClient()
         let table =
@@ -183,7 +185,7 @@ import Testing
         #expect((answer.object["update"] as? [String: Any])?["totalRowCount"] as? Int == 0)
     }
 
-    /// The diff refused the server's own snapshots where a height was "automatic".
+    /// `/v1/diff` must accept the server's own snapshots, also with a height of "automatic".
     @Test func aDiffTakesEverySnapshotOfTheServer() throws {
         let client = try ServerProcess().keptClient()
         let table =
@@ -196,7 +198,7 @@ import Testing
         #expect(deleted == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
     }
 
-    /// A template that is within its quota for one row was rendered for thousands.
+    /// A template that is cheap for one row must be refused if all rows together exceed the command's limit of steps.
     @Test func theTemplatesOfACommandHaveABudgetTogether() throws {
         let client = try ServerProcess().keptClient()
         let models = (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
@@ -207,7 +209,7 @@ import Testing
         #expect(try client.get("/healthz").status == 200)
     }
 
-    /// A revision in which no row changed left rows that read the time as they were, until the session was read again.
+    /// A revision that changes no model must still render the rows that read the time, as a restart would do.
     @Test func rowsThatReadTheTimeAreTheSameAfterARestart() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
@@ -227,7 +229,7 @@ import Testing
         #expect(try ServerProcess(database: database).keptClient().get("/v1/sessions/s/snapshot").text == before)
     }
 
-    /// A policy by expression was asked for every pair of sections.
+    /// A moving policy with an expression must be evaluated once for each section, and not for each pair of sections.
     @Test func aPolicyForManySectionsIsAskedOnceForEach() throws {
         let client = try ServerProcess().keptClient()
         let ids = (0..<300).map { "\"s\($0)\"" }.joined(separator: ",")

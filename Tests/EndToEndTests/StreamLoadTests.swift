@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Many readers, and readers that do not read.
+/// Tests streams with many readers, and with readers that stop reading.
 @Suite(.serialized) struct StreamLoadTests {
     private static let table =
         #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]}]}"#
@@ -10,18 +10,19 @@ import Testing
         ("PATCH", "models", #"{"a":[{"id":"1","n":\#(number),"text":"\#(String(repeating: "x", count: bytes))"}]}"#)
     }
 
-    @Test("A reader that stalls costs the others nothing, and gets a snapshot when it reads again")
+    @Test("A stream whose reader stalls delays no other stream, and continues with a snapshot")
     func stalledReader() throws {
-        // A short journal: what memory grows by is then the streams'.
-        // One arena: glibc otherwise gives each thread one that keeps freed memory, and a busy machine has more threads.
+        // With a short journal, only the streams can make the memory grow. With a single arena, glibc does not keep
+        // freed memory for each thread separately.
         let (client, _) = try StreamTests.start(
             ["--journal-limit", "5"], table: Self.table, environment: ["MALLOC_ARENA_MAX": "1"])
-        // Few rounds with much data: many rounds would take a busy machine longer than the server waits for a reader
-        // that takes nothing.
+        // The test sends few updates with much data. With many updates, a busy machine would need longer than the
+        // server waits for a stalled reader.
         let warmUp = 100, rounds = 300, bytes = 60_000
         let others = try (0..<3).map { _ in try client.stream() }
         for stream in others { #expect(try stream.events(through: "caught-up").count == 2) }
-        // The allocator takes the memory that the work needs anyway during the warm-up.
+        // During the first 100 updates, the allocator takes the memory that the server needs anyway. The test measures
+        // the growth after that.
         var stalled: EventStreamClient?
         var memory = 0, slowest = Duration.zero
         for round in 1...rounds {
@@ -43,7 +44,8 @@ import Testing
         #expect(growth < 4 << 20, "memory grew by \(growth) bytes while \(unread) bytes were not read")
         #expect(slowest < .seconds(20), "a command took \(slowest)")
 
-        // It reads again: what was queued, then the table as it is.
+        // The stalled reader reads again. It must receive the queued updates, and then a snapshot in place of the
+        // missing ones.
         let reader = try #require(stalled)
         var revision = try reader.next().revision
         #expect(try reader.next().name == "caught-up")
@@ -59,7 +61,7 @@ import Testing
         #expect(try reader.next().object["to"] as? Int == rounds + 1, "and then it is live again")
     }
 
-    @Test("A thousand readers receive every update in order")
+    @Test("A thousand streams receive every update in order")
     func thousandReaders() throws {
         let (client, _) = try StreamTests.start(table: Self.table)
         let streams = try (0..<1_000).map { try client.stream($0 % 2 == 0 ? "" : "?form=sequential") }
@@ -73,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("The server closes the sockets of readers that leave")
+    @Test("The server closes the sockets of streams whose readers have left")
     func leavingReaders() throws {
         let (client, _) = try StreamTests.start(table: Self.table)
         for round in 1...20 {
@@ -86,8 +88,8 @@ import Testing
 }
 
 extension ServerProcess {
-    /// The resident memory that the server has allocated, without the pages of its program (proc(5),
-    /// "/proc/pid/status").
+    /// The resident memory that the server has allocated, without the pages of its program: the value `RssAnon` of
+    /// proc(5).
     func residentBytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Streams of events, on the real binary.
+/// Tests streams of events on the real binary.
 @Suite(.serialized) struct StreamTests {
     static let table = #"""
         {"table":"list","sections":["a","b","c"],"cells":{"C":{"events":{"go":{}}}},"bindings":[
           {"on":{"sections":["a","b","c"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}],"c":[]},"editing":"delete","moving":{"to":"anySection"}}]}
         """#
 
-    /// A server with one session, `s`.
+    /// Starts a server, and opens the session `s`. Returns a client and the session's epoch.
     static func start(
         _ options: [String] = [], table: String = table, database: String = ":memory:",
         environment: [String: String] = [:]
@@ -56,7 +56,8 @@ import Testing
         #expect(try stream.next().name == "caught-up")
         var commands = RandomCommands(seed: 7)
         for round in 0..<220 {
-            // In step at first; then many revisions at a time, the last of which shows.
+            // At first the test reads the stream after each command. Later it reads only after many commands, and the
+            // last of them is always visible.
             let isInStep = round < 60 || round % 40 == 39
             let command = isInStep && round >= 60 ? ("PATCH", "state", #"{"round":\#(round)}"#) : commands.next()
             guard let revision = try client.perform(command), isInStep else { continue }
@@ -85,7 +86,7 @@ import Testing
         var commands = RandomCommands(seed: 3)
         var revision = 0
         for round in 0..<150 {
-            // Several cell events in one revision, with a change and without one.
+            // Transactions with several cell events in one revision, with and without a change of the table.
             let events =
                 #"{"events":{"at":{"section":0,"row":0},"event":{"go":{}}}},{"events":{"at":{"section":0,"row":0},"event":{"go":{"n":\#(round)}}}}"#
             let command =
@@ -100,14 +101,15 @@ import Testing
         revision = try #require(try client.perform(("PATCH", "state", #"{"last":true}"#)))
         let told = try live.events(throughRevision: revision)
         #expect(told.contains { $0.name == "cellEvent" } && told.contains { $0.name == "tap" })
-        // Behind each event that has a position of its own.
+        // Opens a stream after each event whose position differs from that of the event before. It must deliver the
+        // rest.
         for (index, event) in told.enumerated() where event.id != (index == 0 ? "\(epoch).0" : told[index - 1].id) {
             let again = try client.stream(lastEventID: event.id)
             let events = try again.events(through: "caught-up")
             #expect(Array(events.dropLast()) == Array(told[(index + 1)...]), "from \(event.id)")
             #expect(events.last?.id == "\(epoch).\(revision)")
         }
-        // `since` says the same, but Last-Event-ID is what counts.
+        // The parameter `since` also sets the start of a stream, but Last-Event-ID takes precedence.
         #expect(try client.stream("?since=\(revision)").next().name == "caught-up")
         #expect(try client.stream("?since=0", lastEventID: "\(epoch).\(revision)").next().name == "caught-up")
         #expect(try client.stream("?since=0", lastEventID: "").events(through: "caught-up").count > told.count)
@@ -166,7 +168,7 @@ import Testing
         #expect(events.map(\.revision) == [0, 1], "who is cut off between the two is told both again")
     }
 
-    @Test("A tap without a handler reaches controllers, and one with a handler comes before the update that it led to")
+    @Test("Controllers receive a tap even if it has no handler, and receive it before the update that it causes")
     func tapsReachControllers() throws {
         let table =
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]},{"on":{"section":"b"},"cell":"C","models":[{"id":"2"},{"id":"3"}],"onTap":[{"remove":{"section":"b","row":{"$eval":"row"}}}]}]}"#
@@ -230,7 +232,7 @@ import Testing
 }
 
 extension KeptClient {
-    /// A stream of the session `s`.
+    /// Opens a stream of the session `s`.
     func stream(_ query: String = "", lastEventID: String? = nil, receiveBuffer: Int32? = nil) throws
         -> EventStreamClient
     {
@@ -238,7 +240,7 @@ extension KeptClient {
             port: server.port, "/v1/sessions/s/updates\(query)", lastEventID: lastEventID, receiveBuffer: receiveBuffer)
     }
 
-    /// Carries a command out on the session `s`; gives the revision that it led to, nil when it was refused or changed
+    /// Sends a command to the session `s`. Returns the new revision, or `nil` if the command was refused or changed
     /// nothing.
     func perform(_ command: (method: String, resource: String, body: String)) throws -> Int? {
         let response = try request(command.method, "/v1/sessions/s/\(command.resource)", command.body)
@@ -247,7 +249,7 @@ extension KeptClient {
     }
 }
 
-/// Commands for `StreamTests.table`: some fit the table as it is, others are refused.
+/// Random commands for `StreamTests.table`. Some of them fit the current table, and others are refused.
 struct RandomCommands {
     private var generator: SeededGenerator
 

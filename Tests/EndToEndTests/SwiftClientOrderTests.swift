@@ -3,9 +3,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The order in which the client for Swift sends a session's commands, against the real server.
+/// Tests, against the real server, the order in which the Swift client sends the commands of a session.
 @MainActor @Suite(.serialized) struct SwiftClientOrderTests {
-    /// A network that a test can interrupt.
+    /// A network between client and server that a test can interrupt.
     private final class Network: Sendable {
         private let isDown = Atomic<Bool>(false)
         private let lost = AsyncStream.makeStream(of: Void.self)
@@ -18,14 +18,15 @@ import Testing
             return .lose
         }
 
-        /// Waits until `count` requests were lost.
+        /// Waits until the network has lost `count` requests.
         func losses(_ count: Int) async {
             var iterator = lost.stream.makeAsyncIterator()
             for _ in 0..<count { await iterator.next() }
         }
     }
 
-    /// Calls `body` with a session behind a network, with this network, and with the same session without the network.
+    /// Calls `body` with a session behind a simulated network, with this network, and with the same session without the
+    /// network.
     private func behindNetwork(
         _ body: @MainActor (_ session: BraidSession, _ network: Network, _ direct: BraidSession) async throws -> Void
     ) async throws {
@@ -35,7 +36,7 @@ import Testing
         try await body(SwiftClientTests.client(proxy.url, retries: 10_000).session(session.id), network, session)
     }
 
-    @Test("Two commands that are called while the server is away arrive in the order of the calls, 50 times of 50")
+    @Test("Two commands that are called while the server is unreachable arrive in this order, in each of 50 attempts")
     func order() async throws {
         try await behindNetwork { session, network, direct in
             for run in 0..<50 {
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("A refused command does not keep the next one from being sent")
+    @Test("After a refused command, the client sends the next command")
     func refusals() async throws {
         try await behindNetwork { session, network, _ in
             network.set(down: true)
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("A cancelled command that waits for its turn is never sent; those after it still wait for those before it")
+    @Test("A waiting command that is cancelled is never sent, and later commands keep their order")
     func cancellations() async throws {
         try await behindNetwork { session, network, direct in
             network.set(down: true)
@@ -82,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("Commands of one session do not wait for those of another")
+    @Test("Commands of one session do not wait for commands of another session")
     func otherSessions() async throws {
         let server = try ServerProcess(), port = server.port
         let direct = try SwiftClientTests.client(server)
@@ -97,7 +98,7 @@ import Testing
         _ = await stalled.result
     }
 
-    @Test("A session ends after the commands that were called before")
+    @Test("The client ends a session only after the commands that were called before")
     func ends() async throws {
         try await behindNetwork { session, network, _ in
             network.set(down: true)

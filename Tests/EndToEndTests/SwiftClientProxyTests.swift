@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The Swift client behind proxies that answer in place of the server, such as log-in pages.
+/// Tests the Swift client behind proxies that answer in place of the server, such as a network's log-in page.
 @Suite(.serialized) struct SwiftClientProxyTests {
     private static func answer(_ status: String, _ fields: [String] = [], _ body: String = "") -> String {
         "HTTP/1.1 \(status)\r\n"
@@ -12,7 +12,7 @@ import Testing
     }
 
     /// Calls `body` with a client behind a proxy that answers every request with `text`, and with a client that reaches
-    /// the server.
+    /// the server directly.
     private func answering(_ text: String, _ body: (_ client: BraidClient, _ direct: BraidClient) async throws -> Void)
         async throws
     {
@@ -22,9 +22,7 @@ import Testing
         #expect(server.isRunning && proxy.lost > 0)
     }
 
-    @Test(
-        "A page in an answer's place is told as a failure, also where nothing was to be read of the answer: the session is there still"
-    )
+    @Test("If a proxy answers with a web page, every request of the client fails, also those without a result")
     func pages() async throws {
         try await answering(Self.answer("200 OK", ["Content-Type: text/html"], "<html>Log in")) { client, direct in
             let party = client.session("party")
@@ -39,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("A proxy that asks for a password is a problem, and not waited for")
+    @Test("If a proxy asks for a password, the client throws a problem and does not try again")
     func passwords() async throws {
         try await answering(
             Self.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"staff\""], "Who are you?")
@@ -53,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("Who is busy is asked again as often as the program says, and not before the time that it named")
+    @Test("After 503, the client repeats a request as often as configured, and not before the time in Retry-After")
     func busy() async throws {
         let server = try ServerProcess(ServerProcess.attendees), tries = Mutex(0)
         let proxy = try LossyProxy(to: server.port) { toServer in
@@ -73,7 +71,7 @@ import Testing
         #expect(try await !client.tables().isEmpty)
     }
 
-    @Test("What comes before an answer is none")
+    @Test("The client skips an informational answer such as 103 before the real one")
     func earlyHints() async throws {
         let health = Self.answer("200 OK", ["Content-Type: application/json"], #"{"status":"ready"}"#)
         try await answering("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + health) { client, _ in
@@ -81,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("Of as many sessions as are followed by one client, none keeps another, or a request, waiting")
+    @Test("A client can follow 80 sessions at once, and send requests at the same time")
     func manyFollowed() async throws {
         let server = try ServerProcess(ServerProcess.attendees),
             party = try SwiftClientTests.client(server).session("party")

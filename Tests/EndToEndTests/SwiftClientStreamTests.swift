@@ -4,9 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The client for Swift against the real server: sessions followed through lost connections, restarts, resets and ends.
+/// Tests, against the real server, how the Swift client follows sessions through lost connections, restarts, resets and
+/// ends.
 @Suite(.serialized) struct SwiftClientStreamTests {
-    /// Reads the events of a subscription, one at a time.
+    /// Reads the events of a subscription one by one, and records them.
     private struct Listener {
         private var events: AsyncThrowingStream<SessionEvent, any Error>.Iterator
         var shown: Snapshot?
@@ -29,7 +30,8 @@ import Testing
                 switch try await events.next() {
                 case .snapshot(let snapshot): (shown, snapshots) = (snapshot, snapshots + 1)
                 case .update(let update, let before, let after):
-                    // Each leads on from where the one before led, and none comes twice.
+                    // Each update must start where the preceding update ended or later, so that no update is delivered
+                    // twice.
                     #expect(before.revision >= (updates.last?.to ?? 0) && after.revision == update.to)
                     #expect(try update.applied(to: before) == after)
                     updates.append(update)
@@ -59,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "After the server was killed and started again, the subscriber goes on where it was: nothing is missed or told twice"
+        "After the server was killed and started again, a subscription continues without missing or repeating an update"
     )
     func restarts() async throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
@@ -81,7 +83,7 @@ import Testing
         #expect(try await listener.shown == party.snapshot())
     }
 
-    @Test("A connection that is torn anywhere, again and again, is made anew without a gap")
+    @Test("A subscription whose connections break at random places misses no update")
     func tears() async throws {
         let server = try ServerProcess(ServerProcess.attendees), random = Mutex(SeededGenerator(seed: 11))
         let proxy = try LossyProxy(to: server.port) { toServer in
@@ -97,7 +99,7 @@ import Testing
         #expect(proxy.lost > 1)
     }
 
-    @Test("A connection on which nothing comes any more is given up, and made anew")
+    @Test("The client replaces a connection on which nothing arrives any more")
     func stalls() async throws {
         let server = try ServerProcess(ServerProcess.attendees),
             party = try SwiftClientTests.client(server).session("party")
@@ -113,9 +115,7 @@ import Testing
         #expect(listener.snapshots == 1 && listener.updates.map(\.to) == [1])
     }
 
-    @Test(
-        "A page in the stream's place, where a network wants a log-in first, is told as a failure, and the stream asked for again"
-    )
+    @Test("If a proxy answers with a web page, the subscription reports a failure and requests the stream again")
     func pages() async throws {
         let server = try ServerProcess(ServerProcess.attendees), flag = Flag()
         let page =
@@ -133,7 +133,7 @@ import Testing
         #expect(listener.snapshots == 1)
     }
 
-    @Test("Who is told when to come back does not come before")
+    @Test("A subscription requests its stream again only after the time in Retry-After")
     func waits() async throws {
         let server = try ServerProcess(ServerProcess.attendees), flag = Flag()
         let busy = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -147,7 +147,7 @@ import Testing
         try await listener.live()
     }
 
-    @Test("A reset is an update like any other; an ended session ends its subscribers; one of the same id is another")
+    @Test("A reset is an ordinary update, a session's end ends its subscriptions, and a new session needs a snapshot")
     func ends() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
         let (guests, opened) = try await client.openSession(["table": "attendees", "id": "guests"])
@@ -168,7 +168,7 @@ import Testing
         #expect(anew.snapshots == 1 && anew.shown == again && again.epoch != opened.epoch)
     }
 
-    @Test("An update that does not fit what the subscriber has is not guessed at: it asks for a snapshot")
+    @Test("If an update does not fit the shown snapshot, the subscription requests a new snapshot")
     func misfits() async throws {
         let server = try ServerProcess(ServerProcess.attendees),
             party = try SwiftClientTests.client(server).session("party")
@@ -182,7 +182,7 @@ import Testing
         #expect(try await listener.shown == party.snapshot())
     }
 
-    @Test("An update after revisions that showed nothing applies to the snapshot that is told with it")
+    @Test("An update after revisions without visible changes applies to the `before` snapshot that comes with it")
     func silentRevisions() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
         let (list, opened) = try await client.openSession(["rows": [["id": "a"]]])
@@ -194,7 +194,7 @@ import Testing
         #expect(listener.updates.map { [$0.from, $0.to] } == [[1, 2]])
     }
 
-    @Test("A token's subscription ends with it, and says why; controllers hear of taps and cell events")
+    @Test("A revoked token ends its subscription with the reason, and only controllers receive taps and cell events")
     func tokens() async throws {
         let server = try ServerProcess(
             ["--fixtures", ServerProcess.package.appendingPathComponent("Examples/form").path],
@@ -223,7 +223,7 @@ import Testing
         #expect(refused?.status == 401)
     }
 
-    @Test("A cell event that changed nothing is told once, also where the connection is lost behind it")
+    @Test("A cell event that changed nothing is delivered once, even if the connection is lost after it")
     func cellEventsAreToldOnce() async throws {
         let server = try ServerProcess(), flag = Flag()
         let table: JSON = [
@@ -244,7 +244,7 @@ import Testing
         #expect(listener.cellEvents.count == 1)
     }
 
-    @Test("An emitted event is told once, with its payload")
+    @Test("An emitted event is delivered once, with its payload")
     func emittedEventsAreToldOnce() async throws {
         let server = try ServerProcess()
         let table: JSON = [
@@ -268,7 +268,7 @@ import Testing
         #expect(listener.emitted.map(\.payload) == [["id": "1"], nil])
     }
 
-    @Test("A tap that changed nothing is told once, with its row, also where the connection is lost behind it")
+    @Test("A tap that changed nothing is delivered once, with its row, even if the connection is lost after it")
     func tapsAreToldOnce() async throws {
         let server = try ServerProcess(), flag = Flag()
         let table: JSON = [
@@ -290,7 +290,7 @@ import Testing
         #expect(listener.taps.first?.id == "2" && listener.taps.first?.model == ["id": "2"])
     }
 
-    @Test("Who breaks off is followed no more: the server has its connection back")
+    @Test("When a program leaves the loop over a subscription, the client closes the connection")
     func cancellations() async throws {
         let server = try ServerProcess(ServerProcess.attendees),
             party = try SwiftClientTests.client(server).session("party")

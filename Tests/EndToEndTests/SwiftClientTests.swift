@@ -4,12 +4,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The client for Swift against the real server: commands.
+/// Tests the commands of the Swift client against the real server.
 @Suite(.serialized) struct SwiftClientTests {
     static func client(_ url: URL, token: String? = nil, timeout: Duration = .seconds(60), retries: Int = 6)
         -> BraidClient
     {
-        // Nothing is gained by waiting for a server on the same machine.
+        // Retries wait only a few milliseconds, because the server is on the same machine.
         BraidClient(
             url: url, token: token, timeout: timeout,
             retrying: .init(count: retries, first: .milliseconds(1), longest: .milliseconds(20)))
@@ -23,7 +23,7 @@ import Testing
         snapshot.sections.first { $0.id == section }?.rows.map(\.id)
     }
 
-    @Test("Every command of a session does what it says, and its update leads to the server's snapshot")
+    @Test("Each command of the Swift client has its effect, and its update leads to the server's snapshot")
     func commands() async throws {
         let server = try ServerProcess(ServerProcess.attendees)
         let client = try Self.client(server), party = client.session("party")
@@ -64,7 +64,7 @@ import Testing
             ])
     }
 
-    @Test("A fork of a session, and its snapshots at earlier positions")
+    @Test("The Swift client can fork a session, and read its snapshots at earlier positions")
     func forks() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try Self.client(server)
         let party = client.session("party"), first = try await party.snapshot()
@@ -87,7 +87,7 @@ import Testing
 
     private struct Unexpected: Error {}
 
-    @Test("The data source's calls, row by row and section by section")
+    @Test("The Swift client can make all calls of the data source, on rows and on sections")
     func dataSource() async throws {
         let server = try ServerProcess(), client = try Self.client(server)
         let (list, opened) = try await client.openSession(["rows": [["id": "a"], ["id": "b"]]])
@@ -119,7 +119,7 @@ import Testing
         #expect(try await shown() == [])
     }
 
-    @Test("Tables and sessions are listed, made and ended; a refusal says what is wrong where")
+    @Test("The Swift client can list, create and end tables and sessions, and a refusal names the fault and its place")
     func tables() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try Self.client(server)
         try await client.checkHealth()
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(
-        "As of a base the row is found where it is by now; under a key a command is done once; a dry run does nothing")
+        "The Swift client can send a command with a base, with an idempotency key, and as a dry run")
     func bases() async throws {
         let server = try ServerProcess(ServerProcess.attendees), party = try Self.client(server).session("party")
         let old = try await party.snapshot()
@@ -186,7 +186,7 @@ import Testing
         #expect(late?.status == 412)
     }
 
-    @Test("Through a network that loses requests and answers, each command is done once")
+    @Test("If the network loses requests and answers, each command of the Swift client is still applied once")
     func losses() async throws {
         let server = try ServerProcess(), random = Mutex(SeededGenerator(seed: 8))
         let proxy = try LossyProxy(to: server.port) { toServer in

@@ -3,9 +3,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The client for Swift with a token provider, against the real server.
+/// Tests the Swift client with a token provider, against the real server. A token provider is a function that returns a
+/// new token.
 @Suite(.serialized) struct SwiftClientTokenTests {
-    /// Makes a participant's token at each call, and records which refused token the call contained.
+    /// A token provider that creates a participant's token at each call. It records the refused token that the client
+    /// passes to the call.
     private final class Backend: Sendable {
         private let session: BraidSession
         private let calls = Mutex<[(refused: String?, made: BraidSession.Token)]>([])
@@ -34,7 +36,8 @@ import Testing
             tokenProvider: provider)
     }
 
-    /// Calls `body` with the controller's session, and with the backend that makes the session's tokens.
+    /// Calls `body` with a server, with the controller's session, and with the backend that creates tokens for this
+    /// session.
     private func withBackend(
         _ body: (_ server: ServerProcess, _ session: BraidSession, _ backend: Backend) async throws -> Void
     ) async throws {
@@ -43,7 +46,7 @@ import Testing
         try await body(server, session, Backend(session))
     }
 
-    @Test("A stream whose token was revoked goes on with another one, where it was")
+    @Test("When its token is revoked, a stream continues with another token, without a new snapshot")
     func streams() async throws {
         try await withBackend { server, session, backend in
             var events = try client(server) { try await backend.token(insteadOf: $0) }.session("party").subscribe()
@@ -68,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("A command whose token was revoked is sent once more with another one")
+    @Test("A command that is refused because of a revoked token is sent once more with another token")
     func commands() async throws {
         try await withBackend { server, _, backend in
             let party = try client(server) { try await backend.token(insteadOf: $0) }.session("party")
@@ -79,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("However many requests are refused at once, the provider is asked once")
+    @Test("If several requests are refused at the same time, the client asks the token provider once")
     func manyRequests() async throws {
         try await withBackend { server, _, backend in
             let party = try client(server) { try await backend.token(insteadOf: $0) }.session("party")
@@ -94,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("A provider that has no other token is asked once more, then the refusal is thrown")
+    @Test("If the token provider returns no valid token, the client asks once more, and then throws the refusal")
     func refusals() async throws {
         try await withBackend { server, _, _ in
             let calls = Mutex(0)
@@ -109,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("A provider that throws is asked again, as after a failed connection")
+    @Test("If the token provider throws an error, the client tries again, as after a failed connection")
     func failures() async throws {
         struct NotNow: Error {}
         try await withBackend { server, _, backend in

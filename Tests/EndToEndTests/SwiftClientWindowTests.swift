@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The client for Swift against the real server: windows that change and move while they are followed.
+/// Tests, against the real server, how the Swift client follows windows that change and move.
 @Suite(.serialized) struct SwiftClientWindowTests {
     private static let table: JSON = [
         "table": "t", "sections": ["a", "b", "c"], "cells": ["C": [:]], "state": ["round": 0],
@@ -26,7 +26,7 @@ import Testing
         ]).session
     }
 
-    /// A loop over a subscription's events, one event at a time.
+    /// Reads the events of a subscription one by one, and records them.
     private struct Listener {
         let subscription: WindowSubscription
         private var events: WindowSubscription.Iterator
@@ -50,7 +50,7 @@ import Testing
                 switch try await events.next(isolation: nil) {
                 case .snapshot(let snapshot): (shown, snapshots) = (snapshot, snapshots + 1)
                 case .update(let update, let before, let after):
-                    // Each update starts at the snapshot that was shown before.
+                    // Each update must start at the snapshot that the subscription showed before.
                     var base = shown
                     base?.revision = before.revision
                     #expect(before == base && before.revision >= shown?.revision ?? 0)
@@ -70,15 +70,16 @@ import Testing
         }
 
         mutating func live() async throws { try await listen { $0.isLive } }
-        /// Returns when the rows of the requested window are shown.
+        /// Returns when the subscription shows the rows of the requested window.
         mutating func moved() async throws { try await listen { !$0.subscription.isMoving } }
-        /// Returns when the requested window is shown, at a revision or later.
+        /// Returns when the subscription shows the requested window at the given revision or a later one.
         mutating func revision(_ revision: Int) async throws {
             try await listen { !$0.subscription.isMoving && $0.shown?.revision ?? -1 >= revision }
         }
     }
 
-    /// Changes what every window shows, waits for it, and compares the window with the server's.
+    /// Changes the state, which every window shows, and waits for the update. Then compares the subscription's window
+    /// with the server's snapshot of it.
     private func expectTheWindow(
         _ listener: inout Listener, _ session: BraidSession, round: Int,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -91,7 +92,7 @@ import Testing
             sourceLocation: sourceLocation)
     }
 
-    @Test("A window is read, and followed while it changes; a lost anchor is replaced by its neighbour")
+    @Test("A program can read a window and follow its changes, and a lost anchor is replaced by its neighbour")
     func followed() async throws {
         let server = try ServerProcess(), session = try await open(server, rows: 10)
         let part = try await session.snapshot(window: .rows(offset: 2, limit: 3, ofSection: "b"))
@@ -110,7 +111,7 @@ import Testing
         #expect(listener.snapshots == 1)
     }
 
-    @Test("One update leads from any window to another one, with `updates` as in a subscription")
+    @Test("One update leads from any window to any other one, with `updates` and in a subscription")
     func updates() async throws {
         let server = try ServerProcess(), session = try await open(server, rows: 10)
         let old = TableWindow.rows(offset: 0, limit: 4), new = TableWindow.around("a5", before: 3, after: 2)
@@ -131,7 +132,7 @@ import Testing
             try await session.updates(since: another, window: new) == .snapshot(session.snapshot(window: new)))
     }
 
-    @Test("A window that moves is led from the shown rows to the new ones, and only those that enter are sent")
+    @Test("When a window moves, an update leads from its rows to the new ones, and contains only the new rows")
     func moves() async throws {
         let server = try ServerProcess(), session = try await open(server, rows: 100)
         var listener = Listener(session.subscribe(window: .rows(offset: 0, limit: 20), overscan: 10))
@@ -139,13 +140,13 @@ import Testing
         try await listener.live()
         subscription.move(to: .rows(offset: 5, limit: 20))
         #expect(subscription.isMoving)
-        // The rows on the screen are those of the old window until the new one is there.
+        // Until the new window has arrived, the rows on the screen are those of the old window.
         subscription.show(0...3)
         #expect(subscription.window == .rows(offset: 5, limit: 20))
         try await listener.moved()
         #expect(listener.shown?.window?.offset == 5 && listener.snapshots == 1)
         #expect(listener.updates.map { $0.stages.map { [$0.deleteRows.count, $0.insertRows.count] } } == [[[5, 5]]])
-        // Rows in the middle of the window do not move it, rows near its edge do, once.
+        // Showing rows in the middle of the window does not move the window. Showing rows near its edge moves it once.
         subscription.show(10...19)
         #expect(!subscription.isMoving)
         subscription.show(10...20)
@@ -156,12 +157,12 @@ import Testing
         try await listener.moved()
         #expect(listener.shown?.window == .init(offset: 0, anchor: .init(section: "a", id: "a15")))
         #expect(listener.rows == (0...30).map { "a\($0)" } && listener.snapshots == 1)
-        // Rows that the window does not have are found by their position.
+        // If the shown rows are outside of the window, the new window is requested by position.
         subscription.show(250...259)
         #expect(subscription.window == .rows(offset: 240, limit: 30))
         try await listener.moved()
         #expect(listener.rows == (40...69).map { "c\($0)" } && listener.snapshots == 1)
-        // At the table's end there is nothing more to show.
+        // At the end of the table, the window does not move any further.
         subscription.move(to: .rows(offset: -15, limit: 15))
         try await listener.moved()
         subscription.show(290...299)
@@ -170,13 +171,13 @@ import Testing
     }
 
     @Test(
-        "After each update a window has the rows of its revision, whatever is edited and however it moves",
+        "After each update, a window has exactly the table's rows of that revision, despite random edits and moves",
         arguments: 0..<4)
     func randomEditsAndMoves(seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
         let server = try ServerProcess(), session = try await open(server, rows: seed == 0 ? 2 : 12)
-        // Connections that tear anywhere change nothing.
+        // In half of the cases, connections break at random places. The windows must be the same.
         let torn = Mutex(SeededGenerator(seed: 77)), isTearing = seed % 2 == 1
         let proxy = try LossyProxy(to: server.port) { toServer in
             torn.withLock { isTearing && !toServer && Int.random(in: 0..<10, using: &$0) == 0 ? .tear : .pass }
@@ -231,7 +232,7 @@ import Testing
         #expect(!isTearing || proxy.lost > 3)
     }
 
-    /// Compares a window with the table of its revision.
+    /// Checks a window against the whole table at the same revision.
     private func expectCut(_ window: Snapshot, of table: Snapshot) {
         #expect(window.totalRowCount == table.totalRowCount && window.state == table.state)
         for section in window.sections {
@@ -244,7 +245,7 @@ import Testing
         }
         if let first = window.sections.first, let place = window.window, !first.rows.isEmpty {
             let before = table.sections.prefix { $0.id != first.id }.reduce(0) { $0 + $1.rows.count }
-            // A window of one section counts in the section.
+            // The offset of a window of one section counts only the rows of this section.
             #expect([first.offset, first.offset.map { $0 + before }].contains(place.offset))
         }
         if let anchor = window.window?.anchor {
@@ -252,7 +253,7 @@ import Testing
         }
     }
 
-    @Test("A window whose rows all go follows the rows that come next")
+    @Test("If all rows of a window are deleted, the window shows the rows that are inserted next")
     func emptied() async throws {
         let server = try ServerProcess(), session = try await open(server, rows: 1)
         var listener = Listener(session.subscribe(window: .around("b0", before: 1, after: 2)))
@@ -270,7 +271,7 @@ import Testing
         #expect(listener.rows == ["1", "2", "3"] && listener.snapshots == 1 && listener.interruptions.isEmpty)
     }
 
-    @Test("A window goes on after a restart of the server, also if its anchor is gone then")
+    @Test("A window continues after a restart of the server, even if its anchor is gone")
     func restarts() async throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         var server = try ServerProcess(database: database)
@@ -292,7 +293,7 @@ import Testing
         #expect(listener.rows == ["b1", "b2", "b4", "b5", "b6"])
     }
 
-    @Test("A subscription goes on where its last loop stopped, also with another window, and from a known snapshot")
+    @Test("A subscription continues where its last loop stopped, also with another window or a known snapshot")
     func loops() async throws {
         let server = try ServerProcess(), session = try await open(server, rows: 10)
         let window = TableWindow.rows(offset: 0, limit: 5)
@@ -302,13 +303,13 @@ import Testing
         var first = Listener(subscription, from: known)
         try await first.live()
         #expect(first.rows == ["a0", "a2", "a3", "a4", "a5"] && first.snapshots == 0)
-        // A second loop ends the first one, and goes on where the first one was.
+        // A second loop over the same subscription ends the first one, and continues where it was.
         var second = Listener(subscription, from: first.shown)
         try await first.listen { _ in false }
         #expect(first.hasEnded)
         try await second.live()
         #expect(second.updates.isEmpty)
-        // A loop that is left holds no connection.
+        // When a program leaves the loop over a subscription, the subscription must close its connection.
         second = Listener(session.subscribe(window: window))
         func subscribers() throws -> Bool {
             try server.client().get("/metrics").text.split(separator: "\n").contains {
@@ -331,7 +332,7 @@ import Testing
         #expect(gone?.status == 404)
     }
 
-    @Test("A window that is no window is refused, in a loop as well; a window whose anchor is gone goes on by position")
+    @Test("An invalid window is refused, also in a loop, and a window whose anchor is gone continues by position")
     func refusals() async throws {
         let server = try ServerProcess(), session = try await open(server, rows: 3)
         for (window, status, kind) in [

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The server on databases that earlier releases made (Tests/Upgrades).
+/// Tests the server on databases that earlier releases have created. The folder Tests/Upgrades contains them.
 @Suite(.serialized) struct UpgradeTests {
     private let directory: TemporaryDirectory
 
@@ -11,7 +11,7 @@ import Testing
     private static let environment = ["BRAID_TOKEN": "controller-of-the-tests"]
     private static let authorization = ["Authorization": "Bearer controller-of-the-tests"]
 
-    /// A request to a release, and what the release answered.
+    /// A request that was sent to an earlier release, and the answer of that release.
     private struct Recorded: Decodable {
         var method: String
         var path: String
@@ -23,7 +23,7 @@ import Testing
 
     private static var folder: URL { ServerProcess.package.appendingPathComponent("Tests/Upgrades/0.1.0") }
 
-    /// The address of a new database that release 0.1.0 made.
+    /// Creates a database as release 0.1.0 left it, and returns its path or address.
     private func released() throws -> String {
         let name = TestDatabase.isSQLite ? "sqlite" : "postgres"
         let sql = try String(contentsOf: Self.folder.appendingPathComponent(name + ".sql"), encoding: .utf8)
@@ -42,7 +42,8 @@ import Testing
             database: database, Self.options + options, environment: Self.environment, launcher: launcher)
     }
 
-    /// Sends the requests that the release was sent, and expects what it answered: each member, perhaps among others.
+    /// Repeats the requests that were recorded with the earlier release. Each answer must contain all members of the
+    /// recorded answer, and may contain more.
     private func expectAnswers(of server: ServerProcess) throws {
         let name = TestDatabase.isSQLite ? "sqlite" : "postgres"
         let recorded = try JSONDecoder().decode(
@@ -69,7 +70,8 @@ import Testing
         try? JSONSerialization.jsonObject(with: Data(text.utf8), options: [.fragmentsAllowed])
     }
 
-    /// Whether `value` has everything that `other` has. A later version may add members, and word problems otherwise.
+    /// Whether the JSON `value` contains everything that `other` contains. A later release may add members, and may
+    /// change the texts of problems.
     private static func contains(_ value: Any, _ other: Any) -> Bool {
         switch (value, other) {
         case (let value as [String: Any], let other as [String: Any]):
@@ -82,7 +84,7 @@ import Testing
         }
     }
 
-    /// Each session goes on, and its journal still leads to its snapshot.
+    /// Expects that each session accepts commands, and that its journal still leads to its snapshot.
     private func expectLife(of server: ServerProcess, adding name: String = "Nora") throws {
         let client = try server.client()
         for session in ["party", "old", "plain", "list"] {
@@ -102,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("A database of release 0.1.0 is upgraded at the start, and everything in it goes on")
+    @Test("The start upgrades a database of release 0.1.0, and all of its sessions continue")
     func upgrade() throws {
         let database = try released()
         var server = try start(database)
@@ -115,7 +117,7 @@ import Testing
         try expectLife(of: server, adding: "Nils")
     }
 
-    @Test("The log says that a database was upgraded")
+    @Test("The log says that the start has upgraded the database")
     func notice() throws {
         let server = try start(try released(), ["--log-level", "notice"])
         #expect(
@@ -124,7 +126,7 @@ import Testing
     }
 
     @Test(
-        "A server that has waited for its database upgrades it, and then says so",
+        "A server that waited for its database at the start upgrades it later, and logs that",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
     func upgradeAfterWaiting() throws {
         let cluster = try PostgresCluster(), file = Self.folder.appendingPathComponent("postgres.sql")
@@ -143,9 +145,10 @@ import Testing
         try expectLife(of: server)
     }
 
-    @Test("A server that is killed at any moment of its first start leaves a database that the next start upgrades")
+    @Test("If a server is killed at any moment of an upgrade, the next start upgrades the database")
     func killed() throws {
-        // Any outcome of these is right. The delays reach from the first instruction to the server that listens.
+        // The delays range from the first instruction of the process to the time when it serves requests. The kill may
+        // therefore come before, during or after the upgrade.
         for delay in stride(from: 2_000, through: 46_000, by: 4_000) {
             let database = try released(), process = Process()
             process.executableURL = ServerProcess.binary
@@ -161,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("A backup of an old database is one of the old version", .enabled(if: TestDatabase.isSQLite))
+    @Test("A backup of an old database keeps its old schema version", .enabled(if: TestDatabase.isSQLite))
     func backup() throws {
         let database = try released(), copy = directory.path("copy.sqlite")
         #expect(try CommandRun(["backup", database, copy]).status == 0)
@@ -170,7 +173,9 @@ import Testing
         try expectLife(of: server)
     }
 
-    @Test("compact accepts an old database, and keeps its version", .enabled(if: TestDatabase.isSQLite))
+    @Test(
+        "The command compact accepts a database with an old schema version, and keeps that version",
+        .enabled(if: TestDatabase.isSQLite))
     func compact() throws {
         let database = try released()
         let run = try CommandRun(["compact", database])
@@ -180,7 +185,7 @@ import Testing
         try expectAnswers(of: server)
     }
 
-    /// Expects that the commands for data refuse a database, and create no file.
+    /// Expects that the commands `verify` and `export` refuse a database with the given reason, and create no file.
     private func expectRefusal(of database: String, because reason: String) throws {
         let address = try TestDatabase.address(of: database), archive = directory.path("refused.jsonl")
         for arguments in [["verify", address], ["export", address, archive], ["export", address, "-"]] {
@@ -190,7 +195,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: archive))
     }
 
-    @Test("verify and export refuse an old database, and accept it after the first start of the server")
+    @Test("The commands verify and export refuse an old database until a server has upgraded it")
     func dataTools() throws {
         let database = try released()
         try expectRefusal(
@@ -217,7 +222,7 @@ import Testing
     }
 
     @Test(
-        "Of servers that start together on an old database, one upgrades it, and all serve it",
+        "If several servers start together on an old database, one upgrades it, and all serve it",
         .enabled(if: !TestDatabase.isSQLite))
     func together() async throws {
         let database = try released()
@@ -242,7 +247,7 @@ import Testing
         init(_ server: ServerProcess) { self.server = server }
     }
 
-    /// Changes a database with the shell of its kind.
+    /// Runs SQL in a database: in the sqlite3 shell, or on a connection to PostgreSQL.
     private func change(_ database: String, sqlite: String, postgres: String) throws {
         if TestDatabase.isSQLite {
             try Shell.sqlite(database, sqlite)
@@ -257,7 +262,7 @@ import Testing
         return refused.errors
     }
 
-    @Test("A database that a newer version upgraded is used if it allows this version, and refused if not")
+    @Test("A database of a newer version is used if its minimum version allows this server, and refused otherwise")
     func newer() throws {
         let database = directory.path("braid.sqlite")
         var server = try start(database)
@@ -282,13 +287,13 @@ import Testing
         #expect(try refusal(of: database).contains("schema version 9, made by a newer Braid Server"))
         try expectRefusal(of: database, because: "schema version 9, made by a newer Braid Server")
         guard !TestDatabase.isSQLite else { return }
-        // A server that still runs notices it, and uses the database no more.
+        // A server that is still running must notice the newer minimum version, and stop using the database.
         while try client.get("/readyz").status == 200 { usleep(10_000) }
         let refused = try open()
         #expect(refused.status == 503 && refused.text.contains("A newer server has upgraded"), "\(refused.text)")
     }
 
-    @Test("A missing index is named at the start, with the statement that creates it")
+    @Test("If an index is missing, the error at the start names the statement that creates it")
     func missingIndex() throws {
         let database = directory.path("braid.sqlite")
         #expect(try start(database).stop() == 0)
@@ -304,15 +309,15 @@ import Testing
         #expect(try start(database).stop() == 0)
     }
 
-    /// `BRAID_PREVIOUS_SERVER`: the binary of release 0.1.0, with PostgreSQL.
+    /// The path of the binary of release 0.1.0 with support for PostgreSQL, from `BRAID_PREVIOUS_SERVER`.
     private static let previous = ProcessInfo.processInfo.environment["BRAID_PREVIOUS_SERVER"]
 
     @Test(
-        "While servers are replaced one by one, the old ones and the new ones serve the same sessions",
+        "While an operator replaces old servers by new ones, all of them serve the same sessions",
         .enabled(if: !TestDatabase.isSQLite && previous != nil, "needs BRAID_PREVIOUS_SERVER and PostgreSQL"))
     func rolling() throws {
         let database = try released(), old = try #require(Self.previous)
-        // The launcher starts the old binary instead of the one that is its first argument.
+        // This launcher starts the old binary in place of the new binary, which is its first argument.
         let launcher = ["/bin/sh", "-c", "shift; exec \"$OLD\" \"$@\"", "sh"]
         func startOld() throws -> ServerProcess {
             try ServerProcess(
@@ -326,7 +331,7 @@ import Testing
         for round in 0..<30 {
             let body = #"{"model":{"id":"a","n":\#(round)}}"#
             let headers = Self.authorization.merging(["Idempotency-Key": "rolling-\(round)"]) { $1 }
-            // The second server is sent the same request: it answers what the first one has answered.
+            // Another server receives the same request with the same key, and must send the first server's answer.
             let answers = try [round % 3, (round + 1) % 3].map {
                 try clients[$0].request("PUT", "/v1/sessions/plain/rows/0/0", body, headers: headers)
             }
@@ -339,7 +344,7 @@ import Testing
             }
             #expect(Set(snapshots).count == 1)
         }
-        // An old server that ends does not start again: it refuses the newer database.
+        // An old server that was stopped cannot start again, because it refuses the upgraded database.
         #expect(before[0].stop() == 0)
         #expect { try startOld() } throws: {
             ($0 as? ServerProcess.StartFailure)?.errors.contains("schema version 2, made by a newer") ?? false
@@ -348,7 +353,7 @@ import Testing
     }
 }
 
-/// Runs the sqlite3 shell.
+/// Runs SQL in the sqlite3 shell.
 enum Shell {
     static func sqlite(_ path: String, _ sql: String) throws {
         let process = Process(), input = Pipe()

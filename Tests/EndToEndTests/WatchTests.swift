@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `--watch`: descriptions that are reloaded when their files change.
+/// Tests `--watch`: the server reads descriptions again when their files change.
 @Suite struct WatchTests {
     private let directory: TemporaryDirectory
     private var file: String { directory.path("fixtures/deep/t.table.json") }
@@ -19,7 +19,8 @@ import Testing
         try ServerProcess(database: database, ["--fixtures", directory.path("fixtures"), "--watch"]).keptClient()
     }
 
-    /// Waits until the server knows something new about its files. Returns what it knows about the file of `t`.
+    /// Waits until the server reports something new about its files. Returns its report about the file of the table
+    /// `t`.
     private func next(_ client: KeptClient, after revision: inout Int) throws -> [String: Any] {
         let answer = try client.get("/v1/fixtures?since=\(revision)&wait=60").object
         revision = answer["revision"] as? Int ?? -1
@@ -27,7 +28,7 @@ import Testing
         return files.first { ($0["file"] as? String)?.hasSuffix("t.table.json") == true } ?? [:]
     }
 
-    /// Waits until a version was registered from the file.
+    /// Waits until the server has registered the given version from the file of the table `t`.
     @discardableResult
     private func wait(for version: Int, _ client: KeptClient, after revision: inout Int) throws -> [String: Any] {
         while true {
@@ -36,27 +37,27 @@ import Testing
         }
     }
 
-    @Test("Sessions follow a description whose file is replaced or rewritten, and new files and directories")
+    @Test("With --watch, sessions follow a description whose file is replaced or rewritten, and new files are read")
     func followsFiles() throws {
         let client = try start()
         var revision = 0
         try wait(for: 1, client, after: &revision)
         let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/s/updates?since=0")
-        // By renaming another file, as editors do.
+        // Replaces the file by renaming another file, as editors do.
         try RebindingTests.second.write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try stream.events(throughRevision: 1).last?.data.contains("two 1") == true)
         // In place.
         try RebindingTests.first.write(toFile: file, atomically: false, encoding: .utf8)
         #expect(try stream.events(throughRevision: 2).last?.data.contains("one 1") == true)
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 3)
-        // A file in a directory that is new.
+        // Creates a file in a new directory.
         let other = directory.path("fixtures/new/deep/u.table.json")
         try FileManager.default.createDirectory(
             atPath: directory.path("fixtures/new/deep"), withIntermediateDirectories: true)
         try RebindingTests.first.replacingOccurrences(of: #""table":"t""#, with: #""table":"u""#).write(
             toFile: other, atomically: true, encoding: .utf8)
         while try client.get("/v1/tables/u").status != 200 { _ = try next(client, after: &revision) }
-        // A file that is removed changes nothing.
+        // Removing a file must change nothing.
         try FileManager.default.removeItem(atPath: other)
         repeat {
             _ = try next(client, after: &revision)
@@ -64,7 +65,7 @@ import Testing
         #expect(try client.get("/v1/tables/u").status == 200)
     }
 
-    @Test("A faulty file changes nothing, and its faults are known with line and column until it is mended")
+    @Test("With --watch, a faulty file changes nothing, and its faults are reported until the file is corrected")
     func faultyFile() throws {
         let client = try start()
         var revision = 0
@@ -89,7 +90,7 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 2)
     }
 
-    @Test("A session that would lose something keeps its version, and the log says so")
+    @Test("With --watch, a session that would lose data keeps its version, and the log says so")
     func behind() throws {
         let client = try start()
         var revision = 0
@@ -104,7 +105,7 @@ import Testing
         #expect(try client.get("/v1/sessions/fits").object["tableVersion"] as? Int == 2)
     }
 
-    @Test("A description that was changed while the server did not run is applied at its start")
+    @Test("With --watch, a description that was changed while the server was stopped is applied at the start")
     func changedBeforeTheStart() throws {
         let database = directory.path("braid.sqlite")
         do { #expect(try start(database).server.stop() == 0) }
@@ -115,7 +116,7 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 2)
     }
 
-    @Test("Without --watch no file is watched, and --watch needs --fixtures")
+    @Test("Without --watch, the server watches no files, and --watch needs --fixtures")
     func options() throws {
         #expect(
             try ServerProcess().keptClient().get("/v1/fixtures").text

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// What web pages may do, on the real binary: CORS, and what a server without a token refuses.
+/// Tests what web pages may do with the real binary: CORS, and what a server without a token refuses to pages.
 @Suite(.serialized) struct WebPageTests {
     static let origin = "http://localhost:3000"
 
-    @Test("CORS is off: no answer says anything of origins")
+    @Test("By default CORS is off: no answer has a CORS header")
     func offByDefault() throws {
         let server = try AccessTests.server()
         let client = try server.client()
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("The pages of an allowed origin may use the API, and read what it says, errors and streams included")
+    @Test("Pages of an allowed origin may use the API, and may read its answers, errors and streams")
     func allowedOrigins() throws {
         let server = try AccessTests.server([
             "--allow-origin", Self.origin, "--allow-origin", "https://App.example:443",
@@ -83,7 +83,7 @@ import Testing
             "caches must know also of answers to others")
     }
 
-    @Test("All origins are allowed by *")
+    @Test("The option --allow-origin * allows all origins")
     func allOrigins() throws {
         let server = try AccessTests.server(["--allow-origin", "*"])
         let response = try server.client().get(
@@ -91,12 +91,13 @@ import Testing
         #expect(response.header("access-control-allow-origin") == "*" && response.header("vary") == nil)
     }
 
-    @Test("A page from elsewhere can neither change nor read a server on the user's machine that needs no token")
+    @Test("A foreign web page can neither read nor change a server without a token on the user's machine")
     func pagesFromElsewhere() throws {
         let server = try ServerProcess(ServerProcess.attendees)
         let before = try server.client().get("/v1/sessions/party/snapshot").text
         let edit = #"{"delete":{"section":"attending","row":1}}"#
-        // What a page may send without being asked for a preflight: a form, an image, a fetch in the mode no-cors.
+        // The requests that a page can send without a CORS preflight: from a form, from an image, or with `fetch` in
+        // the mode no-cors.
         for fields in [
             ["Origin": "https://evil.example", "Content-Type": "text/plain"], ["Origin": "https://evil.example"],
             ["Origin": "null"], ["Sec-Fetch-Site": "cross-site"],
@@ -124,7 +125,8 @@ import Testing
                 "\(host): \(response.text)")
         }
         #expect(try server.client().get("/v1/sessions/party/snapshot").text == before)
-        // What says nothing of any session is for everyone; the server's own pages, and programs, go on.
+        // Documents without session data remain readable for every page. The server's own pages and other programs can
+        // still use the API.
         #expect(try server.client().get("/openapi.json", headers: ["Origin": "https://evil.example"]).status == 200)
         let own = "http://127.0.0.1:\(server.port)"
         let client = try server.client()

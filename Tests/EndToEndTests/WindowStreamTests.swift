@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Windows over HTTP: snapshots, lists, long polls and streams.
+/// Tests windows over HTTP: in snapshots, lists of updates, long polls and streams.
 @Suite(.serialized) struct WindowStreamTests {
     private static let windows = [
         "offset=0&limit=4", "offset=3&limit=5", "offset=-4&limit=10", "section=b&offset=1&limit=3",
@@ -19,7 +19,7 @@ import Testing
         return answer.object
     }
 
-    /// Returns the window with the anchor that a client knows now.
+    /// Returns the query of the window with the anchor that the client's copy has now.
     private func current(_ window: String, _ replica: TableReplica) -> String {
         guard window.hasPrefix("around"), let anchor = replica.anchor else { return window }
         let others = window.split(separator: "&").filter { !$0.hasPrefix("around") }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("A stream of a window, applied to the window's snapshot, is the window", arguments: 0..<4)
+    @Test("Applying a window's stream to the window's snapshot gives the window's current snapshot", arguments: 0..<4)
     func streamsAreTheWindow(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let client = try ServerProcess().keptClient()
@@ -69,13 +69,13 @@ import Testing
         }
         for round in 0..<60 {
             for step in 0..<Int.random(in: 1...3, using: &random) { try change(client, 10 * round + step, &random) }
-            // All windows show the state, so all readers receive this revision.
+            // Every window shows the state, so all streams receive an update of this revision.
             let done = try client.request("PATCH", "/v1/sessions/x/state", #"{"round":\#(round)}"#)
             let revision = try #require(done.object["revision"] as? Int)
             for index in readers.indices {
                 while readers[index].replica.revision < revision {
                     let event = try readers[index].stream.next()
-                    // A controller's stream also contains taps.
+                    // A controller's stream of a window also contains taps.
                     if event.name == "update" { try readers[index].replica.apply(event.object) }
                 }
                 let window = current(readers[index].window, readers[index].replica)
@@ -86,7 +86,9 @@ import Testing
         }
     }
 
-    @Test("One update leads from any window at an earlier revision to any window now", arguments: 0..<3)
+    @Test(
+        "One update can lead from any window at an earlier revision to any window at the current revision",
+        arguments: 0..<3)
     func anyWindowToAnyWindow(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(20 + seed))
         let client = try ServerProcess().keptClient()
@@ -95,7 +97,7 @@ import Testing
         for round in 0..<50 {
             for window in Self.windows {
                 let answer = try client.get("/v1/sessions/x/snapshot?\(window)")
-                // An anchor can be gone, or its section hidden.
+                // The anchor of a random window may be gone, or its section may be hidden.
                 guard answer.status == 200 else { continue }
                 seen.append((window, answer.object))
             }
@@ -118,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("A stream that is opened with `since` and `from` starts with the update from the old window to the new one")
+    @Test("A stream with `since` and `from` starts with the update from the old window to the new one")
     func aStreamMovesTheWindow() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 4)
@@ -134,7 +136,7 @@ import Testing
         #expect(try replica.text == TableReplica.text(snapshot(client, "offset=2&limit=3")))
     }
 
-    @Test("A change outside of a window tells numbers only, and a change of no number tells nothing")
+    @Test("A change outside of a window sends only changed row counts, and nothing if no count has changed")
     func changesOutside() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 4)
@@ -142,7 +144,7 @@ import Testing
         func list(_ since: Int) throws -> String {
             try client.get("/v1/sessions/x/updates?since=\(since)&\(window)").text
         }
-        // The server keeps the tables of revisions while somebody reads windows.
+        // The server keeps the tables of earlier revisions while clients read windows of the session.
         _ = try snapshot(client, window)
         try client.request("PATCH", "/v1/sessions/x/headers", #"{"c":"C"}"#)
         #expect(try list(0) == #"{"from":0,"to":1,"updates":[]}"#)
@@ -158,7 +160,7 @@ import Testing
         )
     }
 
-    @Test("A long poll of a window waits for a change of the window")
+    @Test("A long poll of a window waits until something changes in this window")
     func longPoll() throws {
         let client = try ServerProcess().keptClient(), writer = try HTTPClient(port: client.server.port)
         try ConcurrencyTests.open(client, rows: 4)
@@ -166,7 +168,7 @@ import Testing
         let poll = try HTTPClient(port: client.server.port)
         try poll.send(
             "GET /v1/sessions/x/updates?since=0&wait=60&section=a&offset=0&limit=2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        // The first command shows nothing in the window, the second one does.
+        // The first command changes nothing in the window, and the second command does.
         _ = try writer.request("PATCH", "/v1/sessions/x/headers", #"{"c":"C"}"#)
         _ = try writer.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
         let answer = try poll.receive().object
@@ -174,7 +176,7 @@ import Testing
         #expect((answer["updates"] as? [[String: Any]])?.first?["from"] as? Int == 0)
     }
 
-    @Test("Unpublished changes appear in a window when they are published, all at once")
+    @Test("Unpublished changes appear in a window all together, when they are published")
     func unpublishedChanges() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 4)
@@ -192,7 +194,7 @@ import Testing
         #expect(replica.text.contains("n2"))
     }
 
-    @Test("A filter moves rows through a window, and a hidden section leaves it and returns to it")
+    @Test("Windows follow a filter that hides rows, and a section that is hidden and displayed again")
     func filtersAndHiddenSections() throws {
         let client = try ServerProcess().keptClient()
         let table =
@@ -229,13 +231,14 @@ import Testing
         try follow("state", "PATCH", #"{"off":[]}"#)
     }
 
-    @Test("A command of a window's viewer names rows at its base")
+    @Test("A command with a base names rows by their indexes in the whole section, also if the client sees a window")
     func base() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 6)
         let seen = try snapshot(client, "section=b&offset=2&limit=2")
         #expect(((seen["sections"] as? [[String: Any]])?.first?["offset"] as? Int) == 2)
-        // The viewer sees b2 and b3, at the offset 2. Another client inserts a row above them.
+        // The client sees the rows b2 and b3 in its window, at the offset 2. Another client inserts a row above the
+        // window.
         try client.request("POST", "/v1/sessions/x/rows", #"{"at":[1,0],"model":{"id":"n","taps":0}}"#)
         let done = try client.request(
             "POST", "/v1/sessions/x/edits?base=\(seen["revision"] ?? "")", #"{"delete":{"section":"b","row":3}}"#)
@@ -243,7 +246,7 @@ import Testing
         #expect(!(try client.get("/v1/sessions/x/snapshot").text).contains(#""id":"b3""#))
     }
 
-    @Test("After a restart, a window goes on if nothing has changed since, and otherwise starts anew")
+    @Test("After a restart, a window continues if nothing has changed since, and starts with a snapshot otherwise")
     func restart() throws {
         let directory = try TemporaryDirectory()
         let server = try ServerProcess(database: directory.path("braid.sqlite")), client = try server.keptClient()
@@ -263,12 +266,12 @@ import Testing
         try other.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"b","row":1}}"#)
         let gone = try other.get("/v1/sessions/x/updates?since=0&\(window)")
         #expect(gone.status == 404 && gone.text.contains("row-not-found"))
-        // The server has seen this window at revision 1.
+        // The server has computed this window at revision 1 since the restart, so it can follow its anchor from there.
         let followed = try other.get("/v1/sessions/x/updates?since=1&\(window)").object
         #expect("\(followed)".contains("b2"))
     }
 
-    @Test("Windows that are no windows are refused, and the problem says why")
+    @Test("A request with invalid window parameters is refused, and the problem says why")
     func refusals() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 2)
@@ -292,9 +295,9 @@ import Testing
     }
 }
 
-/// Windows of a session that several servers share.
+/// Tests windows of a session that several servers share.
 @Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct WindowClusterTests {
-    @Test("A window at one server follows the commands of another one")
+    @Test("A window at one server follows commands that another server has carried out")
     func commandsOfOthers() throws {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         try ConcurrencyTests.open(clients[0], rows: 4)

@@ -114,7 +114,7 @@ struct DataSourceCase: CustomTestStringConvertible, Sendable {
         return .dataSource(call, notify: notify)
     }
 
-    /// The initial table as sections.
+    /// Returns the sections of the initial table, as arguments for the data source.
     static func sections() throws -> [SectionContent] {
         func rows(_ names: String) -> [JSONText] { names.map { .string(String($0)) } }
         return [

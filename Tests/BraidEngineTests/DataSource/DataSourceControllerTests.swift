@@ -93,7 +93,7 @@ import Testing
         #expect(source.brief == (told?.contains("0,0") == true ? "-[x]" : "-[a]"))
     }
 
-    @Test("Models can have any type")
+    @Test("The models of a `DataSourceController` can have any type")
     func modelsAreOfAnyType() throws {
         final class Model {}
         let model = Model()
@@ -112,7 +112,7 @@ import Testing
         #expect(source.rowCount(for: 0) == 3)
     }
 
-    @Test("A section's data is the data that was set")
+    @Test("`data(for:)` returns the section data that was set")
     func sectionDataIsWhatWasGiven() {
         struct Data: SectionDataModelType {
             var header: String? = "H"
@@ -142,7 +142,7 @@ import Testing
             "the data is there when the delegate is told, and changed even if its titles are not")
     }
 
-    @Test("A model gets the data controller of its type")
+    @Test("A model gets the data controller that is registered for its type")
     func dataControllersAreThoseOfTheModelsTypes() {
         struct First: CellDataController {
             var reuseIdentifier = "first"
@@ -247,7 +247,7 @@ import Testing
         #expect(source.sectionCount == 1 && source.data(for: 0)?.header == "iPhones")
     }
 
-    @Test("The empty state is shown while there are no rows")
+    @Test("`emptyState` is set only while the `DataSourceController` has no rows")
     func theEmptyStateIsShownWhileThereAreNoRows() {
         final class Empty: DataSourceControllerDelegate {
             func emptyState(for dataSource: DataSourceController) -> Any? { "nothing" }

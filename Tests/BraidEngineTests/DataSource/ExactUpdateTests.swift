@@ -38,8 +38,8 @@ import Testing
                 """)
         }
 
-        /// Returns the model of a row. A model without an id has its number in the member `n`, because sessions without
-        /// a table description would read the member `id` as the row's id.
+        /// Returns the model of a row. A model without an id has its number in the member `n`. Sessions without a table
+        /// description would read a member `id` as the row's id.
         func model(_ row: Shadow.Row) -> JSONText {
             JSONText(
                 .object(

@@ -250,7 +250,7 @@ import Testing
         #expect(rows(session.snapshot).hasPrefix("a[0 2 1]"))
     }
 
-    @Test("Declared sections cannot be added or removed")
+    @Test("Data source calls cannot add or remove declared sections")
     func declaredSectionsStay() throws {
         var session = try Played(
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"}]},"headers":{"a":"A"}}]}"#

@@ -102,7 +102,7 @@ import Testing
             } != nil)
     }
 
-    @Test("A stage with both reloads and moves is refused")
+    @Test("A stage that contains both reloads and moves is refused")
     func reloadsAndMovesApart() {
         let expected = "stage 0: reloads and moves share it"
         #expect(

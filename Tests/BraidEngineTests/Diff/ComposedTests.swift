@@ -220,8 +220,8 @@ import Testing
     }
 }
 
-/// Checks that the composed update leads from the first table to the last, keeps every rule for stages, and has no more
-/// row operations than its parts together.
+/// Checks that the composed update leads from the first table to the last and keeps every rule for stages. It must not
+/// have more row operations than its parts together.
 ///
 /// Composing the same updates in other groups, or after encoding and decoding, must give the same result.
 @discardableResult

@@ -18,7 +18,7 @@ import Testing
 
     static func section(_ name: String, _ rows: [String]) -> String { "\(name): \(rows.joined(separator: " "))" }
 
-    @Test("Every update of one section with up to four rows is correct")
+    @Test("Every update between two tables with one section and up to four rows is correct")
     func oneSectionOfUpToFourRows() throws {
         for old in [["a"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]] {
             for new in Self.arrangements(["a", "b", "c", "d", "e"]) where new.count <= 4 {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Every update of five permuted rows with one change is correct")
+    @Test("Every update that permutes five rows and changes one of them is correct")
     func fivePermutedRowsWithOneChanged() throws {
         for new in Self.arrangements(["a", "b", "c", "d", "e"]) where new.count == 5 {
             for mark in ["", "1", "/h", "1!"] {
@@ -39,7 +39,7 @@ import Testing
 
     /// The tables have three rows in two sections, in both orders of the sections. One section may be inserted or
     /// deleted, and one row may change.
-    @Test("Every update of two sections is correct")
+    @Test("Every update between two small tables with two sections is correct")
     func twoSections() throws {
         for old in Self.divisions(["a", "b", "c"]) {
             for rows in Self.arrangements(["a", "b", "c"]) where rows.count >= 2 {
@@ -63,7 +63,7 @@ import Testing
 
     /// The tables have two rows in three sections, in every order of the sections. Each section may be inserted or
     /// deleted.
-    @Test("Every update of three sections is correct")
+    @Test("Every update between two small tables with three sections is correct")
     func threeSections() throws {
         let names = ["A", "B", "C"]
         for old in 0..<9 {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("Every update of sections without row ids is correct")
+    @Test("Every update between two small sections without row ids is correct")
     func sectionsWithoutIdentity() throws {
         let tables = [
             "A~:", "A~: -1", "A~: -1 -2", "A~: -2", "A~: -1 -2 -3", "A~: -1/h", "A~: -1! -2!", "A: a", "A=t~: -1",

@@ -75,7 +75,7 @@ struct DiffReference {
     /// The smallest possible number of stages in an update. The search tries each smallest set of moved sections, and
     /// every assignment of tasks to at most three stages.
     ///
-    /// A task is a group of operations for which the rules are the same: a section's row operations, a section's
+    /// A task is a group of operations with the same rules. It contains a section's row operations, a section's
     /// content, or the moves between two sections.
     var stages: Int {
         /// A group of operations in the given sections. The group may contain moves or reloads.

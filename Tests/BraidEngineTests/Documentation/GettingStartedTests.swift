@@ -71,7 +71,7 @@ import Testing
         #expect(moved.map(\.to) == [RowPath(section: 0, row: 2)])
     }
 
-    @Test("A mistake in the bindings is reported")
+    @Test("`finish()` reports a mistake in the bindings")
     func aMistakeIsSaid() throws {
         enum Section: String, TableSection, CaseIterable { case attending, invited }
         let attending = [Person(name: "Jonathan")]

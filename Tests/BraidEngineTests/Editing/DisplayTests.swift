@@ -61,8 +61,8 @@ import Testing
         #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
     }
 
-    /// Even if the moving policy allows every section, clients must not see targets that the server would refuse:
-    /// sections with derived rows or another model type.
+    /// Even if the moving policy allows every section, clients must not see targets that the server would refuse. The
+    /// server refuses sections with derived rows or another model type.
     @Test("The targets that clients see for moves are only sections that accept the rows")
     func rowsAreSaidToMoveOnlyWhereTheyMay() throws {
         var session = try Played(
@@ -83,8 +83,8 @@ import Testing
         try session.perform(.move(.at(.id("a"), row: 0), to: .at(.id("b"), row: 0)))
     }
 
-    /// The expression `shown` depends on the time here. The client's index path refers to the rows that were displayed
-    /// earlier. At the time of the command it would refer to another row.
+    /// In this test the expression `shown` depends on the time. The client's index path refers to the rows that were
+    /// displayed earlier. At the time of the command it would refer to another row.
     @Test("The index path of a row without an id refers to the row that was displayed there")
     func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
         let description =

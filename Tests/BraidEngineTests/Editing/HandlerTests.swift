@@ -84,8 +84,8 @@ import Testing
         #expect(table.model.state.text == #"{"row":2}"#)
     }
 
-    /// A list whose rows derive from the state must be able to load more rows after the list became shorter, as a list
-    /// of stored rows can.
+    /// A list whose rows derive from the state must be able to load more rows after it became shorter. Lists of stored
+    /// rows can do so, too.
     @Test(
         "`onPrefetch` runs again after the number of derived rows has decreased",
         arguments: [#""modelsFrom":{"$eval":"state.items"}"#, #""numberOfCells":"len(state.items)""#])

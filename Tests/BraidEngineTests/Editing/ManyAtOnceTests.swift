@@ -77,8 +77,8 @@ import Testing
         #expect(refusal?.detail.contains("300 faults") == true, "\(refusal?.detail ?? "")")
     }
 
-    /// A command may spend as many template steps on rows that it adds as the opening could spend on the same rows,
-    /// even if the table was empty in between.
+    /// The opening may spend a number of template steps on its rows. A command that adds the same rows again may spend
+    /// as many, even if the table was empty in between.
     @Test("The number of template steps that a command may use grows with the rows that it adds")
     func theRowsThatACommandBringsMayCostWhatTheyMightBefore() throws {
         let models = (0..<200).map { #"{"id":\#($0)}"# }.joined(separator: ","),

@@ -4,7 +4,8 @@ import Testing
 
 /// Tries every move, tap and insert of a person in a table that has changed up to three times since the person saw it.
 ///
-/// The test computes the expected place from the tables at that time and now, without the updates that the engine uses.
+/// The test computes the expected place from the table as the person saw it and the table as it is now, without the
+/// updates that the engine uses.
 @Suite struct MoveTargetTests {
     /// A small table and the commands that change it. The test tries every sequence of up to three of these commands.
     struct World: CustomTestStringConvertible {
@@ -149,7 +150,7 @@ import Testing
         /// - Parameters:
         ///   - others: other places that are also acceptable.
         ///   - mustLand: whether rebasing must succeed. Otherwise, commands on rows without ids may be refused if the
-        /// table has changed.
+        ///     table has changed.
         @discardableResult func compare(
             _ command: Command, _ expected: RowPath?, or others: [RowPath] = [], mustLand: Bool = false
         ) -> Bool {

@@ -68,7 +68,7 @@ import Testing
                 } else {
                     gone += 1
                     // If two rows with this id were inserted at the same time, the history cannot know which of them is
-                    // the row.
+                    // the one that the client means.
                     if isAmbiguous { continue }
                     #expect(
                         place == nil,

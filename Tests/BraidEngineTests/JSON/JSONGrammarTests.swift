@@ -123,8 +123,8 @@ struct JSONGrammarTests {
         let error = #expect(throws: JSONError.self) { try JSONText(parsing: text) }
         #expect(error?.offset == offset, "\(text.debugDescription): \(error.map(String.init(describing:)) ?? "")")
         #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
-        // The parser must find the same fault at the same place inside an array. This does not hold if the fault
-        // follows a complete value.
+        // The parser must find the same fault at the same place inside an array. A fault after a complete value is an
+        // exception.
         let before = Array(text.utf8.prefix(offset))
         guard text.utf8.count > offset, (try? JSONText(parsing: before)) == nil, !text.hasPrefix("\u{FEFF}") else {
             return
@@ -222,7 +222,8 @@ struct JSONGrammarTests {
 
     // MARK: Names
 
-    @Test("A duplicate name is found in an object with many names", arguments: [2, 15, 16, 17, 18, 63, 64, 65, 66, 500])
+    @Test(
+        "A duplicate name is found in an object with many names", arguments: [2, 15, 16, 17, 18, 63, 64, 65, 66, 500])
     func aDuplicateIsFoundAmongManyNames(_ count: Int) throws {
         for duplicate in Set([0, 1, count / 2, count - 1]) {
             for long in ["", "a name longer than eight bytes "] {

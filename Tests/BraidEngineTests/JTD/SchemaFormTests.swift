@@ -231,8 +231,8 @@ import Testing
         SchemaCase(
             #"{"discriminator": "t", "mapping": {"a": {"properties": {}, "additionalProperties": true}}}"#,
             #"{"t": "a", "u": 1}"#),
-        // Only the object's own tag is exempt from the check for additional properties. The same name in an inner
-        // object is not.
+        // Only the object's own tag is exempt from the check for additional properties. A member of this name in an
+        // inner object is not exempt.
         SchemaCase(
             #"{"discriminator": "t", "mapping": {"a": {"properties": {"b": {"properties": {}}}}}}"#,
             #"{"t": "a", "b": {"t": "a"}}"#,

@@ -172,7 +172,7 @@ import Testing
         #expect(sections[0].footer.text == #"{"title":"a","height":50.5,"estimatedHeight":2}"#)
     }
 
-    @Test("An invalid height is refused", arguments: [-1, .infinity, .nan])
+    @Test("A height that is negative, infinite or not a number is refused", arguments: [-1, .infinity, .nan])
     func whatIsNoHeightIsRefused(height: Double) throws {
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: { people("a") }).cellHeight { _, _ in .points(height) }

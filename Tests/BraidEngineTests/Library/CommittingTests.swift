@@ -93,7 +93,7 @@ import Testing
         try passing.binder.move(from: path(0, 0), to: path(0, 1))
         #expect(passing.binder.snapshot.ids[0] == ["b", "a", "c"])
 
-        // The target section has models of another type.
+        // The target section has models of another type, so the move is refused.
         let refusal = try #require(throws: Refusal.self) { try Party().binder.move(from: path(0, 0), to: path(2, 0)) }
         #expect(refusal.code == .moveNotAllowed || refusal.code == .modelTypeMismatch)
     }

@@ -1,105 +1,118 @@
--- What Braid Server keeps in SQLite. The binary contains this file.
+-- The tables of a Braid Server database in SQLite. The binary contains this file.
 --
--- Times are milliseconds since 1970, JSON is the text that the client sent. Everything that belongs to a session has
--- a key that starts with the session's number, `session << 32 | n`: one session's things lie side by side, a range of
--- keys is all of them, and a change writes a leaf or two however large the table is. There are no foreign keys: what
--- belongs to a session is deleted with it by key range.
+-- Times are milliseconds since 1970. JSON is stored as text, as the client has sent it.
+--
+-- Sections, rows and journal records have a key that starts with the number of their session: `session << 32 | n`. So
+-- the entries of one session are next to each other in a table, and one range of keys selects all of them. A change
+-- writes only one or two leaf pages of a table, however large the table is. There are no foreign keys: when a session
+-- ends, the server deletes the session's entries by their range of keys.
 
 PRAGMA application_id = 1114792297; -- "Brai"
 PRAGMA user_version = 2;
 
--- One row: which versions of the server may use the database.
+-- A table with one row, which says which versions of the server may use the database.
 CREATE TABLE compatibility (
     minimum_version INTEGER NOT NULL -- a server may use the database if it knows this schema version or a later one
 ) STRICT;
 
 INSERT INTO compatibility (minimum_version) VALUES (2);
 
--- Registered table descriptions. A version that no session uses is dropped when it is not among the latest ones any
--- more.
+-- The registered table descriptions, in versions. The server keeps the latest versions of a description, and older
+-- versions as long as a session uses them.
 CREATE TABLE table_description (
     name TEXT NOT NULL,
-    version INTEGER NOT NULL, -- 1, 2, 3, …
+    version INTEGER NOT NULL, -- the number of the version: 1, 2, 3, …
     updated INTEGER NOT NULL,
     description TEXT NOT NULL,
     UNIQUE (name, version)
 ) STRICT;
 
--- One row. Every session's epoch ends with the suffix if the session is as old as it. A start from a database that may have lost what
--- clients have seen replaces the suffix: all those sessions have a new epoch then, whatever their number.
+-- A table with one row. The epoch of every session with a number up to `last_session` ends with `suffix`. If a server
+-- starts with a database that may have lost revisions which clients have seen, the server replaces the suffix. All
+-- these sessions then have new epochs, although only one row has changed.
 CREATE TABLE epoch_suffix (
     suffix TEXT NOT NULL,
-    last_session INTEGER NOT NULL, -- the suffix belongs to the sessions up to this number
-    is_due INTEGER NOT NULL -- 1: the next start replaces the suffix. This is a backup, or a server uses it with --synchronous normal
+    last_session INTEGER NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    -- 1: the next start of a server replaces the suffix, because this file is a backup, or because a server uses it
+    -- with --synchronous normal
+    is_due INTEGER NOT NULL
 ) STRICT;
 
 INSERT INTO epoch_suffix (suffix, last_session, is_due) VALUES ('', 0, 0);
 
--- A session's facts, rewritten by each commit: nothing large may stand here.
--- AUTOINCREMENT: a number is never used again, so a late write to a session that has ended cannot hit another one.
+-- One row for each session. Each commit rewrites the session's row, so the row must stay small. AUTOINCREMENT: no
+-- number is used twice, so that a late write to a session that has ended cannot change another session.
 CREATE TABLE session (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     table_name TEXT,
-    table_version INTEGER, -- of a registered description; null: the description stands in `state` or `opening`
+    -- the version of the registered description. null: no registered description. `state` or `opening` then contains
+    -- the description, if there is one
+    table_version INTEGER,
     epoch TEXT NOT NULL,
     revision INTEGER NOT NULL,
     created INTEGER NOT NULL,
     updated INTEGER NOT NULL,
     next_key INTEGER NOT NULL,
     next_section INTEGER NOT NULL,
-    total_row_count INTEGER NOT NULL, -- as clients see it
-    journal_bytes INTEGER NOT NULL DEFAULT 0 -- of the texts in its journal
+    total_row_count INTEGER NOT NULL, -- the number of rows that clients see
+    journal_bytes INTEGER NOT NULL DEFAULT 0 -- the size of the texts in the session's journal, in bytes
 ) STRICT;
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
 CREATE INDEX session_by_table ON session (table_name, id);
 
--- What a session was opened with. Only the description changes once, from null to the text, when the session is bound to
--- another version.
+-- The request with which each session was opened. Only `description` can change later: once, from null to the text,
+-- when the session is bound to another version of its table description.
 CREATE TABLE opening (
     session INTEGER PRIMARY KEY,
     body TEXT NOT NULL,
-    description TEXT -- inline; null: the registered one that the session still uses. Without a table: what is shown while there are no rows
+    -- the description with which the session was opened. null: the session still uses this description, and it is
+    -- registered. For a session without a description: what clients see while there are no rows
+    description TEXT
 ) STRICT;
 
 CREATE TABLE state (
     session INTEGER PRIMARY KEY,
     state TEXT NOT NULL,
-    displayed_sections TEXT, -- null: none were set
-    cells TEXT, -- the session's own cells by model type; null: none
-    description TEXT -- inline, if the session was bound to another one than it was opened with; else null
+    -- the ids of the sections that a command has chosen for display; null: no command has chosen
+    displayed_sections TEXT,
+    cells TEXT, -- the session's own cells by model type; null: the session has none
+    -- the description to which the session was bound later, if that description is not registered; else null
+    description TEXT
 ) STRICT;
 
--- key: session << 32 | the section's number
+-- The stored sections. The key is `session << 32 | the section's number`.
 CREATE TABLE section (
     key INTEGER PRIMARY KEY,
     ordinal INTEGER NOT NULL,
     id TEXT NOT NULL,
-    header TEXT, -- SQL null: none was set; JSON null: set to none
+    header TEXT, -- SQL null: no command has set the header. JSON null: a command has set it to nothing
     footer TEXT,
-    prefetched INTEGER -- the section's rows when the description's onPrefetch was last called
+    prefetched INTEGER -- the number of the section's rows when the description's handler onPrefetch was last called
 ) STRICT;
 
--- key: session << 32 | the row's key. Sorted by (ordinal of the section, rank) when a session is loaded: an index on
--- them would be a second tree to write on every insert.
+-- The stored rows. The key is `session << 32 | the row's key`. When the server loads a session, it sorts the rows by
+-- the section's ordinal and the rank. An index for this order would be a second tree that every insert has to change.
 CREATE TABLE model (
     key INTEGER PRIMARY KEY,
-    section INTEGER NOT NULL, -- the section's number
+    section INTEGER NOT NULL, -- the number of the row's section
     rank INTEGER NOT NULL,
-    id TEXT, -- null: the model's type is not identifiable
+    id TEXT, -- the row's id; null: models of this type have no ids
     body TEXT NOT NULL
 ) STRICT;
 
--- What clients go on seeing of a session that has changes which were stored with `notify: false`: where its published
--- table differs from the stored one, how it is. The next commit that publishes deletes all of it.
+-- What clients still see of a session with unpublished changes (`notify=false`). The tables `published…` contain only
+-- the parts of the published table that differ from the stored table. The next commit that publishes the changes
+-- deletes these parts.
 CREATE TABLE published (
     session INTEGER PRIMARY KEY,
-    updated INTEGER NOT NULL, -- when the published table was
+    updated INTEGER NOT NULL, -- the time at which the published table was committed
     displayed_sections TEXT
 ) STRICT;
 
--- As `section`; all null: there was no such section.
+-- The published state of changed sections, in the columns of `section`. All columns except the key are null: the
+-- published table does not contain the section.
 CREATE TABLE published_section (
     key INTEGER PRIMARY KEY,
     ordinal INTEGER,
@@ -109,7 +122,8 @@ CREATE TABLE published_section (
     prefetched INTEGER
 ) STRICT;
 
--- As `model`; all null: there was no such row.
+-- The published state of changed rows, in the columns of `model`. All columns except the key are null: the published
+-- table does not contain the row.
 CREATE TABLE published_model (
     key INTEGER PRIMARY KEY,
     section INTEGER,
@@ -118,40 +132,43 @@ CREATE TABLE published_model (
     body TEXT
 ) STRICT;
 
--- key: session << 32 | the revision that the command led to
+-- The journals of all sessions. The key is `session << 32 | the revision to which the command led`.
 CREATE TABLE journal (
     key INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
     command TEXT NOT NULL,
-    changes TEXT NOT NULL, -- the update, in JSON
-    cell_events TEXT, -- what controllers are told of the command's cell events, an array; null for none
-    hidden TEXT, -- ids of the sections and rows that the update took out of sight; null: none
-    undo TEXT NOT NULL -- what leads back to the revision before
+    changes TEXT NOT NULL, -- the command's update, in JSON
+    -- the command's taps, cell events and emitted events, which controllers receive, as an array; null: there are none
+    cell_events TEXT,
+    -- the ids of sections and rows that were displayed before the update and not after it; null: there are none
+    hidden TEXT,
+    undo TEXT NOT NULL -- what is needed to restore the revision before this one
 ) STRICT;
 
 CREATE TABLE answer (
-    session INTEGER NOT NULL, -- 0: the opening of a session
-    requester TEXT NOT NULL, -- the id of the requester's token; empty: a controller
-    key TEXT NOT NULL, -- the client's Idempotency-Key
+    session INTEGER NOT NULL, -- the number of the session; 0: the request opens a session
+    requester TEXT NOT NULL, -- the id of the requester's token; empty: the requester is a controller
+    key TEXT NOT NULL, -- the client's Idempotency-Key, without quotes
     at INTEGER NOT NULL,
-    request INTEGER NOT NULL, -- a hash of what was asked
-    answer TEXT NOT NULL, -- {"status", "headers", "body" or "snapshot"}
-    cost_before INTEGER NOT NULL, -- of the requester's earlier answers
-    cost INTEGER NOT NULL, -- of this one: about its bytes
+    request INTEGER NOT NULL, -- a hash of the request's method, target and body
+    answer TEXT NOT NULL, -- the stored answer: {"status", "headers", "body" or "snapshot"}
+    cost_before INTEGER NOT NULL, -- the sum of the costs of the requester's earlier answers
+    cost INTEGER NOT NULL, -- the cost of this answer: about its size in bytes
     PRIMARY KEY (session, requester, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX answer_by_age ON answer (at);
 CREATE INDEX answer_by_cost ON answer (session, requester, cost_before);
 
--- Tokens that let their bearer into one session. The token itself is not kept, only a hash of it.
+-- The tokens for single sessions. The database contains only a hash of each token, so that a reader of the database
+-- cannot use the tokens.
 CREATE TABLE token (
     id TEXT PRIMARY KEY,
     session INTEGER NOT NULL,
-    role TEXT NOT NULL, -- participant or viewer
+    role TEXT NOT NULL, -- the role that the token gives: participant or viewer
     created INTEGER NOT NULL,
     expires INTEGER NOT NULL,
-    hash TEXT NOT NULL -- of the whole token: SHA-256 in hexadecimal
+    hash TEXT NOT NULL -- the SHA-256 of the whole token, in hexadecimal
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX token_of_session ON token (session, id);

@@ -1,59 +1,70 @@
--- What Braid Server keeps in PostgreSQL. The binary contains this file. The tables are those of schema.sql, which says more
--- about each.
+-- The tables of a Braid Server database in PostgreSQL. The binary contains this file. The tables are those of
+-- schema.sql, which explains more about each table.
 --
--- Times are milliseconds since 1970. JSON is the text that the client sent: `jsonb` would lose the order of members, and
--- numbers as they were written. What clients name is `bytea`, the UTF-8 bytes of the name: they may have U+0000, which
--- `text` cannot hold, and are in the order of their bytes. What belongs to a session has a key that starts with the session's
--- number: a range of the index, or a shard, is all of it. There are no foreign keys where a command writes.
+-- Times are milliseconds since 1970. JSON is stored as `text`, as the client has sent it: `jsonb` would lose the order
+-- of members and the written form of numbers. Names that clients choose are stored as `bytea`, in UTF-8: a name can
+-- contain U+0000, which `text` cannot store, and `bytea` is sorted by bytes.
+--
+-- The entries of a session have a key that starts with the session's number, so that one range of the index, or one
+-- shard, contains all of them. The large tables (section, model, journal) have no foreign keys, which each command
+-- would have to check.
 
--- One row, for the servers that share the database.
+-- A table with one row, for all servers that share the database.
 CREATE TABLE braid_server (
     application TEXT NOT NULL,
     version BIGINT NOT NULL,
     minimum_version BIGINT NOT NULL, -- a server may use the database if it knows this schema version or a later one
-    answer_time BIGINT NOT NULL -- the servers' clock for the age of kept answers, at most a minute late
+    answer_time BIGINT NOT NULL -- the servers' common clock for the age of stored answers; at most a minute late
 );
 INSERT INTO braid_server (application, version, minimum_version, answer_time)
 VALUES ('Braid Server', 2, 2, extract(epoch FROM clock_timestamp()) * 1000);
 
 CREATE TABLE table_description (
     name BYTEA NOT NULL,
-    version BIGINT NOT NULL, -- 1, 2, 3, …
+    version BIGINT NOT NULL, -- the number of the version: 1, 2, 3, …
     updated BIGINT NOT NULL,
     description TEXT NOT NULL,
     PRIMARY KEY (name, version)
 );
 
--- One row. Every session's epoch ends with the suffix if the session is as old as it. A server that connects to a database which may have
--- lost what clients have seen replaces the suffix.
+-- A table with one row. The epoch of every session with a number up to `last_session` ends with `suffix`. If a server
+-- connects to a database that may have lost revisions which clients have seen, the server replaces the suffix. All
+-- these sessions then have new epochs.
 CREATE TABLE epoch_suffix (
     suffix BYTEA NOT NULL,
-    last_session BIGINT NOT NULL, -- the suffix belongs to the sessions up to this number
-    place TEXT NOT NULL, -- cluster, timeline, database and table for which the suffix was made; others: a restored copy, or a standby that took over
-    loses_commits BOOLEAN NOT NULL -- a server uses it with --synchronous normal: a crash of the database may lose commits
+    last_session BIGINT NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    -- the cluster, timeline, database and table for which the suffix was made. If the present ones differ, this is a
+    -- restored copy, or a standby that took over
+    place TEXT NOT NULL,
+    -- whether a server uses the database with --synchronous normal, so that a crash of the database may lose commits
+    loses_commits BOOLEAN NOT NULL
 );
 INSERT INTO epoch_suffix (suffix, last_session, place, loses_commits) VALUES ('', 0, '', false);
 
--- PostgreSQL empties an unlogged table after a crash, and has none of its rows on a standby. It has a row while `loses_commits` holds.
+-- This table has one row while `loses_commits` is true. PostgreSQL empties an unlogged table after a crash, and its
+-- rows do not exist on a standby. So if the row is missing, commits may be lost.
 CREATE UNLOGGED TABLE crash_detector (
     is_set BOOLEAN NOT NULL
 );
 
--- Rewritten by each commit, within its page: half of each is left free for that.
--- A sequence gives no number twice: a late write to a session that has ended cannot hit another one.
+-- One row for each session, which each commit rewrites. Half of each page is left free, so that PostgreSQL can write
+-- the new row into the same page. The sequence gives no number twice, so that a late write to a session that has ended
+-- cannot change another session.
 CREATE TABLE session (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id BYTEA NOT NULL UNIQUE,
     table_name BYTEA,
-    table_version BIGINT, -- of a registered description; null: the description stands in `state` or `opening`
+    -- the version of the registered description. null: no registered description. `state` or `opening` then contains
+    -- the description, if there is one
+    table_version BIGINT,
     epoch BYTEA NOT NULL,
     revision BIGINT NOT NULL,
     created BIGINT NOT NULL,
     updated BIGINT NOT NULL,
     next_key BIGINT NOT NULL,
     next_section BIGINT NOT NULL,
-    total_row_count BIGINT NOT NULL, -- as clients see it
-    journal_bytes BIGINT NOT NULL DEFAULT 0, -- of the texts in its journal
+    total_row_count BIGINT NOT NULL, -- the number of rows that clients see
+    journal_bytes BIGINT NOT NULL DEFAULT 0, -- the size of the texts in the session's journal, in bytes
     FOREIGN KEY (table_name, table_version) REFERENCES table_description (name, version)
 ) WITH (fillfactor = 50);
 
@@ -63,15 +74,19 @@ CREATE INDEX session_by_table ON session (table_name, id);
 CREATE TABLE opening (
     session BIGINT PRIMARY KEY,
     body TEXT NOT NULL,
-    description TEXT -- inline; null: the registered one that the session still uses. Without a table: what is shown while there are no rows
+    -- the description with which the session was opened. null: the session still uses this description, and it is
+    -- registered. For a session without a description: what clients see while there are no rows
+    description TEXT
 );
 
 CREATE TABLE state (
     session BIGINT PRIMARY KEY,
     state TEXT NOT NULL,
-    displayed_sections TEXT, -- null: none were set
-    cells TEXT, -- the session's own cells by model type; null: none
-    description TEXT -- inline, if the session was bound to another one than it was opened with; else null
+    -- the ids of the sections that a command has chosen for display; null: no command has chosen
+    displayed_sections TEXT,
+    cells TEXT, -- the session's own cells by model type; null: the session has none
+    -- the description to which the session was bound later, if that description is not registered; else null
+    description TEXT
 );
 
 CREATE TABLE section (
@@ -79,7 +94,7 @@ CREATE TABLE section (
     key BIGINT NOT NULL, -- the section's number
     ordinal BIGINT NOT NULL,
     id BYTEA NOT NULL,
-    header TEXT, -- SQL null: none was set; JSON null: set to none
+    header TEXT, -- SQL null: no command has set the header. JSON null: a command has set it to nothing
     footer TEXT,
     prefetched BIGINT,
     PRIMARY KEY (session, key)
@@ -88,21 +103,23 @@ CREATE TABLE section (
 CREATE TABLE model (
     session BIGINT NOT NULL,
     key BIGINT NOT NULL,
-    section BIGINT NOT NULL, -- the section's number
+    section BIGINT NOT NULL, -- the number of the row's section
     rank BIGINT NOT NULL,
-    id BYTEA, -- null: the model's type is not identifiable
+    id BYTEA, -- the row's id; null: models of this type have no ids
     body TEXT NOT NULL,
     PRIMARY KEY (session, key)
 );
 
--- What clients go on seeing of a session that has changes which are not published.
+-- What clients still see of a session with unpublished changes. The tables `published…` contain only the parts of the
+-- published table that differ from the stored table.
 CREATE TABLE published (
     session BIGINT PRIMARY KEY,
     updated BIGINT NOT NULL,
     displayed_sections TEXT
 );
 
--- As `section`; all null: there was no such section.
+-- The published state of changed sections, in the columns of `section`. All columns except the key are null: the
+-- published table does not contain the section.
 CREATE TABLE published_section (
     session BIGINT NOT NULL REFERENCES published ON DELETE CASCADE,
     key BIGINT NOT NULL,
@@ -114,7 +131,8 @@ CREATE TABLE published_section (
     PRIMARY KEY (session, key)
 );
 
--- As `model`; all null: there was no such row.
+-- The published state of changed rows, in the columns of `model`. All columns except the key are null: the published
+-- table does not contain the row.
 CREATE TABLE published_model (
     session BIGINT NOT NULL REFERENCES published ON DELETE CASCADE,
     key BIGINT NOT NULL,
@@ -127,25 +145,25 @@ CREATE TABLE published_model (
 
 CREATE TABLE journal (
     session BIGINT NOT NULL,
-    revision BIGINT NOT NULL, -- that the command led to
+    revision BIGINT NOT NULL, -- the revision to which the command led
     at BIGINT NOT NULL,
     command TEXT NOT NULL,
-    changes TEXT NOT NULL, -- the update, in JSON
+    changes TEXT NOT NULL, -- the command's update, in JSON
     cell_events TEXT,
     hidden TEXT,
-    undo TEXT NOT NULL, -- what leads back to the revision before
+    undo TEXT NOT NULL, -- what is needed to restore the revision before this one
     PRIMARY KEY (session, revision)
 );
 
 CREATE TABLE answer (
-    session BIGINT NOT NULL, -- 0: the opening of a session
-    requester BYTEA NOT NULL, -- the id of the requester's token; empty: a controller
-    key BYTEA NOT NULL, -- the client's Idempotency-Key
+    session BIGINT NOT NULL, -- the number of the session; 0: the request opens a session
+    requester BYTEA NOT NULL, -- the id of the requester's token; empty: the requester is a controller
+    key BYTEA NOT NULL, -- the client's Idempotency-Key, without quotes
     at BIGINT NOT NULL,
-    request BIGINT NOT NULL, -- a hash of what was asked
+    request BIGINT NOT NULL, -- a hash of the request's method, target and body
     answer TEXT NOT NULL,
-    cost_before BIGINT NOT NULL, -- of the requester's earlier answers
-    cost BIGINT NOT NULL, -- of this one: about its bytes
+    cost_before BIGINT NOT NULL, -- the sum of the costs of the requester's earlier answers
+    cost BIGINT NOT NULL, -- the cost of this answer: about its size in bytes
     PRIMARY KEY (session, requester, key)
 );
 
@@ -155,10 +173,10 @@ CREATE INDEX answer_by_cost ON answer (session, requester, cost_before);
 CREATE TABLE token (
     id BYTEA PRIMARY KEY,
     session BIGINT NOT NULL,
-    role TEXT NOT NULL, -- participant or viewer
+    role TEXT NOT NULL, -- the role that the token gives: participant or viewer
     created BIGINT NOT NULL,
     expires BIGINT NOT NULL,
-    hash TEXT NOT NULL -- of the whole token: SHA-256 in hexadecimal
+    hash TEXT NOT NULL -- the SHA-256 of the whole token, in hexadecimal
 );
 
 CREATE INDEX token_of_session ON token (session, id);

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One complete run of a command of the binary, with its output and exit status.
+/// A completed run of the binary with a command, with its output and exit status.
 struct CommandRun: Equatable {
     var status: Int32
     var output: String

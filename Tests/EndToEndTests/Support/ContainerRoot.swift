@@ -1,7 +1,7 @@
 import Foundation
 
-/// A root directory as in a container: the binary, the libraries that the binary is linked with, a volume at /data and
-/// the examples at /fixtures.
+/// A directory that is the root directory of a process, as in a container. It contains the binary, its libraries, a
+/// volume at /data and the examples at /fixtures.
 final class ContainerRoot {
     private let directory: TemporaryDirectory
     private var root: String { directory.path("root") }
@@ -16,7 +16,7 @@ final class ContainerRoot {
         var errors: String { (try? String(contentsOf: standardError, encoding: .utf8)) ?? "" }
     }
 
-    /// Whether the tests may use the system calls of a container engine on this machine.
+    /// Whether the tests may use chroot, and mount file systems in their own namespace, on this machine.
     static let isPossible: Bool = {
         guard geteuid() == 0,
             let run = try? launch(

@@ -2,27 +2,28 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// One of many clients that send commands to the same sessions, each time to a random server. The client records the
-/// result of each command, so that `SessionLedger` can compare the results with the journal. The client checks that
-/// several servers behave like one server: no answer contradicts an earlier answer.
+/// A client that sends commands to sessions that other clients change, too, each time to a random server. The client
+/// records the result of each command, so that `SessionLedger` can compare the results with the journal. It also checks
+/// that the servers together behave like one: no answer may contradict an earlier answer.
 ///
-/// Used by one thread at a time.
+/// Only one thread may use a client.
 final class ContendingClient: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
     enum Fate: Equatable {
         case applied(revision: Int)
-        /// The server refused the command, or the command changed nothing.
+        /// The result of a command that the server refused, or that changed nothing.
         case nothing
-        /// The answer was lost, and the command has no idempotency key with which it could be repeated.
+        /// The result of a command whose answer was lost, and which has no idempotency key for a repetition.
         case unknown
     }
 
     struct Sent {
         var session: String
-        /// A word that occurs once in the command's body. `nil` if the body has no place for such a word.
+        /// A word by which the journal can be searched for this command, because no other command contains it. `nil` if
+        /// the command's body has no place for such a word.
         var marker: String?
-        /// The command's name in the journal.
+        /// The name of the command in the journal, such as `taps`.
         var name: String
         var fate: Fate
     }
@@ -37,8 +38,8 @@ final class ContendingClient: @unchecked Sendable {
     private var epochs: [String: String] = [:]
     private var numbers = 0
     private(set) var sent: [Sent] = []
-    /// The number of requests without an answer, of repeated requests that the server had already applied, and of
-    /// repetitions of an answered command.
+    /// Counts three kinds of requests. `lost`: those without an answer. `found`: repeated ones that the server had
+    /// already applied. `replayed`: repetitions of an answered command.
     private(set) var lost = 0, found = 0, replayed = 0
     /// The number of answered commands. Other threads may read it.
     let answered = Mutex(0)
@@ -51,7 +52,7 @@ final class ContendingClient: @unchecked Sendable {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Sends commands until `isOver` returns true. The last command is answered before this method returns.
+    /// Sends commands until `isOver` returns true. Every command was answered when this method returns.
     func run(until isOver: () -> Bool) throws {
         while !isOver() {
             let session = sessions[number(0..<sessions.count)]
@@ -187,7 +188,7 @@ final class ContendingClient: @unchecked Sendable {
         return isApplied ? .applied(revision: revision) : .nothing
     }
 
-    /// Repeats an answered command, perhaps at another server, and checks that the answer is the same.
+    /// Repeats a command that was answered before, perhaps at another server, and checks that the answer is the same.
     private func repeatElsewhere(_ command: Command, on session: String, first: HTTPClient.Response) throws {
         guard let again = send(command, on: session), again.status < 500 else { return }
         replayed += 1

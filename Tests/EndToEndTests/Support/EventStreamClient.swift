@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Reads a session's event stream byte by byte, by the rules of WHATWG HTML, 9.2.6 "Interpreting an event stream".
+/// Reads a session's event stream byte by byte, by the rules of the HTML standard (WHATWG), section 9.2.6 "Interpreting
+/// an event stream".
 final class EventStreamClient {
     struct Event: Equatable, CustomStringConvertible {
-        /// The last event ID after this event.
+        /// The last event ID of the stream when this event was delivered.
         var id: String
         var name: String
         var data: String
@@ -29,13 +30,13 @@ final class EventStreamClient {
     private var textStart = 0
     private var hasEnded = false
     private let timeout: Int
-    /// Decompresses the body in the coding that the answer's head names.
+    /// Decompresses the body, if the answer has the header `Content-Encoding`.
     private var decompressor: Decompressor?
-    /// The number of bytes of the body, as they were sent.
+    /// The number of bytes of the body before decompression.
     private(set) var bodyBytes = 0
-    /// The plain text that has arrived and is part of no event yet.
+    /// The decompressed text that has arrived and does not yet belong to a complete event.
     var unread: String { String(decoding: text[textStart...], as: UTF8.self) }
-    /// Whether the stream has ended and its body is complete in its coding.
+    /// Whether the stream has ended and its compressed data was complete.
     var isComplete: Bool { hasEnded && decompressor?.isComplete == true }
 
     init(
@@ -77,7 +78,7 @@ final class EventStreamClient {
         raw += piece[..<count]
     }
 
-    /// Moves whole chunks from `raw` to `text` (RFC 9112, 7.1). Returns `false` at the end of the body.
+    /// Moves complete HTTP chunks from `raw` to `text` (RFC 9112, section 7.1). Returns `false` at the end of the body.
     private func fillText() throws -> Bool {
         if hasEnded { return false }
         while true {
@@ -146,14 +147,14 @@ final class EventStreamClient {
         }
     }
 
-    /// Returns the events up to the first event with a name.
+    /// Returns the next events, up to and including the first one with the given name.
     func events(through name: String) throws -> [Event] {
         var events: [Event] = []
         repeat { events.append(try next()) } while events.last?.name != name
         return events
     }
 
-    /// Returns the events up to the last event of a revision.
+    /// Returns the next events, up to and including the last one of the given revision.
     func events(throughRevision revision: Int) throws -> [Event] {
         var events: [Event] = []
         repeat { events.append(try next()) } while events.last.map { $0.revision < revision } ?? true

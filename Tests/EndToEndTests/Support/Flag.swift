@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A flag that one thread sets and others read.
+/// A flag that one thread sets and other threads read.
 final class Flag: Sendable {
     private let value = Atomic<Bool>(false)
 

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A plain HTTP/1.1 client with one blocking socket, which sends exactly the bytes that a test passes.
+/// A simple HTTP/1.1 client with one blocking socket, which sends exactly the bytes that a test passes.
 final class HTTPClient {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
@@ -18,7 +18,7 @@ final class HTTPClient {
 
         var text: String { String(decoding: body, as: UTF8.self) }
         func header(_ name: String) -> String? { headers[name.lowercased()] }
-        /// The parsed body, for tests that look at single members. To compare exact JSON, use `text`.
+        /// The body as a JSON object, for tests that look at single members. Tests that compare exact JSON use `text`.
         var json: Any {
             (try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed])) ?? NSNull()
         }
@@ -27,7 +27,8 @@ final class HTTPClient {
 
     init(port: Int, receiveBuffer: Int32? = nil, timeout: Int = 120) throws {
         descriptor = clientSocket(receiveBuffer: receiveBuffer, timeout: timeout)
-        // `deinit` closes it: to close it here, too, closed whatever another test had opened meanwhile.
+        // The initializer does not close the socket after an error, because `deinit` does. A second `close` could close
+        // a file that another test has opened in the meantime.
         guard connectToServer(descriptor, port: port) else { throw Closed(code: errno) }
         var on: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -63,13 +64,13 @@ final class HTTPClient {
         buffer += piece[..<count]
     }
 
-    /// Whether received bytes are waiting to be read. Does not wait for bytes.
+    /// Whether bytes have arrived that were not read yet. This property does not wait.
     var hasAnswer: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
-    /// Whether the server has closed the connection, and all received bytes were read.
+    /// Whether the server has closed the connection, and nothing is left to read.
     var isClosed: Bool {
         do {
             if !buffer.isEmpty { return false }
@@ -78,7 +79,7 @@ final class HTTPClient {
         } catch { return true }
     }
 
-    /// Returns everything that comes until the server closes the connection.
+    /// Reads until the server closes the connection, and returns all the bytes.
     func receiveAll() -> [UInt8] {
         while (try? fill()) != nil {}
         defer { buffer = [] }

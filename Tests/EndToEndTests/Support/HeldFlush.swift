@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A disk whose flushes take as long as a test wants. `fdatasync` and `fsync` of the server do not return while the
-/// gate is closed. They can also fail.
+/// Controls the flushes of a server's disk. While the gate is closed, `fdatasync` and `fsync` of the server do not
+/// return. A test can also make them fail.
 final class HeldFlush {
     private let directory: TemporaryDirectory
     private var gate: String { directory.path("closed") }
-    /// The environment variables with which the server must be started.
+    /// The environment variables that a server needs for the controlled flushes.
     var environment: [String: String] {
         ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path]
     }
@@ -58,12 +58,12 @@ final class HeldFlush {
 
     func open() throws { try FileManager.default.removeItem(atPath: gate) }
 
-    /// Waits until the server has begun a flush that is held.
+    /// Waits until the server has begun a flush that the closed gate holds.
     func waitUntilHeld() throws {
         for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: directory.path("held")) { usleep(1_000) }
         try #require(FileManager.default.fileExists(atPath: directory.path("held")))
     }
 
-    /// After this call, each flush fails with EIO.
+    /// Makes every later flush of the server fail with EIO.
     func fail() { _ = FileManager.default.createFile(atPath: directory.path("failing"), contents: nil) }
 }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A machine's time that a test can set. The server reads this time instead of the real one. The server's monotonic
-/// clocks and the system's timers are not changed.
+/// Sets the time that a server reads as the machine's time. The server's monotonic clocks and the system's timers do
+/// not change.
 final class JumpingClock {
     private let directory: TemporaryDirectory
 
@@ -53,12 +53,12 @@ final class JumpingClock {
         try #require(process.terminationStatus == 0)
     }
 
-    /// Sets the machine's time to `days` days after the real time.
+    /// Sets the machine's time, as the server reads it, to `days` days after the real time.
     func jump(days: Int) throws {
         try "\(days * 86_400)".write(toFile: directory.path("ahead"), atomically: true, encoding: .utf8)
     }
 
-    /// The environment variables with which the server must be started.
+    /// The environment variables that a server needs to read the changed time.
     var environment: [String: String] {
         ["LD_PRELOAD": directory.path("clock.so"), "BRAID_TEST_CLOCK": directory.path("ahead")]
     }

@@ -2,19 +2,19 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A network between a client and the server. A test decides which bytes it loses.
+/// A proxy between a client and the server that can lose bytes. A test decides the fate of each piece of bytes.
 final class LossyProxy: Sendable {
     enum Fate: Equatable {
         case pass
-        /// The connection is lost before the bytes arrive.
+        /// The connection breaks before these bytes arrive.
         case lose
-        /// Half of the bytes arrive, and then the connection is lost. Of an answer's first piece, the whole head
-        /// arrives, because URLSession on Linux ends the process if it gets no head ("Transfer completed, but there's
-        /// no response").
+        /// Half of the bytes arrive, and then the connection breaks. Of the first piece of an answer, the whole head
+        /// arrives. Without a head, URLSession on Linux would end the process ("Transfer completed, but there's no
+        /// response").
         case tear
-        /// From these bytes on, no bytes arrive in either direction, but the connection stays open.
+        /// These bytes and all later ones get lost in both directions, but the connection stays open.
         case stall
-        /// The network itself answers the request and ends the connection. The server does not receive the request.
+        /// The proxy itself answers the request and closes the connection. The server does not receive the request.
         case answer(String)
     }
 
@@ -76,7 +76,7 @@ final class LossyProxy: Sendable {
             running.enter()
             Thread.detachNewThread { [weak self] in
                 Self.pump(source, target) { self?.next(toServer, $0) ?? .lose }
-                // Both ways end together.
+                // When one direction of a connection ends, the proxy ends the other direction, too.
                 shutdown(source, Int32(SHUT_RDWR))
                 shutdown(target, Int32(SHUT_RDWR))
                 running.leave()

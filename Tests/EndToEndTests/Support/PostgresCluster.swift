@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A PostgreSQL cluster for one test, which is deleted with this object.
+/// A PostgreSQL cluster for a single test. The cluster is deleted together with this object.
 final class PostgresCluster {
-    /// The directory of the cluster's Unix socket.
+    /// The directory with the Unix socket of the PostgreSQL cluster.
     let directory: String
     private let process = Process(), input = Pipe(), output = Pipe()
 
@@ -17,7 +17,8 @@ final class PostgresCluster {
 
     init() throws {
         process.executableURL = ServerProcess.package.appendingPathComponent("Scripts/with-postgres")
-        // A shell that takes commands for pg_ctl: what they start goes on, and must have nothing of this process.
+        // Starts a shell that reads commands for pg_ctl from its input. The programs that pg_ctl starts continue to
+        // run, so they must not inherit the shell's files.
         process.arguments = [
             "sh", "-c",
             "cd /; echo $BRAID_TEST_POSTGRES; while read -r command; do $BRAID_TEST_POSTGRES_CONTROL $command </dev/null >/dev/null 2>&1; echo $?; done",
@@ -28,11 +29,11 @@ final class PostgresCluster {
         directory = try output.line()
     }
 
-    /// The URL of the cluster's database `postgres`.
+    /// The URL of the database `postgres` in this PostgreSQL cluster.
     var address: String { "postgres://braid@/postgres?host=\(directory)" }
 
-    /// Runs a command of pg_ctl, and returns when it is done: `restart`, `stop` or `start`. Without further options,
-    /// `stop` ends the cluster like a crash.
+    /// Runs `pg_ctl` with `restart`, `stop` or `start`, and returns when it is done. Without further options, `stop`
+    /// ends the PostgreSQL cluster like a crash.
     func control(_ command: String) throws {
         try input.fileHandleForWriting.write(
             contentsOf: Data("\(command)\(command == "start" || command.contains(" ") ? "" : " -m immediate")\n".utf8))

@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A process of the real binary, which is started on a free port and with a new database.
+/// A process of the real binary. By default it uses a free port and a new database.
 final class ServerProcess {
     let port: Int
     private let process: Process
     private let output: Pipe
     let errors: URL
 
-    /// The binary that `swift build` has made in the same folder as the tests.
+    /// The server's binary, which `swift build` has created in the same folder as the tests.
     static var binary: URL {
         if let path = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] { return URL(fileURLWithPath: path) }
         let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -18,13 +18,13 @@ final class ServerProcess {
         return Self.package.appendingPathComponent(".build/debug/braid-server")
     }
 
-    /// The environment of the tests without its variables `BRAID_…`, and the added variables. The server refuses variables
-    /// `BRAID_…` that are not its own.
+    /// Returns the environment of the tests with the given variables added. Other variables `BRAID_…` are removed,
+    /// because the server refuses variables `BRAID_…` that it does not know.
     static func environment(adding added: [String: String] = [:]) -> [String: String] {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("BRAID_") }.merging(added) { $1 }
     }
 
-    /// The options with which a server loads only the example `attendees`.
+    /// The options for a server that loads only the example `attendees`.
     static let attendees = ["--fixtures", package.appendingPathComponent("Examples/attendees").path]
 
     static var package: URL {
@@ -74,7 +74,8 @@ final class ServerProcess {
     var processIdentifier: Int32 { process.processIdentifier }
     var log: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
-    /// Waits until the log satisfies a condition: a thread of the server writes the log. False after a minute.
+    /// Waits until the log satisfies a condition, because a separate thread of the server writes the log. Returns
+    /// `false` after a minute.
     func waitForLog(_ isMet: (String) -> Bool) -> Bool {
         for _ in 0..<6_000 {
             if isMet(log) { return true }
@@ -89,22 +90,22 @@ final class ServerProcess {
         process.waitUntilExit()
     }
 
-    /// Stops the server with SIGTERM. Returns the exit status.
+    /// Stops the server with SIGTERM, and returns its exit status.
     @discardableResult
     func stop() -> Int32 {
         process.terminate()
         return ended()
     }
 
-    /// Waits for the end of a server that has already received a signal, without sending another one. Returns the exit
-    /// status.
+    /// Waits for the end of a server that has already received a signal, and returns its exit status. Sends no further
+    /// signal.
     @discardableResult
     func ended() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
     }
 
-    /// Waits until the server ends by itself. Returns the exit status.
+    /// Waits until the server ends by itself, and returns its exit status.
     func waitForEnd() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
@@ -129,8 +130,8 @@ extension Pipe {
     }
 }
 
-/// The kind of database that the tested servers use: SQLite or, with `BRAID_TEST_DATABASE=postgres`, the cluster that
-/// `Scripts/with-postgres` makes.
+/// The kind of database that the tested servers use: SQLite or, with `BRAID_TEST_DATABASE=postgres`, the PostgreSQL
+/// cluster that `Scripts/with-postgres` creates.
 enum TestDatabase {
     static let isSQLite = ProcessInfo.processInfo.environment["BRAID_TEST_DATABASE"] != "postgres"
     private static let made = Mutex<Set<String>>([])

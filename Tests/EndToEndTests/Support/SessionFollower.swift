@@ -1,25 +1,25 @@
 import TestSupport
 import Foundation
 
-/// Follows a session at a random server. If the connection breaks, the follower continues at another server. The
-/// follower also breaks the connection itself from time to time.
+/// Follows a session's updates at a random server. If the connection breaks, the follower continues at another server.
+/// From time to time it also breaks the connection itself.
 ///
-/// Used by one thread at a time.
+/// Only one thread may use a follower.
 final class SessionFollower: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
     let session: String
-    /// The form of updates: `stages` or `sequential`.
+    /// The form of the updates that the follower requests: `stages` or `sequential`.
     let form: String
     let isPoll: Bool
     private let servers: RunningServers
     private var random: SeededGenerator
     private var table: TableReplica?
     private var position = ""
-    /// The received cell events of a revision whose last event has not arrived yet.
+    /// The cell events of the newest revision, as long as its last event has not arrived.
     private var begun: [String] = []
-    /// The revision of the first snapshot, the revisions of the received updates, and the markers of the received cell
-    /// events.
+    /// What the follower has received: the revision of the first snapshot, the revisions of the updates, and the
+    /// markers of the cell events.
     private(set) var start: Int?
     private(set) var revisions: [Int] = []
     private(set) var cellEvents: [String] = []
@@ -36,7 +36,7 @@ final class SessionFollower: @unchecked Sendable {
 
     var text: String { table?.text ?? "" }
 
-    /// Follows until the state says `done`.
+    /// Follows the session until its state contains `done`.
     func run() throws {
         var isDone = false
         while !isDone {
@@ -50,7 +50,8 @@ final class SessionFollower: @unchecked Sendable {
                 usleep(5_000)
             } catch is EventStreamClient.Ended {
             } catch let failure as EventStreamClient.Failed {
-                // Turned away while the database is away, or cut off; but told nothing for so long is not told.
+                // While the database is unavailable, the server may refuse or close the stream, and the follower tries
+                // again. A 4xx answer, or silence until the timeout, is an error.
                 guard
                     !["HTTP/1.1 4", "nothing but", "nothing came: \(EAGAIN)"].contains(
                         where: failure.description.hasPrefix)

@@ -10,10 +10,11 @@ struct SessionLedger {
     }
 
     let session: String
-    /// The journal in the form of a file for `braid-server replay`.
+    /// The session's journal as the text of a file for `braid-server replay`.
     let journal: String
     private var records: [Record] = []
-    /// The revisions that changed the displayed table, and the markers of cell events with their revisions.
+    /// What followers of the session must have received: the revisions that changed the displayed table, and the
+    /// markers of cell events with their revisions.
     private var shown: [Int] = []
     private var cellEvents: [(revision: Int, marker: String)] = []
 
@@ -43,9 +44,9 @@ struct SessionLedger {
         return String(text[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    /// Checks the journal against the clients. Each command that was answered as applied is in the journal once, at the
-    /// revision of its answer. A command whose answer was lost is in the journal once or not at all. The journal
-    /// contains no other commands, except `others` commands that none of these clients has sent.
+    /// Checks the journal against the commands of the clients. A command that was answered as applied must be in the
+    /// journal once, at the revision of its answer. If its answer was lost, the command may be in the journal once or
+    /// not at all. The journal may contain exactly `others` commands that none of these clients has sent.
     func check(_ clients: [ContendingClient], others: Int) throws {
         var wrong: [String] = []
         var places: [String: [Int]] = [:]
@@ -86,7 +87,7 @@ struct SessionLedger {
         Self.resource(of: record) == resource
     }
 
-    /// The resource to which the clients of these tests send a command with this name.
+    /// Returns the resource of the API to which the clients of these tests send the command with this name.
     private static func resource(of command: String) -> String {
         switch command {
         case "dataSource": "rows"
@@ -118,7 +119,8 @@ struct SessionLedger {
         }
     }
 
-    /// Replays the journal with the binary, and returns the output. The journal's file is written to `directory`.
+    /// Replays the journal with the binary, and returns the replay's output. Writes the journal to a file in
+    /// `directory`.
     func replayed(in directory: TemporaryDirectory) throws -> String {
         let path = directory.path("\(session).ndjson")
         try journal.write(toFile: path, atomically: false, encoding: .utf8)

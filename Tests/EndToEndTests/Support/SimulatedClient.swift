@@ -2,14 +2,14 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// A client that is the only one of its session, and repeats unanswered requests. The client knows what the server must
-/// have stored: the effects of all answered requests, and perhaps of the one unanswered request.
+/// A client that is the only client of its session, and repeats unanswered requests. The client knows what the session
+/// must contain: the effects of all answered requests, and perhaps the effect of a single unanswered request.
 ///
-/// Used by one thread at a time.
+/// Only one thread may use a client.
 final class SimulatedClient: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
-    /// A request that was sent and is not answered yet.
+    /// A request that the client has sent, and whose answer it has not received.
     private enum Pending {
         case command(method: String, resource: String, body: String, key: String)
         case end
@@ -17,8 +17,8 @@ final class SimulatedClient: @unchecked Sendable {
     }
 
     let id: String
-    /// Whether the client accepts answers with 5xx, because the test makes the database unavailable. The client then
-    /// repeats the request.
+    /// Whether the client accepts 5xx answers and repeats such requests, because the test makes the database
+    /// unavailable.
     private let mayBeUnavailable: Bool
     private var random: SeededGenerator
     private var commands: RandomCommands
@@ -27,8 +27,8 @@ final class SimulatedClient: @unchecked Sendable {
     private var epochs: Set<String> = []
     private var pending: Pending?
     private var keys = 0
-    /// The number of repeated requests that the server had applied before the crash, and in `repeated` of those that it
-    /// had not applied.
+    /// Counts the repeated requests. `found`: those that the server had already applied before the crash. `repeated`:
+    /// those that it had not applied.
     private(set) var found = 0
     private(set) var repeated = 0
     /// The number of acknowledged revisions. Other threads may read it.
@@ -69,7 +69,7 @@ final class SimulatedClient: @unchecked Sendable {
         }
     }
 
-    /// Sends the pending request and processes the answer. Returns whether the server had already applied the request
+    /// Sends the pending request and processes its answer. Returns whether the server had already applied the request
     /// before.
     @discardableResult
     private func settle(_ client: HTTPClient) throws -> Bool {
@@ -118,9 +118,9 @@ final class SimulatedClient: @unchecked Sendable {
         return answer.header("idempotent-replayed") == "true"
     }
 
-    /// Checks the stored session after a restart. The session contains the effects of all acknowledged requests, and
-    /// perhaps the complete effect of the unanswered request. If the client repeats the unanswered request, the request
-    /// is applied once.
+    /// Checks the stored session after a restart. It must contain the effects of all acknowledged requests, and the
+    /// effect of the unanswered request completely or not at all. If the client repeats that request, it must be
+    /// applied once in total.
     func check(port: Int) throws {
         let client = try HTTPClient(port: port)
         let stored = try client.get("/v1/sessions/\(id)/snapshot")
@@ -151,7 +151,8 @@ final class SimulatedClient: @unchecked Sendable {
         try checkHistory(client)
     }
 
-    /// Checks that the table is the one to which the answers led, and that the journal contains every revision.
+    /// Checks that the session's table is the one to which the answers have led, and that the journal contains every
+    /// revision.
     private func checkHistory(_ client: HTTPClient) throws {
         guard let table else { return }
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")
@@ -167,8 +168,8 @@ final class SimulatedClient: @unchecked Sendable {
         }
     }
 
-    /// Replays the journal with the binary, which must print the session's snapshot, byte for byte. The journal's file
-    /// is written to `path`.
+    /// Replays the journal with the binary, and checks that the output is the session's snapshot, byte for byte. Writes
+    /// the journal to a file at `path`.
     func checkReplay(port: Int, path: String) throws {
         let client = try HTTPClient(port: port)
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A client's copy of a table, kept up to date by updates in either form. This code follows the documentation alone,
-/// and uses Foundation's JSON.
+/// A client's copy of a table, kept up to date with updates in stages or in the sequential form. The code follows only
+/// the documentation, and uses Foundation's JSON.
 struct TableReplica {
     private final class Section {
         var facts: [String: Any]
@@ -17,7 +17,7 @@ struct TableReplica {
     private var facts: [String: Any]
     var revision: Int { facts["revision"] as? Int ?? -1 }
     private var isWindow: Bool { facts["window"] != nil }
-    /// The section and the id of the window's anchor.
+    /// The anchor row of the window: its section and its id. `nil` if there is no window or no anchor.
     var anchor: (section: String, id: String)? {
         let anchor = (facts["window"] as? [String: Any])?["anchor"] as? [String: String]
         return anchor.map { ($0["section"] ?? "", $0["id"] ?? "") }
@@ -35,7 +35,8 @@ struct TableReplica {
     var text: String {
         var facts = facts
         facts["sections"] = sections.map { section in
-            // In a window, a section has more rows than the window contains.
+            // The row count of a section is not compared in a window, because the section may have more rows than the
+            // window contains.
             let counts = isWindow ? ["rows": section.rows] : ["rows": section.rows, "rowCount": section.rows.count]
             return section.facts.merging(counts) { $1 }
         }
@@ -49,7 +50,8 @@ struct TableReplica {
     }
 
     mutating func apply(_ update: [String: Any]) throws {
-        // Revisions that changed nothing are not told.
+        // An update may start at a later revision than the copy, because the server sends no updates for revisions
+        // without visible changes.
         guard let from = update["from"] as? Int, from >= revision, let to = update["to"] as? Int,
             to > from || isWindow && to == from
         else {
@@ -67,7 +69,7 @@ struct TableReplica {
         if let empty = update["empty"] { facts["empty"] = empty is NSNull ? nil : empty }
     }
 
-    /// Skips revisions without an update, which changed nothing.
+    /// Sets the copy to a later revision without an update, because the skipped revisions changed nothing visible.
     mutating func pass(to revision: Int) { facts["revision"] = revision }
 
     // MARK: One operation after another
@@ -106,7 +108,7 @@ struct TableReplica {
 
     // MARK: Stages
 
-    /// Applies a stage as `performBatchUpdates` does: first removes from the table before the stage, then inserts into
+    /// Applies a stage as `performBatchUpdates` does. Removals count in the table before the stage, and insertions in
     /// the table after it.
     private mutating func apply(stage: [String: Any]) throws {
         func list(_ name: String) -> [[String: Any]] { stage[name] as? [[String: Any]] ?? [] }

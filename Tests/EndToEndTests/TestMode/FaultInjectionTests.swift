@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What each fault does on the wire, and how the client for Swift recovers.
+/// Tests what each injected fault does to an answer, and how the Swift client recovers from it.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct FaultInjectionTests {
     private static let session = "/v1/sessions/party"
     private static let state = session + "/state"
@@ -15,7 +15,7 @@ import Testing
         return server
     }
 
-    /// The session's revision, which no rule of these tests hides for more than a few requests.
+    /// Removes all fault rules, and returns the session's revision.
     private func revision(_ server: ServerProcess) throws -> Int? {
         try #require(try server.client().request("DELETE", TestModeTests.path).status == 204)
         return try server.client().get(Self.session).object["revision"] as? Int
@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test("An answered fault is a problem document with its status, and does nothing")
+    @Test("The fault `respond` answers with a problem document of its status, and the request has no effect")
     func respond() throws {
         let server = try started(
             #"{"id":"busy","times":1,"action":{"respond":{"status":503,"retryAfter":9}}}"#,
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "A request whose connection is closed is not carried out; one whose answer is lost is",
+        "With the fault `close` a request is not carried out, and with `loseAnswer` it is",
         arguments: [
             ("close", 0), ("loseAnswer", 1),
         ])
@@ -53,7 +53,9 @@ import Testing
         #expect(try revision(server) == applied)
     }
 
-    @Test("A body that is read line by line is met by faults as well", arguments: [("close", 0), ("loseAnswer", 1)])
+    @Test(
+        "The faults `close` and `loseAnswer` also apply to a body that is read line by line",
+        arguments: [("close", 0), ("loseAnswer", 1)])
     func streamedBodies(action: String, applied: Int) throws {
         let server = try started(#"{"match":{"path":"/v1/sessions/party/observe"},"action":{"\#(action)":{}}}"#)
         #expect(throws: HTTPClient.Closed.self) {
@@ -64,7 +66,7 @@ import Testing
         #expect(try revision(server) == applied)
     }
 
-    @Test("A delayed request is handled after its delay")
+    @Test("With the fault `delay`, a request is carried out after its delay")
     func delay() throws {
         let server = try started(#"{"delay":{"milliseconds":300,"jitter":100}}"#), client = try server.client()
         for _ in 0..<3 {
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("A server that stops closes the connections of delayed requests, and does not carry them out")
+    @Test("When the server stops, it closes the connections of delayed requests, and does not carry them out")
     func stoppedDelays() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let options = ServerProcess.attendees + ["--test-mode"]
@@ -87,7 +89,7 @@ import Testing
         #expect(try revision(ServerProcess(database: database, options)) == 0)
     }
 
-    @Test("Conditions on role, token and a compressed body hold for the sender and the plain body")
+    @Test("A fault rule can depend on the sender's role, on its token, and on a body that may be compressed")
     func conditions() throws {
         let server = try AccessTests.server(["--test-mode"])
         let viewer = try AccessTests.token("viewer", on: server), other = try AccessTests.token("viewer", on: server)
@@ -112,7 +114,9 @@ import Testing
 
     // MARK: Bodies
 
-    @Test("A truncated answer announces its whole length and ends after the bytes of the rule", arguments: [0, 1, 100])
+    @Test(
+        "With the fault `truncate`, an answer announces its whole length but ends after the rule's number of bytes",
+        arguments: [0, 1, 100])
     func truncate(bytes: Int) throws {
         let server = try started(#"{"action":{"truncate":{"bytes":\#(bytes)}}}"#)
         let client = try server.client()
@@ -126,13 +130,15 @@ import Testing
         #expect(body == Array(whole.prefix(bytes)))
     }
 
-    @Test("A throttled answer arrives whole, no faster than its rate, and the connection goes on")
+    @Test(
+        "With the fault `throttle`, an answer is complete but not faster than its rate, and its connection stays open"
+    )
     func throttle() throws {
         let server = try started(#"{"times":1,"action":{"throttle":{"bytesPerSecond":2000}}}"#)
         let client = try server.client(), start = ContinuousClock.now
         let slow = try client.get(Self.session + "/snapshot"), time = ContinuousClock.now - start
         #expect(try client.get(Self.session + "/snapshot").body == slow.body)
-        // The first part is sent at once.
+        // The server sends the first part of the answer at once, so the test allows for 100 bytes.
         #expect(time >= .seconds(Double(slow.body.count - 100) / 2_000))
     }
 
@@ -142,7 +148,9 @@ import Testing
         #expect(try server.client().request("PATCH", Self.state, #"{"n":\#(number)}"#).status == 200)
     }
 
-    @Test("A cut stream ends after its events and bytes, compressed or not", arguments: [nil, "gzip", "zstd"])
+    @Test(
+        "With the fault `cutStream`, a stream ends after the rule's number of events and bytes, compressed or not",
+        arguments: [nil, "gzip", "zstd"])
     func cutStream(coding: String?) throws {
         let server = try started(
             #"{"times":1,"action":{"cutStream":{"events":3}}}"#,
@@ -161,12 +169,12 @@ import Testing
         #expect(again.map(\.name) == ["update", "caught-up"])
         try change(server, 2)
         #expect(throws: EventStreamClient.Failed.self) { try half.next() }
-        // The next event would begin with its id.
+        // The bytes after the last complete event are the beginning of the next event, which starts with its id.
         let id = "id: " + again[1].id.dropLast() + "2"
         #expect(half.unread == String(id.prefix(10)))
     }
 
-    @Test("A paused stream delivers nothing for its time, and then goes on")
+    @Test("With the fault `pauseStream`, a stream delivers nothing for the rule's time, and then continues")
     func pauseStream() throws {
         let server = try started(#"{"action":{"pauseStream":{"events":2,"milliseconds":600}}}"#)
         let start = ContinuousClock.now
@@ -179,7 +187,7 @@ import Testing
         #expect(try stream.next().revision == 2)
     }
 
-    @Test("Updates are answered with a snapshot: as a list, by long polling and in a stream")
+    @Test("With the fault `snapshot`, requests for updates get a snapshot: as a list, as a long poll and as a stream")
     func snapshot() throws {
         let server = try started(#"{"action":{"snapshot":{}}}"#), client = try server.client()
         try change(server, 1)
@@ -198,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("A new epoch ends the session's streams, and no earlier position means anything in it")
+    @Test("The fault `newEpoch` ends the session's streams, and makes all earlier positions invalid")
     func newEpoch() throws {
         let server = try TestModeTests.server(), client = try server.client()
         try change(server, 1)
@@ -219,7 +227,7 @@ import Testing
         #expect(try revision(server) == 2)
     }
 
-    @Test("A new epoch of a session that does not exist is none: the request is answered as ever")
+    @Test("The fault `newEpoch` has no effect if the session does not exist")
     func newEpochOfNothing() throws {
         let server = try started(#"{"action":{"newEpoch":{}}}"#)
         #expect(try server.client().get("/v1/sessions/nobody").status == 404)
@@ -227,7 +235,7 @@ import Testing
 
     // MARK: Connections
 
-    @Test("Refused connections: all are closed, and the system refuses new ones until the time is over")
+    @Test("The fault `refuseConnections` closes all connections, and refuses new ones for the rule's time")
     func refuseConnections() throws {
         for milliseconds in [3_600_000, 20] {
             let server = try TestModeTests.server(), idle = try server.client()
@@ -255,7 +263,7 @@ import Testing
     // MARK: The client for Swift
 
     @Test(
-        "The Swift client sends a command again whose answer is lost, whole or in part, and it is applied once",
+        "The Swift client repeats a command whose answer was lost completely or partly, and it is applied once",
         arguments: [
             #"{"close":{}}"#, #"{"loseAnswer":{}}"#, #"{"truncate":{"bytes":20}}"#, #"{"respond":{"status":503}}"#,
             #"{"refuseConnections":{"milliseconds":50}}"#,

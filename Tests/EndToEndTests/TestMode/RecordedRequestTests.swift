@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `/v1/test/requests`: every request of a server in test mode, with its answer.
+/// Tests `/v1/test/requests`, the record of all requests of a server in test mode, with their answers.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct RecordedRequestTests {
     private static func client(_ options: [String] = [], token: String? = nil) throws -> KeptClient {
         try ServerProcess(
@@ -14,7 +14,7 @@ import Testing
         try client.get("/v1/test/requests", headers: headers).object["requests"] as? [[String: Any]] ?? []
     }
 
-    /// The parts of an entry that these tests look at.
+    /// Returns the parts of a recorded request that these tests compare.
     private static func summary(_ entry: [String: Any]) -> String {
         let answer = entry["answer"] as? [String: Any] ?? [:]
         let facts = [entry["method"], entry["path"], answer["status"], answer["problem"], answer["replayed"]]
@@ -23,7 +23,7 @@ import Testing
 
     // MARK: The record
 
-    @Test("Every request appears with its answer: also refused ones, replays, and requests that are no requests")
+    @Test("The record contains every request with its answer, including refused, repeated and malformed requests")
     func everyRequest() throws {
         let client = try Self.client(["--max-body-bytes", "100000"], token: "secret")
         let controller = ["Authorization": "Bearer secret"]
@@ -53,19 +53,19 @@ import Testing
             #expect(answer.hasPrefix("\(response.status)"), "\(method) \(target): \(response.text)")
             expected.append("\(method) \(target.prefix { $0 != "?" }) \(answer)")
         }
-        // A request whose head breaks a limit, and one whose body breaks off.
+        // Sends a request whose head exceeds the limit of bytes.
         let long = try client.server.client()
         try long.send("GET /v1/sessions HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "x", count: 100_000))\r\n\r\n")
         #expect(try long.receive().status == 431)
         expected.append("GET /v1/sessions 431 headers-too-large")
-        // What is no part of the API is not recorded, and neither are the requests of the test mode.
+        // Requests outside of the API are not recorded, and neither are requests that control the test mode.
         for path in ["/healthz", "/readyz", "/metrics", "/", "/openapi.json", "/problems/role", "/v1/test/clock"] {
             #expect(try client.get(path, headers: controller).status == 200)
         }
         #expect(try Self.entries(client, headers: controller).map(Self.summary) == expected)
     }
 
-    @Test("An entry contains the request and its answer, but no token")
+    @Test("A recorded request contains its answer, but no token")
     func entry() throws {
         let client = try Self.client(["--deterministic"], token: "secret")
         let controller = ["Authorization": "Bearer secret"]
@@ -93,7 +93,7 @@ import Testing
         #expect((recorded["headers"] as? [String: String])?["etag"] == answer.header("etag"))
     }
 
-    @Test("A body that is no JSON is a text, a compressed one is plain, and of a large one the record has the size")
+    @Test("A recorded body is text if it is not JSON, is decompressed, and is replaced by its size if it is large")
     func bodies() throws {
         let client = try Self.client()
         try client.request("POST", "/v1/sessions/party/edits", "{delete")
@@ -112,14 +112,16 @@ import Testing
         #expect(try Self.entries(client).last?["body"] as? NSDictionary == ["x": 1])
     }
 
-    @Test("A stream appears when it begins, with the number of events that were sent", arguments: ["identity", "gzip"])
+    @Test(
+        "A stream is recorded when it begins, and its entry counts the events that were sent",
+        arguments: ["identity", "gzip"])
     func streams(coding: String) throws {
         let client = try Self.client()
         let stream = try EventStreamClient(
             port: client.server.port, "/v1/sessions/party/updates", headers: ["Accept-Encoding": coding])
         let entry = try #require(try Self.entries(client).first)
         #expect(Self.summary(entry) == "GET /v1/sessions/party/updates 200")
-        /// The server counts an event before it sends it.
+        /// Returns the number of events in the stream's entry. The server counts an event before it sends the event.
         func events() throws -> Int? {
             (try Self.entries(client).first?["answer"] as? [String: Any])?["events"] as? Int
         }
@@ -130,7 +132,7 @@ import Testing
         #expect(try events() == received)
     }
 
-    @Test("The record shows which fault a request met, and whether its answer was lost")
+    @Test("A recorded request says which fault applied to it, and whether its answer was lost")
     func faults() throws {
         let client = try Self.client()
         let rules = try client.request(
@@ -153,13 +155,14 @@ import Testing
                 "gone - POST /v1/sessions/party/edits", "- - POST /v1/sessions/party/edits 200 1",
             ])
         #expect(entries[2]["answer"] == nil, "the server carried nothing out")
-        // This is what a test of a client's retries verifies.
+        // A test of a client's retries would make this claim: the client has repeated the edit once, and the server has
+        // replayed its answer.
         let claim = #"{"match":{"path":"/v1/sessions/party/edits","replayed":true},"exactly":1}"#
         #expect(try client.request("POST", "/v1/test/requests/verify", claim).status == 200)
         #expect(try client.get("/v1/sessions/party").object["revision"] as? Int == 1)
     }
 
-    @Test("The record keeps the newest 10,000 requests and counts those that it had no room for")
+    @Test("The record keeps the newest 10,000 requests, and counts the older ones that it has dropped")
     func entryLimit() throws {
         let client = try Self.client(), connection = try client.server.client()
         let extra = 25
@@ -181,7 +184,9 @@ import Testing
 
     private static let matching = #""match":{"method":"POST","path":"/v1/sessions/*/edits","status":200}"#
 
-    @Test("A claim about the number of requests is true or false", arguments: 0...3)
+    @Test(
+        "A claim about the number of matching requests is accepted if it is true, and refused if it is false",
+        arguments: 0...3)
     func counts(sent: Int) throws {
         let client = try Self.client()
         for row in ["Sara", "Omar", "Jonathan"].prefix(sent) {
@@ -208,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("A failed claim lists the nearest misses, with what differs")
+    @Test("The answer to a false claim lists the requests that almost match, with their differences")
     func nearestMisses() throws {
         let client = try Self.client()
         _ = try client.get("/v1/tables")
@@ -241,7 +246,7 @@ import Testing
     }
 
     @Test(
-        "A replay, a refusal and a role can be verified",
+        "A claim can ask for replayed answers, for a problem and for a role",
         arguments: [
             (#"{"replayed":true}"#, 1), (#"{"replayed":false}"#, 3), (#"{"problem":"row-not-found"}"#, 1),
             (#"{"status":404}"#, 1), (#"{"role":"controller"}"#, 4), (#"{"role":"viewer"}"#, 0), ("{}", 4),
@@ -262,7 +267,7 @@ import Testing
     }
 
     @Test(
-        "A malformed claim is refused with the place of its fault",
+        "A malformed claim about recorded requests is refused with the place of its fault",
         arguments: [
             ("{}", "", "missing-member"), (#"{"exactly":1,"atMost":2}"#, "", "conflict"),
             (#"{"exactly":-1}"#, "/exactly", "out-of-range"), (#"{"exactly":"1"}"#, "/exactly", "wrong-type"),

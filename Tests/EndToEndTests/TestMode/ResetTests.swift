@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `POST /v1/test/reset`: the server is as after its start.
+/// Tests `POST /v1/test/reset`, which sets a server back to its state after the start.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct ResetTests {
     static let examples = ["--test-mode", "--fixtures", "\(ServerProcess.package.path)/Examples"]
 
@@ -13,7 +13,7 @@ import Testing
 
     // MARK: Equal answers
 
-    /// Requests of every kind whose answers a reset could change.
+    /// A sequence of requests of every kind. A faulty reset could change their answers.
     private static let script: [(method: String, target: String, body: String?, headers: [String: String])] = [
         ("GET", "/v1/sessions", nil, [:]),
         ("GET", "/v1/tables", nil, [:]),
@@ -48,7 +48,8 @@ import Testing
         ("GET", "/v1/test/clock", nil, [:]),
     ]
 
-    /// The answers to the script, with all header fields except `Date`, and the events of a stream.
+    /// Sends the requests of `script`. Returns the answers, with all header fields except `Date`, and the events of a
+    /// stream.
     private static func transcript(_ client: KeptClient) throws -> String {
         let answers = try script.map { method, target, body, headers in
             let answer = try client.request(method, target, body, headers: headers)
@@ -60,7 +61,7 @@ import Testing
             + "\(try stream.events(through: "caught-up"))"
     }
 
-    /// Changes the server at random. Some of these requests are refused.
+    /// Sends random requests that change the server. Some of these requests are refused.
     private static func disturb(_ client: KeptClient, seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<40 {
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "After a reset, a deterministic server gives the same answers as after its start, byte for byte",
+        "After a reset, a server with --deterministic gives the same answers as after its start, byte for byte",
         arguments: [true, false])
     func sameAnswers(inMemory: Bool) throws {
         let directory = try TemporaryDirectory()
@@ -96,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("A reset leads back to what the database contained at the start, and that is on disk")
+    @Test("A reset restores the data that the database had at the start, also on the disk")
     func earlierData() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         do {
@@ -117,7 +118,7 @@ import Testing
         #expect(try again.get("/v1/sessions/later").status == 404)
     }
 
-    @Test("Without --deterministic, sessions have new epochs, so that no client continues with old revisions")
+    @Test("Without --deterministic, a reset gives all sessions new epochs, so that clients start with a snapshot")
     func newEpochs() throws {
         let client = try ServerProcess(Self.examples).keptClient()
         var epochs: Set<String> = []
@@ -202,7 +203,7 @@ import Testing
         }
     }
 
-    @Test("Commands that meet resets are carried out before a reset or after it, and never on both sides")
+    @Test("Each command during a reset is carried out completely before the reset or completely after it")
     func commandsUnderWay() async throws {
         let directory = try TemporaryDirectory()
         let server = try ServerProcess(database: directory.path("braid.sqlite"), Self.examples)
@@ -248,7 +249,7 @@ import Testing
         for (method, path) in paths {
             #expect(try client.request(method, "/v1/test/\(path)", headers: controller).status / 100 == 2)
         }
-        // The token was created after the start.
+        // The participant's token was created after the server's start, so the reset has deleted it.
         #expect(try client.get("/v1/sessions/party", headers: participant).status == 401)
         let ordinary = try ServerProcess().keptClient()
         for path in ["reset", "clock", "requests", "requests/verify"] {
@@ -256,7 +257,7 @@ import Testing
         }
     }
 
-    @Test("--watch and --test-mode exclude each other")
+    @Test("A server does not start with both --watch and --test-mode")
     func watch() throws {
         let failure = #expect(throws: ServerProcess.StartFailure.self) {
             _ = try ServerProcess(Self.examples + ["--watch"])

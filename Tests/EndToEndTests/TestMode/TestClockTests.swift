@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `/v1/test/clock`: the time for templates, tokens, kept answers and idle sessions.
+/// Tests `/v1/test/clock`, which sets the time for templates, tokens, kept answers and idle sessions.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct TestClockTests {
     private static let options = ["--test-mode"] + ServerProcess.attendees
 
@@ -15,7 +15,7 @@ import Testing
         try client.request("POST", "/v1/render", #"{"template":"${now}"}"#).object["result"] as? String ?? ""
     }
 
-    @Test("A set clock is the time of templates, and time goes on from there")
+    @Test("Templates use the time that was set with the test clock, and this time advances")
     func templates() throws {
         let client = try ServerProcess(Self.options).keptClient()
         #expect(try Self.set(client, #"{"time":"2026-12-24T18:00:00Z"}"#).hasPrefix("2026-12-24T18:00"))
@@ -30,7 +30,7 @@ import Testing
         #expect(try client.get("/v1/sessions/party").text.contains(#""updated":"1998-12-31T23:0"#))
     }
 
-    @Test("A deterministic clock goes on with 1 ms for each change, from the time to which it was set")
+    @Test("With --deterministic, the test clock advances by 1 ms for each change, from the time that was set")
     func counting() throws {
         let client = try ServerProcess(Self.options + ["--deterministic"]).keptClient()
         #expect(try Self.set(client, #"{"time":"2030-01-01T00:00:00Z"}"#) == "2030-01-01T00:00:00.000Z")
@@ -40,7 +40,7 @@ import Testing
         #expect(try Self.set(client, #"{"advance":0}"#) == "2030-01-01T00:00:00.251Z")
     }
 
-    @Test("When the clock passes a token's end, the token and its streams end")
+    @Test("When the test clock passes the end of a token, the token and its streams end")
     func tokens() throws {
         let server = try ServerProcess(Self.options, environment: ["BRAID_TOKEN": "secret"]),
             client = try server.keptClient()
@@ -55,12 +55,12 @@ import Testing
         _ = try Self.set(client, #"{"advance":101}"#, headers: controller)
         #expect(try client.get("/v1/sessions/party", headers: bearer).status == 401)
         #expect(throws: EventStreamClient.Ended.self) { try stream.next() }
-        // A token of the past is valid in the past.
+        // If the test clock is set to a time before the token's end, the token is valid again.
         _ = try Self.set(client, #"{"time":"2001-01-01T00:00:00Z"}"#, headers: controller)
         #expect(try client.get("/v1/sessions/party", headers: bearer).status == 200)
     }
 
-    @Test("After a day, a key's answer is no longer kept")
+    @Test("A day later by the test clock, the answer for an idempotency key is no longer kept")
     func keptAnswers() throws {
         let client = try ServerProcess(Self.options).keptClient()
         func send() throws -> String? {
@@ -76,7 +76,7 @@ import Testing
         #expect(try send() == nil)
     }
 
-    @Test("Sessions that no request uses leave memory when the clock passes the idle time")
+    @Test("When the test clock passes the idle time, unused sessions are removed from memory")
     func idleSessions() throws {
         let client = try ServerProcess(Self.options + ["--session-idle-time", "1000"]).keptClient()
         func inMemory() throws -> Bool { try client.get("/metrics").text.contains("braid_sessions_in_memory 1") }
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(
-        "A wrong time changes nothing, and the answer names the fault",
+        "A faulty time for the test clock is refused with the place of its fault, and changes nothing",
         arguments: [
             ("{}", "", "missing-member"), (#"{"time":1}"#, "/time", "wrong-type"),
             (#"{"time":"tomorrow"}"#, "/time", "invalid-value"), (#"{"advance":"1"}"#, "/advance", "wrong-type"),
@@ -112,7 +112,7 @@ import Testing
         #expect(try client.get("/v1/test/clock").text == before)
     }
 
-    @Test("However often the clock advances, its time has a year of four digits")
+    @Test("The year of the test clock never has more than four digits, however often it is advanced")
     func end() throws {
         let client = try ServerProcess(Self.options).keptClient()
         for _ in 0..<12 { _ = try Self.set(client, #"{"advance":31556952000}"#) }

@@ -1,23 +1,23 @@
 import Foundation
 import Testing
 
-/// The option `--test-mode` of the real binary.
+/// Tests the option `--test-mode` of the real binary.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct TestModeTests {
     static let path = "/v1/test/faults"
 
-    /// A server in test mode with the example `party`.
+    /// Starts a server in test mode with the session `party` of an example.
     static func server(environment: [String: String] = [:]) throws -> ServerProcess {
         try ServerProcess(ServerProcess.attendees + ["--test-mode"], environment: environment)
     }
 
-    /// Sets rules, each of which is JSON.
+    /// Sets the fault rules of a server. Each rule is a JSON text.
     static func setFaults(_ server: ServerProcess, _ rules: String..., headers: [String: String] = [:]) throws {
         let answer = try server.client().request(
             "PUT", path, #"{"faults":[\#(rules.joined(separator: ","))]}"#, headers: headers)
         try #require(answer.status == 200, "\(answer.text)")
     }
 
-    /// The counters of the rules.
+    /// Returns the counters of the fault rules: how often each rule matched a request, and how often it was applied.
     static func counters(_ server: ServerProcess) throws -> [(matched: Int, applied: Int)] {
         let faults = try server.client().get(path).object["faults"] as? [[String: Any]]
         return try #require(faults).map { ($0["matched"] as? Int ?? -1, $0["applied"] as? Int ?? -1) }
@@ -38,7 +38,7 @@ import Testing
         #expect(server.log.split(separator: "\n").first?.contains(" warning test mode: ") == true, "\(server.log)")
     }
 
-    @Test("Without the option the test mode's resources do not exist, and no answer mentions it")
+    @Test("Without --test-mode, the resources of the test mode do not exist, and no answer mentions the mode")
     func off() throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try server.client()
         for (method, body) in [("GET", nil), ("PUT", #"{"faults":[]}"#), ("DELETE", nil)] {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("The variable starts the mode, and a PostgreSQL database does not start with it")
+    @Test("The variable BRAID_TEST_MODE also starts the test mode, which refuses a PostgreSQL database")
     func starting() throws {
         let server = try ServerProcess(ServerProcess.attendees, environment: ["BRAID_TEST_MODE": "true"])
         #expect(try server.client().get(Self.path).text == #"{"seed":0,"faults":[]}"#)
@@ -57,7 +57,7 @@ import Testing
         #expect(refused.errors.contains("--test-mode") && refused.errors.contains("PostgreSQL"), "\(refused.errors)")
     }
 
-    @Test("Only a controller may set, see and remove faults")
+    @Test("Only a controller may set, read and remove fault rules")
     func access() throws {
         let server = try AccessTests.server(["--test-mode"])
         for role in ["viewer", "participant"] {
@@ -70,7 +70,7 @@ import Testing
         #expect(try server.client().get(Self.path, headers: AccessTests.controller).status == 200)
     }
 
-    @Test("Probes, documents, assets and the test mode's own resources meet no fault")
+    @Test("Fault rules do not apply to probes, documents, assets and the resources of the test mode")
     func exceptions() throws {
         let server = try Self.server(), client = try server.client()
         try Self.setFaults(server, #"{"action":{"close":{}}}"#)
@@ -84,7 +84,7 @@ import Testing
         #expect(try Self.counters(server).map(\.applied) == [1])
     }
 
-    @Test("Faults are replaced as a whole, shown as they were sent with their counters, and removed")
+    @Test("Fault rules are replaced all together, returned as they were sent with their counters, and removed")
     func resource() throws {
         let server = try Self.server(), client = try server.client()
         let rules =
