@@ -134,8 +134,8 @@ export declare class Faults {
    */
   all(): Promise<(Rule & { id: string; matched: number; applied: number })[]>;
   /**
-   * Returns the number of requests to which the rule with this id was applied. Without an id, the number counts all
-   * rules.
+   * Returns the number of requests to which the fault rule with this id was applied. Without an id, returns the number
+   * of requests to which any rule was applied.
    */
   applied(id?: string): Promise<number>;
   clear(): Promise<void>;

@@ -177,8 +177,8 @@ extension PostgresWriter {
         }
     }
 
-    /// Returns the statements that send a group's notices to the other servers. A large group needs several statements,
-    /// because the payload of a PostgreSQL notification must have fewer than 8,000 bytes.
+    /// Returns the statements that notify the other servers of the writes in one transaction. Many writes need several
+    /// statements, because the payload of a PostgreSQL notification must have fewer than 8,000 bytes.
     private func notices(of group: [Request]) -> [PostgresStatement] {
         let words = group.compactMap(\.notice)
         return stride(from: 0, to: words.count, by: Self.noticesOfPayload).map { start in

@@ -77,8 +77,8 @@ import Testing
         #expect(try ServerProcess(database: database).keptClient().get("/readyz").status == 200)
     }
 
-    /// SQLite would open another file than the one that a URI seems to name, so another server could open the same
-    /// file, too.
+    /// The server refuses a database path that is a URI, such as `file:braid.sqlite`. SQLite would open `braid.sqlite`,
+    /// but the server would lock the file `file:braid.sqlite`. A second server could then open the same database.
     @Test func aDatabaseThatIsNamedByAURIIsRefused() throws {
         let directory = try TemporaryDirectory()
         let run = try CommandRun(

@@ -260,18 +260,18 @@ import Testing
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("old"))
         _ = try oldStream.next()
         try traffic()
-        // Step 1: the token file contains both tokens.
+        // Step 1 of replacing a token: the operator writes both tokens to the token file.
         try write("new", "old")
         kill(server.processIdentifier, SIGHUP)
         try Self.wait(for: "the new token is accepted") { try status("new") == 200 }
         #expect(try status("old") == 200)
         try traffic()
-        // Step 2: the clients get the new token.
+        // Step 2 of replacing a token: the clients use the new token.
         token.withLock { $0 = "new" }
         let newStream = try EventStreamClient(
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("new"))
         try traffic()
-        // Step 3: the token file contains only the new token.
+        // Step 3 of replacing a token: the operator removes the old token from the token file.
         try write("new")
         kill(server.processIdentifier, SIGHUP)
         try Self.wait(for: "the old token is refused") { try status("old") == 401 }

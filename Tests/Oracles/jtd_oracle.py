@@ -4,7 +4,8 @@ the engine's tests.
     jtd_oracle.py SEED COUNT     generated cases, the same for the same seed
 
 Prints a line of JSON per case: {"schema", "instance", and "errors": [[instancePath, schemaPath]...] or "wrong":
-true}. The oracle repairs the reference where it departs from RFC 8927. A comment explains each repair.
+true}. "wrong" means that the schema is invalid. Where the package departs from RFC 8927, the oracle corrects the result.
+A comment explains each correction.
 """
 import datetime
 import json

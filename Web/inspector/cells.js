@@ -68,8 +68,8 @@ export function safeImageURL(text) {
 
 /**
  * Returns the elements that show a row's cell.
- * `context` is `{events, state, send(event, parameters), entry(event), readOnly}`. `entry` returns the input for an
- * event that the server has not answered yet.
+ * `context` is `{events, state, send(event, parameters), entry(event), readOnly}`. `entry(event)` returns what the user
+ * has entered for this cell event, if the server has not answered the event yet.
  */
 export function cellContent(row, context) {
   const content = row.viewModel ?? row.model;

@@ -146,7 +146,8 @@ struct JSONNames {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first eight bytes of a range, padded with zeros.
+    /// Returns the first eight bytes of a range of the buffer as a little-endian integer. If the range is shorter, the
+    /// missing high bytes are zero.
     @inline(__always)
     fileprivate func prefixWord(_ range: Range<Int>) -> UInt64 {
         if range.count >= 8 { return word(at: range.lowerBound) }

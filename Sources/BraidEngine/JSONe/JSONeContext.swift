@@ -15,8 +15,8 @@ public struct JSONeContext: Sendable {
     /// The positions in `names`, by name. Empty up to `linearLimit` names, for which a linear search is fast enough.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
-    /// The time in RFC 3339. `now`, `$fromNow` and `fromNow()` use this time, unless the context contains a name `now`
-    /// of its own.
+    /// The current time for templates, in RFC 3339: the value of the name `now`, and the time from which `$fromNow` and
+    /// `fromNow()` count. If the context defines the name `now`, templates use that value in all three cases.
     public let now: String
     /// The limit on the cost of all renderings with this context together. `nil` for no such limit.
     var sharedBudget: SharedJSONeBudget?

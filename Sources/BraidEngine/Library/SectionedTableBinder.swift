@@ -338,7 +338,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// busy, only the sequence's last element counts. When the method throws, the other sequences are cancelled, which
     /// ends an `AsyncStream`.
     ///
-    /// - Throws: what a sequence or a refresh throws.
+    /// - Throws: the first error that a sequence or a refresh throws. `CancellationError` if the calling task is cancelled.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
         let sources = bindings.sources
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

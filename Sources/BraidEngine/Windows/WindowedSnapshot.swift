@@ -98,7 +98,8 @@ extension WindowedSnapshot {
         }
     }
 
-    /// Writes the window's place: `{"offset": …, "anchor"?: {"section": …, "id": …}}`.
+    /// Writes which rows of the table the window shows, as `{"offset": …, "anchor"?: {"section": …, "id": …}}`. `offset`
+    /// is the number of rows before the window. `anchor` is the row with which the window moves.
     func writePlace(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("offset")

@@ -1,9 +1,10 @@
 // Begins new epochs for all sessions of a database at once, by writing only the one row of the table `epoch_suffix`.
 
 extension SQLiteConnection {
-    /// Begins new epochs for all sessions if new epochs are due. With `synchronous = normal`, a power loss can lose
-    /// commits. New epochs are then due again at the next start of a server, unless the server closes the database
-    /// properly before.
+    /// Begins new epochs for all sessions if the database contains the mark that new epochs are due.
+    ///
+    /// With `synchronous = normal`, a power loss can lose commits. A server with this option therefore sets the mark
+    /// when it opens the database, and removes the mark when it closes the database properly.
     func beginEpochs(_ options: SQLiteStoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         let isRenewed = try inTransaction(.immediate) {

@@ -16,7 +16,7 @@ import Testing
         routes = App(store: store, controllers: ControllerTokens(["t"]), testMode: .forTests(of: store)).router.routes
     }
 
-    /// An operation of the document, with the parameters of its path.
+    /// An operation of openapi.json, with its own parameters and those that its path declares.
     private struct Operation {
         var json: JSONText
         var parameters: [JSONText]
