@@ -1,12 +1,12 @@
--- The tables of a Braid Server database in PostgreSQL. The binary contains this file. The tables are those of
--- schema.sql, which explains more about each table.
+-- The tables of a Braid Server database in PostgreSQL. The binary contains this file. Most tables are those of
+-- schema.sql, which explains more about each of them. Only PostgreSQL has the tables of the servers that share it.
 --
 -- Times are milliseconds since 1970. JSON is stored as `text`, as the client has sent it: `jsonb` would lose the order
 -- of members and the written form of numbers. Names that clients choose are stored as `bytea`, in UTF-8: a name can
 -- contain U+0000, which `text` cannot store, and `bytea` is sorted by bytes.
 --
--- The entries of a session have a key that starts with the session's number, so that one range of the index, or one
--- shard, contains all of them. The large tables (section, model, journal) have no foreign keys, which each command
+-- The sections, models and journal records of a session have a key that starts with the session's number, so that one
+-- range of the index, or one shard, contains all of them. The large tables (section, model, journal) have no foreign keys, which each command
 -- would have to check.
 
 -- A table with one row, for all servers that share the database.

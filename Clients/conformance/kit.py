@@ -260,8 +260,8 @@ def rows(snapshot):
 
 
 def shown(snapshot):
-    """The visible part of a snapshot, for comparisons. A missing header or footer counts as null. The revision is left
-    out, because not every revision changes something visible.
+    """The part of a snapshot that a client must have, for comparisons: everything except the revision, which can rise
+    without a visible change. A missing header or footer counts as null.
     """
     sections = [{"header": None, "footer": None} | section for section in snapshot["sections"]]
     return {name: snapshot.get(name) for name in ("epoch", "totalRowCount", "state", "empty", "window")} | {"sections": sections}

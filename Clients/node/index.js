@@ -226,8 +226,8 @@ class Faults {
   }
 
   /**
-   * Returns the number of requests to which the rule with this id was applied. Without an id, the number counts all
-   * rules.
+   * Returns the number of requests to which the fault rule with this id was applied. Without an id, returns the number
+   * of requests to which any rule was applied.
    */
   async applied(id) {
     const rules = (await this.all()).filter((rule) => id === undefined || rule.id === id);

@@ -77,8 +77,8 @@ import Testing
         await store.close()
     }
 
-    /// The last page of the write-ahead log is cut off, as after a power loss during a flush. The revision that was
-    /// being written must be gone completely, and all earlier revisions must be there.
+    /// The test cuts off the last bytes of the write-ahead log, as after a power loss during a flush. The revision that
+    /// was being written must be gone completely, and all earlier revisions must be there.
     @Test func aTornLogEndsAtTheLastWholeRevision() async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in

@@ -29,8 +29,8 @@ class Faults:
         return rules
 
     def applied(self, id: str | None = None) -> int:
-        """Returns the number of requests to which the rule with this id was applied. Without an id, the number counts
-        all rules.
+        """Returns the number of requests to which the fault rule with this id was applied. Without an id, returns the
+        number of requests to which any rule was applied.
         """
         rules = [rule for rule in self.all() if id in (None, rule["id"])]
         if not rules:

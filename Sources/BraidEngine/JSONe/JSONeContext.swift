@@ -15,8 +15,8 @@ public struct JSONeContext: Sendable {
     /// The positions in `names`, by name. Empty up to `linearLimit` names, for which a linear search is fast enough.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
-    /// The current time for templates, in RFC 3339: the value of the name `now`, and the time from which `$fromNow` and
-    /// `fromNow()` count. If the context defines the name `now`, templates use that value in all three cases.
+    /// The current time for templates, in RFC 3339: the value of the name `now`, unless the context defines this name.
+    /// `$fromNow` and `fromNow()` count from the value of the name `now`.
     public let now: String
     /// The limit on the cost of all renderings with this context together. `nil` for no such limit.
     var sharedBudget: SharedJSONeBudget?

@@ -64,7 +64,7 @@ final class HTTPClient {
         buffer += piece[..<count]
     }
 
-    /// Whether bytes have arrived that were not read yet. This property does not wait.
+    /// Whether bytes have arrived that the client has not received from the socket yet. This property does not wait.
     var hasAnswer: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
