@@ -6,7 +6,8 @@ import Testing
     static let list =
         #"{"table":"list","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1","n":1.10},{"id":"2","n":2}],"b":[]},"editing":"delete","moving":{"to":"anySection"}}]}"#
 
-    @Test func tablesAreRegisteredReplacedListedAndDeleted() throws {
+    @Test("A table can be registered, replaced, listed and deleted, and only a changed description is a new version")
+    func tableLifeCycle() throws {
         let client = try ServerProcess().keptClient()
         let created = try client.request("PUT", "/v1/tables/list", Self.list)
         #expect(created.status == 201)
@@ -28,7 +29,8 @@ import Testing
         #expect(try client.get("/v1/tables/list").status == 404)
     }
 
-    @Test func aFaultyDescriptionGetsAllItsFaultsWithPointers() throws {
+    @Test("The refusal of a table description contains the JSON pointers of all its faults")
+    func descriptionFaults() throws {
         let client = try ServerProcess().keptClient()
         let response = try client.request(
             "PUT", "/v1/tables/x",
@@ -41,7 +43,8 @@ import Testing
         #expect(errors.contains("/bindings/1/modles"))
     }
 
-    @Test func thePointersOfADescriptionInARequestLeadThroughTheRequest() throws {
+    @Test("The pointers to the faults of a description inside another request start at the root of the request")
+    func inlineDescriptionFaults() throws {
         let client = try ServerProcess().keptClient()
         let response = try client.request(
             "POST", "/v1/sessions", #"{"table":{"table":"x","cells":{},"bindings":[{"cell":"C","models":[]}]}}"#)
@@ -81,7 +84,8 @@ import Testing
                 as? String == #"No displayed row of the section "e" has the id "1". Get the snapshot."#)
     }
 
-    @Test func sessionsAreOpenedListedPageByPageAndEnded() throws {
+    @Test("A session can be opened, listed page by page and ended, and an id that is used again gets a new epoch")
+    func sessionLifeCycle() throws {
         let client = try ServerProcess().keptClient()
         try client.request("PUT", "/v1/tables/list", Self.list)
         let opened = try client.request(
@@ -114,7 +118,8 @@ import Testing
         #expect(again.header("etag") != opened.header("etag"), "an epoch is never used again")
     }
 
-    @Test func aSnapshotHasAnETagAndWindowsAndIsNotSentTwice() throws {
+    @Test("A snapshot can be requested as a window of rows, and is not sent again if the client has its ETag")
+    func snapshotRequests() throws {
         let client = try ServerProcess().keptClient()
         try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#)
         let snapshot = try client.get("/v1/sessions/s/snapshot")
@@ -135,7 +140,8 @@ import Testing
         #expect(pretty.text.contains("\n  \"session\": \"s\""))
     }
 
-    @Test func aLargeSnapshotIsSentAsItIsEncoded() throws {
+    @Test("A large snapshot is sent in chunks, and supports ETags, HEAD and `?pretty` as a small snapshot does")
+    func largeSnapshot() throws {
         let client = try ServerProcess().keptClient()
         let models = (0..<20_000).map { #"{"id":"row-\#($0)","name":"Somebody"}"# }.joined(separator: ",")
         let opened = try client.request(
@@ -153,7 +159,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s/snapshot?section=a&limit=1").header("content-length") != nil)
     }
 
-    @Test func commandsAnswerWithTheirUpdateOrAsPreferred() throws {
+    @Test("The answer to a command contains its update by default, or what the header `Prefer` requests")
+    func commandAnswers() throws {
         let client = try ServerProcess().keptClient()
         let opened = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#)
         let etag = try #require(opened.header("etag"))
@@ -202,7 +209,8 @@ import Testing
             "a hidden section's rows cannot be referred to")
     }
 
-    @Test func aTransactionIsOneRevisionOrNothing() throws {
+    @Test("A transaction creates one revision, or changes nothing if one of its commands is refused")
+    func transactions() throws {
         let client = try ServerProcess().keptClient()
         try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#)
         let before = try client.get("/v1/sessions/s/snapshot").text
@@ -221,7 +229,8 @@ import Testing
         #expect(updates["to"] as? Int == 1)
     }
 
-    @Test func updatesSinceAPositionOrASnapshotWhereHistoryDoesNotReach() throws {
+    @Test("The updates since a position are returned, or a snapshot if the journal does not contain the position")
+    func updatesSince() throws {
         let client = try ServerProcess(["--journal-limit", "3"]).keptClient()
         let epoch = try #require(
             try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).object["epoch"] as? String)
@@ -238,7 +247,8 @@ import Testing
         }
     }
 
-    @Test func aDiffNeedsNoSession() throws {
+    @Test("`/v1/diff` computes the same update from two snapshots as the command that led from one to the other")
+    func diff() throws {
         let client = try ServerProcess().keptClient()
         let old = try client.request("POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s"}"#).text
         let deleted = try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#)
@@ -250,7 +260,8 @@ import Testing
         #expect(deleted.text == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
     }
 
-    @Test func methodsAndOptionsAreSaid() throws {
+    @Test("OPTIONS and the refusal of a method list the allowed methods, and an answer repeats a valid request id")
+    func methodsAndRequestIDs() throws {
         let client = try ServerProcess().keptClient()
         let options = try client.request("OPTIONS", "/v1/sessions/x/snapshot")
         #expect(options.status == 204)

@@ -12,7 +12,8 @@ import Testing
         return section < sections.count ? sections[section]["rows"] as? [[String: Any]] ?? [] : []
     }
 
-    @Test func shownHidesRowsWithoutLosingTheirModels() throws {
+    @Test("`shown` hides rows but keeps their models, and a command can refer to displayed rows only")
+    func hiddenRows() throws {
         let client = try ServerProcess().keptClient()
         let opened = try open(
             #"{"table":"t","cells":{"C":{}},"state":{"least":2},"bindings":[{"cell":"C","shown":"model.n >= state.least","editing":"delete","moving":{"to":"anySection"},"models":[{"id":"a","n":1},{"id":"b","n":2},{"id":"c","n":1},{"id":"d","n":3},{"id":"e","n":4}]}]}"#,
@@ -36,7 +37,8 @@ import Testing
         #expect(try rows(client).map { $0["id"] as? String } == ["a", "b", "c", "d"])
     }
 
-    @Test func derivedRowsFollowWhatTheyDeriveFrom() throws {
+    @Test("Derived rows change with the models and the state that they are computed from, and cannot be edited")
+    func derivedRows() throws {
         let client = try ServerProcess().keptClient()
         let table = #"""
             {"table":"t","sections":["people","initials","dots"],"cells":{"C":{},"D":{}},"state":{"dots":2},
@@ -64,7 +66,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 2)
     }
 
-    @Test func tapsCallTheSectionsHandlerAndThatOfAnySection() throws {
+    @Test("A tap runs the handler of its section and the handler for any section")
+    func tapHandlers() throws {
         let client = try ServerProcess().keptClient()
         let opened = try open(
             #"""
@@ -90,7 +93,8 @@ import Testing
         #expect(other.text.contains(#""stages":[],"totalRowCount":2,"state":{"taps":2,"last":"b"}"#))
     }
 
-    @Test func cellEventsAreCheckedAndAlwaysMakeARevision() throws {
+    @Test("An accepted cell event always creates a revision, and an undeclared, invalid or rejected one never does")
+    func cellEvents() throws {
         let client = try ServerProcess().keptClient()
         let opened = try open(
             #"""
@@ -174,7 +178,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 1)
     }
 
-    @Test func prefetchRunsOncePerGrowthAlsoAfterARestart() throws {
+    @Test("A prefetch handler runs again only after its section has grown, even if the server has restarted")
+    func prefetch() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         do {
@@ -210,7 +215,8 @@ import Testing
                 .contains(#""state":{"asked":2}"#))
     }
 
-    @Test func modelsAreCheckedWhereverTheyComeIn() throws {
+    @Test("The server checks models against their type in patches, inserts and requests to open a session")
+    func modelTypes() throws {
         let client = try ServerProcess().keptClient()
         let table =
             #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{"id":"/id","schema":{"properties":{"id":{"type":"string"},"age":{"type":"uint8"}}}}},"bindings":[{"cell":"C","modelType":"P","models":[],"editing":"insert","insert":{"template":{"age":1}}}]}"#
@@ -233,7 +239,8 @@ import Testing
             ).status == 422)
     }
 
-    @Test func aTemplateCanBeTried() throws {
+    @Test("`/v1/render` returns the rendered template, or the pointer to the fault of the template")
+    func render() throws {
         let client = try ServerProcess().keptClient()
         #expect(
             try client.request("POST", "/v1/render", #"{"template":{"hello":"${who}"},"context":{"who":"you"}}"#).text

@@ -8,7 +8,8 @@ import Testing
         return (run.output, run.status)
     }
 
-    @Test func everyFaultIsPrintedWithItsPlace() throws {
+    @Test("`check` prints every fault with its file, and with its line and column if the file can be read")
+    func faults() throws {
         let directory = try TemporaryDirectory()
         let faulty = directory.path("faulty.json"), broken = directory.path("broken.json")
         try """
@@ -32,7 +33,8 @@ import Testing
         #expect(lines.last == "\(directory.path("missing.json")): cannot be read")
     }
 
-    @Test func whatIsSurelyNotMeantIsAWarning() throws {
+    @Test("An unknown name in an expression is only a warning, for `check` and for `/v1/tables/validate`")
+    func unknownName() throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("typo.json")
         let description = """
@@ -112,7 +114,8 @@ import Testing
         #expect(status == 1)
     }
 
-    @Test func theExamplesHaveNeitherFaultsNorWarnings() throws {
+    @Test("The table descriptions of the examples have neither faults nor warnings")
+    func examples() throws {
         let root = ServerProcess.package.appendingPathComponent("Examples").path
         let files = (FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []).filter {
             $0.hasSuffix(".table.json")

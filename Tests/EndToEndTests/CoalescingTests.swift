@@ -15,7 +15,8 @@ import Testing
     }
 
     /// Requests the combined update from every revision, in both forms, from memory and, after a restart, from disk.
-    @Test(arguments: 0..<3) func oneUpdateLeadsFromAnyRevisionToNow(seed: Int) throws {
+    @Test("One combined update leads from any revision to the current revision", arguments: 0..<3)
+    func combinedUpdates(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
@@ -74,7 +75,8 @@ import Testing
         }
     }
 
-    @Test func whatIsUndoneVanishesAndHistoryThatIsTooShortIsAReset() throws {
+    @Test("A combined update omits undone changes, and a client with a position of another epoch gets a snapshot")
+    func undoneChanges() throws {
         let client = try ServerProcess(["--journal-limit", "3"]).keptClient()
         try ConcurrencyTests.open(client, rows: 2)
         try client.request("POST", "/v1/sessions/x/rows", #"{"at":[0,1],"model":{"id":"n","taps":0}}"#)

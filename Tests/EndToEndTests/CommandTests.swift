@@ -10,7 +10,8 @@ import Testing
         return directory.path(name)
     }
 
-    @Test func diffPrintsTheUpdateBetweenTwoSnapshots() throws {
+    @Test("`diff` prints the update between two snapshots, or the faults of both files")
+    func diff() throws {
         let client = try ServerProcess(["--fixtures", "\(ServerProcess.package.path)/Examples/attendees"]).keptClient()
         let before = try file("before.json", try client.get("/v1/sessions/party/snapshot?pretty").text)
         let answer = try client.request(
@@ -33,7 +34,8 @@ import Testing
             "\(failed.errors)")
     }
 
-    @Test func renderPrintsWhatATemplateGives() throws {
+    @Test("`render` prints the rendered template, or the fault of the template with its place")
+    func render() throws {
         let template = try file(
             "template.json", #"{"title": "${name}", "n": {"$eval": "n + 1"}, "none": {"$if": "false", "then": 1}}"#)
         let context = try file("context.json", #"{"name": "Omar", "n": 1}"#)
@@ -67,7 +69,8 @@ import Testing
         return (process.terminationStatus, text)
     }
 
-    @Test func whatComesThroughAPipeIsReadAsAFileIs() throws {
+    @Test("`render`, `replay`, `check` and `serve` can read a pipe in place of a file")
+    func pipes() throws {
         let template = try file("template.json", #"{"n": {"$eval": "n"}}"#),
             table = try file("x.table.json", #"{"table": "x", "bound": 1}"#)
         let journal = try file(
@@ -86,7 +89,8 @@ import Testing
                 && CommandRun(["check", directory.url.path]).output.contains("cannot be read"))
     }
 
-    @Test func aResultThatCannotBeWrittenIsAFailureThatIsSaid() throws {
+    @Test("A command that cannot write its result prints an error and exits with status 1")
+    func unwritableResult() throws {
         let template = try file("template.json", "1"),
             snapshot = try file("snapshot.json", #"{"sections":[],"revision":0,"state":{}}"#)
         let journal = try file(
@@ -97,7 +101,10 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupIsTakenWhileCommandsAreCarriedOut() throws {
+    @Test(
+        "A backup that is made during commands contains the session at exactly one of its revisions",
+        .enabled(if: TestDatabase.isSQLite))
+    func backupDuringCommands() throws {
         let database = directory.path("braid.sqlite"), copy = directory.path("copy.sqlite")
         let server = try ServerProcess(database: database)
         let client = try server.client(), port = server.port
@@ -133,9 +140,10 @@ import Testing
         #expect(try restored.get("/v1/sessions/s/snapshot").object["totalRowCount"] as? Int == revision + 1)
     }
 
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupIsTheFileThatIsNamedAlsoWhereSQLiteTakesTheNameForAURI()
-        throws
-    {
+    @Test(
+        "`backup` uses its arguments as file names, even if SQLite would read them as URIs",
+        .enabled(if: TestDatabase.isSQLite))
+    func backupNames() throws {
         let database = directory.path("plain.sqlite")
         try ServerProcess(database: database).stop()
         #expect(try CommandRun(["backup", database, "file:copy"], directory: directory.url.path).status == 0)
@@ -151,7 +159,10 @@ import Testing
                 == 2)
     }
 
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aBackupThatCannotBeMadeSaysWhy() throws {
+    @Test(
+        "If `backup` fails, it says why, creates no file and does not change an existing file",
+        .enabled(if: TestDatabase.isSQLite))
+    func failedBackup() throws {
         let database = directory.path("other.sqlite")
         try ServerProcess(database: database).stop()
         let there = try file("there.sqlite", "mine")
@@ -175,12 +186,14 @@ import Testing
             } == [])
     }
 
-    @Test func aPostgreSQLDatabaseIsCopiedByItsOwnTools() throws {
+    @Test("`backup` refuses to copy a PostgreSQL database, and refers to `pg_dump`")
+    func pgDump() throws {
         let run = try CommandRun(["backup", "postgres://localhost/tables", directory.path("copy")])
         #expect(run.status == 64 && run.errors.contains("pg_dump"), "\(run)")
     }
 
-    @Test func healthIsTheExitStatus() throws {
+    @Test("`health` exits with 0 if the server answers 200, with 1 if not, and with 64 if the address is invalid")
+    func health() throws {
         let server = try ServerProcess()
         let well = try CommandRun(["health", "http://127.0.0.1:\(server.port)"])
         #expect(well == (try CommandRun(["health"], environment: ["BRAID_PORT": "\(server.port)"])))
@@ -200,7 +213,8 @@ import Testing
         }
     }
 
-    @Test func healthOverAUnixSocket() throws {
+    @Test("`health` can check a server that listens on a Unix socket")
+    func healthOverUnixSocket() throws {
         let socket = directory.path("socket")
         let server = Process(), output = Pipe()
         server.executableURL = ServerProcess.binary

@@ -37,7 +37,8 @@ import Testing
         }
     }
 
-    @Test func aStaleIndexPathIsFollowedAndTheAnswerSaysWhere() throws {
+    @Test("The server rebases the index path of a command with `base`, and the answer says where the row is now")
+    func staleIndexPath() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
@@ -72,7 +73,8 @@ import Testing
         #expect(records.contains(#""command":{"taps":{"at":{"section":1,"row":3}}}"#), "\(records)")
     }
 
-    @Test func aBaseOlderThanTheJournalIsRefused() throws {
+    @Test("A base that is older than the journal is refused")
+    func oldBase() throws {
         let client = try ServerProcess(["--journal-limit", "2"]).keptClient()
         try Self.open(client)
         for _ in 0..<5 { try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"section":0,"row":1}}"#) }
@@ -82,7 +84,8 @@ import Testing
             try client.request("POST", "/v1/sessions/x/taps?base=4", #"{"at":{"section":0,"row":1}}"#).status == 200)
     }
 
-    @Test func callsToTheDataSourceAreFollowedToo() throws {
+    @Test("The server also rebases the index paths in calls of the data source")
+    func dataSourceCalls() throws {
         let client = try ServerProcess().keptClient()
         try client.request(
             "POST", "/v1/sessions", #"{"id":"x","sections":[{"rows":[{"id":"1"},{"id":"2"}]},{"rows":[{"id":"3"}]}]}"#)
@@ -95,7 +98,8 @@ import Testing
 
     /// If the base has no such section or row, the answer must not contain the largest integer, which the engine uses
     /// for such an index.
-    @Test func whatWasOutOfBoundsAtTheBaseIsSoByTheClientsOwnNumbers() throws {
+    @Test("If a row or a section did not exist at the base, the refusal names the index that the client sent")
+    func outOfBounds() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
@@ -127,9 +131,10 @@ import Testing
         }
     }
 
-    /// Two clients edit in random order, each with the revision that it saw last as its base. Each edit must change the
-    /// row that its client saw, or be refused because that row is gone.
-    @Test(arguments: 0..<4) func everyEditHitsTheRowThatItsClientSaw(seed: Int) throws {
+    /// Two clients edit in random order, each with the revision that it saw last as its base.
+    @Test(
+        "A command with a base applies to the row that its client saw, or is refused with `row-gone`", arguments: 0..<4)
+    func rebasedCommands(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let client = try ServerProcess().keptClient()
         try Self.open(client)
@@ -183,7 +188,8 @@ import Testing
         #expect(hits > 40 && gone > 3, "\(hits) \(gone)")
     }
 
-    @Test func aSessionOpensWhilePutsReplaceItsDescription() throws {
+    @Test("A session can be opened while another client replaces its table description")
+    func openingDuringReplacement() throws {
         let server = try ServerProcess(), client = try server.keptClient(), port = server.port
         try client.request("PUT", "/v1/tables/t", Self.table)
         let isOver = Mutex(false), group = DispatchGroup()
@@ -215,7 +221,8 @@ import Testing
         }
     }
 
-    @Test func aResetPutsTheSessionBackAndTheRevisionGoesOn() throws {
+    @Test("A reset restores a session as it was opened, as a new revision, and a restart keeps the result")
+    func resets() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         var opened = "", reset = ""

@@ -17,7 +17,8 @@ import Testing
             headers: ["Content-Type": "application/x-ndjson", "If-Match": ifMatch])
     }
 
-    @Test func aSessionIsEndedOnlyWhileItIsWhatTheClientSaw() throws {
+    @Test("DELETE with If-Match ends a session only if the session still has the ETag of the condition")
+    func conditionalEnd() throws {
         let (client, etag) = try start()
         let changed = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#)
         let refused = try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": etag])
@@ -39,7 +40,8 @@ import Testing
         #expect(try client.request("DELETE", "/v1/sessions/s", headers: ["If-Match": "*"]).status == 204)
     }
 
-    @Test func aSessionIsNotEndedUnderAChangeThatWasAcknowledged() throws {
+    @Test("If a session is changed and conditionally ended at the same time, exactly one of the requests succeeds")
+    func endDuringChange() throws {
         let server = try ServerProcess()
         try Self.raceAnEnd([server.keptClient(), server.keptClient()])
     }
@@ -73,7 +75,8 @@ import Testing
         #expect(ended > 0 && ended < rounds, "\(ended) of \(rounds): there was no race")
     }
 
-    @Test func modelsAreObservedOnlyFromWhatTheClientSaw() throws {
+    @Test("`observe` with If-Match applies its lines only if the session has the ETag of the condition at the start")
+    func conditionalObserve() throws {
         let (client, etag) = try start()
         let lines = #"{"a":[]}"# + "\n" + #"{"b":[{"id":"9"}]}"#
         for body in [lines, ""] {
@@ -89,7 +92,8 @@ import Testing
         #expect(try observe(client, lines, ifMatch: etag).status == 412)
     }
 
-    @Test func whatTheFirstLineDoesIsUnderTheConditionToo() throws {
+    @Test("`observe` is refused if the session changes after the start of the request and before the first line")
+    func changeBeforeFirstLine() throws {
         let (client, etag) = try start()
         let sender = try client.server.client()
         try sender.send(
@@ -171,7 +175,8 @@ import Testing
         #expect((rest["sessions"] as? [[String: Any]])?.compactMap { $0["id"] as? String } == ["old"])
     }
 
-    @Test func aConditionThatIsNotLookedAtIsRefusedAndNothingIsDone() throws {
+    @Test("A request with a condition that the server does not support is refused and changes nothing")
+    func unsupportedConditions() throws {
         let (client, etag) = try start()
         try client.request("PUT", "/v1/tables/list", APITests.list)
         let tokens = try client.request("POST", "/v1/sessions/s/tokens", #"{"role":"viewer","expiresIn":600}"#).object
@@ -275,7 +280,8 @@ import Testing
         }
     }
 
-    @Test func anythingIsTheWholeValueAlone() throws {
+    @Test("If-Match accepts a star only as the whole value, and ETags only in quotes and without `W/`")
+    func ifMatchSyntax() throws {
         let (client, etag) = try start()
         func status(_ ifMatch: String) throws -> Int {
             try client.request("PATCH", "/v1/sessions/s/state?dryRun", #"{"n":1}"#, headers: ["If-Match": ifMatch])

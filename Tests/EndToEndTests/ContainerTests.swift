@@ -8,7 +8,8 @@ import Testing
 /// that do not allow that.
 @Suite(.serialized, .enabled(if: ContainerRoot.isPossible, "needs root, and mounts in a namespace of their own"))
 struct ContainerTests {
-    @Test func theImageServesFromAReadOnlyRootAsAnotherUser() throws {
+    @Test("With the settings of the image, the server runs as another user and can write only to its volume")
+    func readOnlyRoot() throws {
         let root = try ContainerRoot(), image = try Dockerfile()
         #expect(image.volume == "/data" && image.user == "10001" && image.entrypoint == ["braid-server"])
         // Without a token, the server refuses to listen on addresses that other machines can reach.

@@ -9,7 +9,8 @@ import Testing
     static let crashes = ProcessInfo.processInfo.environment["BRAID_CRASHES"].flatMap { Int($0) } ?? 8
     static let seed = ProcessInfo.processInfo.environment["BRAID_CRASH_SEED"].flatMap { UInt64($0) } ?? 7
 
-    @Test func everyAcknowledgedCommandIsThereOnceAfterEveryCrash() async throws {
+    @Test("After each crash, the sessions contain each acknowledged command exactly once")
+    func randomKills() async throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         var random = SeededGenerator(seed: Self.seed)

@@ -15,7 +15,8 @@ import Testing
         #"{"id":"\#(id)","cell":"\#(cell)","model":{"id":\#(id)}}"#
     }
 
-    @Test func sessionsAreOpenedWithoutATable() throws {
+    @Test("A session can be opened with rows or sections in place of a table description")
+    func openingWithoutTable() throws {
         let client = try opened(#"{"id":"a","row":{"id":1}}"#)
         for (id, body, sections) in [
             ("a", nil, #"[{"id":"s1","header":null,"footer":null,"rowCount":1,"rows":[\#(row(1))]}]"#),
@@ -80,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func rowsAreAddedUpdatedAndRemoved() throws {
+    @Test("Rows can be added, updated and removed, and the notification says what has changed")
+    func rowCalls() throws {
         let client = try opened()
         let added = try client.request("POST", "/v1/sessions/s/rows", #"{"at":[0,1],"model":{"id":3}}"#)
         #expect(
@@ -116,7 +118,8 @@ import Testing
                 #""command":{"dataSource":{"addRow":{"at":[0,1],"model":{"id":3}}}}"#))
     }
 
-    @Test func sectionsAreAddedUpdatedAndRemoved() throws {
+    @Test("Sections can be added, updated and removed, and the notification says what has changed")
+    func sectionCalls() throws {
         let client = try opened()
         #expect(
             try client.request(
@@ -151,7 +154,8 @@ import Testing
         )
     }
 
-    @Test func whatIsOutOfBoundsIsIgnoredOrNotFound() throws {
+    @Test("A call for a row or section that does not exist changes nothing, and reading it gets 404")
+    func outOfBounds() throws {
         let client = try opened()
         for (method, path, body) in [
             ("PUT", "rows/0/2", #"{"model":1}"#), ("PUT", "rows/2/0", #"{"model":1}"#),
@@ -188,7 +192,8 @@ import Testing
         #expect(try client.request("DELETE", "/v1/sessions/none/rows/0/0").status == 404)
     }
 
-    @Test func whatIsMalformedIsRefused() throws {
+    @Test("A malformed call of the data source is refused and changes nothing")
+    func malformedCalls() throws {
         let client = try opened()
         for (method, path, body, status) in [
             ("PUT", "rows/-1/0", #"{"model":1}"#, 400), ("PUT", "rows/0/x", #"{"model":1}"#, 400),
@@ -220,7 +225,8 @@ import Testing
         #expect((fault.object["errors"] as? [[String: String]])?.first?["pointer"] == "/sections/1/header")
     }
 
-    @Test func formsOfAnswersAreThoseOfOtherCommands() throws {
+    @Test("Calls of the data source support dry runs, forms, conditions, preferences and idempotency keys")
+    func requestOptions() throws {
         let client = try opened()
         let etag = try #require(try client.get("/v1/sessions/s/snapshot").header("etag"))
         #expect(
@@ -253,7 +259,8 @@ import Testing
         )
     }
 
-    @Test func cellsAreRegisteredForModelTypes() throws {
+    @Test("Registering another cell for a model type reloads the rows with models of this type")
+    func cellsForModelTypes() throws {
         let client = try opened()
         #expect(
             try client.request("PUT", "/v1/sessions/s/cells-for-model-types/string", #"{"cell":"TextCell"}"#).text
@@ -277,8 +284,8 @@ import Testing
                 as? String == "applied")
     }
 
-    /// The server is killed with `kill -9` while the session has stored changes that are not published.
-    @Test func whatIsNotPublishedSurvivesARestartUnseen() throws {
+    @Test("Unpublished changes survive a kill of the server, and stay unpublished until the next command")
+    func unpublishedChanges() throws {
         let directory = try TemporaryDirectory()
         var server = try ServerProcess(database: directory.path("braid.sqlite"))
         var client = try server.client()

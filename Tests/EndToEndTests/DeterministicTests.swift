@@ -45,7 +45,8 @@ import Testing
         }.joined(separator: "\n")
     }
 
-    @Test func theTranscriptIsTheGoldenOne() throws {
+    @Test("With `--deterministic`, the answers are those of the golden transcript, byte for byte")
+    func goldenTranscript() throws {
         let transcript = try Self.transcript(
             ServerProcess(["--deterministic", "--fixtures", Self.fixtures]).keptClient())
         if ProcessInfo.processInfo.environment["BRAID_WRITE_GOLDEN"] != nil {
@@ -54,7 +55,8 @@ import Testing
         #expect(try transcript == String(contentsOf: Self.golden, encoding: .utf8))
     }
 
-    @Test func afterARestartNothingComesAgain() throws {
+    @Test("With `--deterministic`, a restarted server does not repeat an id, an epoch, a secret or a time")
+    func restart() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let first = try ServerProcess(database: database, ["--deterministic"]).keptClient()
         #expect(

@@ -3,9 +3,8 @@ import Synchronization
 import Testing
 
 @Suite(.serialized) struct DurabilityTests {
-    /// Several clients insert rows while the server is killed. Every insert that the server has acknowledged must be in
-    /// the database.
-    @Test func nothingAcknowledgedIsLostWhenTheServerIsKilledUnderLoad() async throws {
+    @Test("If the server is killed under load, the database contains every insert that was acknowledged")
+    func killUnderLoad() async throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         let table =
@@ -61,7 +60,8 @@ import Testing
         #expect(acknowledged.values.allSatisfy { $0 > 0 }, "there was load")
     }
 
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aSecondServerOnTheSameDatabaseIsRefused() throws {
+    @Test("A second server on the same database refuses to start", .enabled(if: TestDatabase.isSQLite))
+    func secondServer() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         let first = try ServerProcess(database: database)
@@ -77,9 +77,10 @@ import Testing
         #expect(try ServerProcess(database: database).keptClient().get("/readyz").status == 200)
     }
 
-    /// The server refuses a database path that is a URI, such as `file:braid.sqlite`. SQLite would open `braid.sqlite`,
-    /// but the server would lock the file `file:braid.sqlite`. A second server could then open the same database.
-    @Test func aDatabaseThatIsNamedByAURIIsRefused() throws {
+    /// For the path `file:braid.sqlite`, SQLite would open `braid.sqlite`, but the server would lock the file
+    /// `file:braid.sqlite`. A second server could then open the same database.
+    @Test("The server refuses a database path that is a URI")
+    func uriPath() throws {
         let directory = try TemporaryDirectory()
         let run = try CommandRun(
             ["serve", "--port", "0", "--database", "file:braid.sqlite"], directory: directory.url.path)
@@ -91,7 +92,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).isEmpty)
     }
 
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aFileThatIsNoDatabaseIsRefusedAndLeftAsItWas() throws {
+    @Test("A file that is not a database is refused and not changed", .enabled(if: TestDatabase.isSQLite))
+    func foreignFile() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("notes.txt")
         let text = String(repeating: "not a database\n", count: 100)
@@ -100,7 +102,8 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
 
-    @Test func anAddressOtherThanLoopbackNeedsAToken() throws {
+    @Test("A server without a token refuses to listen on an address other than loopback")
+    func publicAddress() throws {
         #expect(throws: ServerProcess.StartFailure.self) { try ServerProcess(["--hostname", "0.0.0.0"]) }
         let server = try ServerProcess(["--hostname", "0.0.0.0"], environment: ["BRAID_TOKEN": "secret"])
         let client = try server.client()
@@ -110,14 +113,16 @@ import Testing
         #expect(try client.get("/healthz").status == 200)
     }
 
-    @Test func aStopFinishesWhatIsUnderWayAndExitsWithZero() throws {
+    @Test("A server that is stopped exits with status 0")
+    func exitStatus() throws {
         let server = try ServerProcess(ServerProcess.attendees)
         _ = try server.client().get("/healthz")
         #expect(server.stop() == 0)
     }
 
-    /// A supervisor may stop the server as soon as it is ready. The server must already handle signals at that time.
-    @Test func aStopRightAfterTheReadinessLineIsHeard() throws {
+    /// A supervisor may stop the server as soon as it is ready.
+    @Test("A server that is stopped right after its readiness line exits with status 0")
+    func earlyStop() throws {
         for _ in 0..<30 { #expect(try ServerProcess().stop() == 0) }
     }
 }

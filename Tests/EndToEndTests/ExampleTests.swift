@@ -10,7 +10,8 @@ import Testing
     static let names = ((try? FileManager.default.contentsOfDirectory(atPath: flows.path)) ?? [])
         .filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
 
-    @Test func everyExampleHasAFlow() throws {
+    @Test("Each example with a table description has a flow, and each flow belongs to such an example")
+    func completeness() throws {
         let examples = try FileManager.default.contentsOfDirectory(
             atPath: ServerProcess.package.appendingPathComponent("Examples").path)
         let tables = examples.filter {
@@ -20,7 +21,8 @@ import Testing
         #expect(Set(tables) == Set(Self.names))
     }
 
-    @Test(arguments: names) func anExampleRunsThroughItsFlow(name: String) throws {
+    @Test("The server answers each request of an example's flow as the flow expects", arguments: names)
+    func expectedAnswers(name: String) throws {
         // The server loads all examples, as the script `./run` does.
         let client = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples").path])
             .keptClient()

@@ -6,7 +6,8 @@ import Testing
     static let table =
         #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"title":"${model.id} of ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
 
-    @Test func aSessionIsOpenedWhileSlowCommandsAreUnderWay() throws {
+    @Test("A session can be opened while many slow commands of other sessions are still waiting for their answers")
+    func openingDuringSlowCommands() throws {
         let server = try ServerProcess()
         let processors = ProcessInfo.processInfo.activeProcessorCount
         let models = "[" + (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",") + "]"

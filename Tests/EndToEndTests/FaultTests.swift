@@ -29,8 +29,11 @@ import Testing
 
     // MARK: A full disk
 
-    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"), .enabled(if: TestDatabase.isSQLite))
-    func onAFullDiskReadsGoOnAndWritesComeBack() throws {
+    @Test(
+        "On a full disk, the server answers reads and refuses writes, and accepts writes when there is space again",
+        .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"),
+        .enabled(if: TestDatabase.isSQLite))
+    func fullDisk() throws {
         let disk = try SmallDisk(megabytes: 10)
         let server = try ServerProcess(database: disk.path + "/braid.sqlite"), client = try server.client()
         try open(client)
@@ -114,7 +117,10 @@ import Testing
 
     // MARK: A damaged file
 
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aDamagedFileIsRefusedAndTheWayBackIsNamed() throws {
+    @Test(
+        "A damaged database file is refused and not changed, and the error mentions the backup",
+        .enabled(if: TestDatabase.isSQLite))
+    func damagedFile() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("braid.sqlite")
         do {
@@ -137,9 +143,10 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == damaged, "what is left of it stays as it is")
     }
 
-    /// A page of the database file is damaged while the server is stopped. Only the session with this page must fail,
-    /// and the error must not show internal details.
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aDamagedPageIsAnErrorOfItsSessionAlone() throws {
+    @Test(
+        "A damaged page of the database makes only its session fail, and the error hides internal details",
+        .enabled(if: TestDatabase.isSQLite))
+    func damagedPage() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("braid.sqlite")
         do {
@@ -204,9 +211,8 @@ import Testing
 
     // MARK: Clients that vanish
 
-    /// A client that disappears while it sends a request has changed nothing. If a client disappears before its answer,
-    /// its command has been applied.
-    @Test func aClientThatVanishesLeavesWholeRevisions() throws {
+    @Test("If a client disappears, its command is applied if it was sent completely, and not at all otherwise")
+    func vanishedClients() throws {
         let server = try ServerProcess(), client = try server.client()
         try open(client)
         let body = #"{"insert":{"section":"a","row":0},"model":{"id":"half"}}"#

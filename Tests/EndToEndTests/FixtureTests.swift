@@ -17,7 +17,8 @@ import Testing
 
     private func table(_ name: String) -> String { Self.table.replacingOccurrences(of: "NAME", with: name) }
 
-    @Test func everyFaultOfEveryFileStopsTheStart() throws {
+    @Test("Faulty fixtures prevent the start, and the server prints the faults of all files")
+    func faultyFiles() throws {
         let fixtures = directory.path("a"), other = directory.path("b")
         let database = directory.path("braid.sqlite")
         _ = try write("a/right.table.json", table("right"))
@@ -44,7 +45,8 @@ import Testing
         #expect(try ServerProcess(database: database).keptClient().get("/v1/tables").text == #"{"tables":[]}"#)
     }
 
-    @Test func aSessionThatCannotBeOpenedStopsTheStart() throws {
+    @Test("A fixture session that cannot be opened prevents the start")
+    func unopenableSessions() throws {
         let fixtures = directory.path("a")
         _ = try write("a/t.table.json", table("t"))
         let models = try write(
@@ -57,7 +59,8 @@ import Testing
                 && run.errors.contains("\(tableless): The table description \"u\" does not exist"), "\(run.errors)")
     }
 
-    @Test func aSessionThatIsThereIsLeftAloneAndAResetPutsItBack() throws {
+    @Test("Changed fixtures do not change an existing session, and a reset restores it as it was opened")
+    func existingSession() throws {
         let fixtures = directory.path("a"), database = directory.path("braid.sqlite")
         _ = try write("a/t.table.json", table("t"))
         let session = try write("a/s.session.json", #"{"id":"s","table":"t"}"#)

@@ -3,7 +3,8 @@ import Testing
 
 /// Tests `Examples/library`, a program that binds a table with the engine alone. The program checks its updates itself.
 @Suite struct LibraryExampleTests {
-    @Test func theProgramPrintsWhatATableViewWouldDo() throws {
+    @Test("The library example prints each table and the moves that lead to the next table")
+    func printedMoves() throws {
         let process = Process(), output = Pipe()
         process.executableURL = ServerProcess.binary.deletingLastPathComponent().appendingPathComponent(
             "attendees-example")

@@ -13,7 +13,8 @@ import Testing
 
     private static let token = ["Authorization": "Bearer swordfish"]
 
-    @Test func eachRequestIsOneJSONLine() throws {
+    @Test("Each request is one JSON line in the log, without models, queries and tokens")
+    func jsonLines() throws {
         let lines = try Self.serve("json") { client in
             _ = try client.request(
                 "POST", "/v1/sessions?pretty", #"{"id":"s","rows":[{"id":"secret"}]}"#,
@@ -43,7 +44,8 @@ import Testing
             "models, queries and tokens stay out of the log")
     }
 
-    @Test func textLinesCannotBeBrokenOrAddedTo() throws {
+    @Test("A client cannot break a text line of the log or add fields to it")
+    func textLines() throws {
         let lines = try Self.serve("text") { client in
             _ = try client.get("/openapi.json", headers: ["X-Request-Id": "a=b"])
             _ = try client.get("/\"x\"status=200")
@@ -74,14 +76,16 @@ import Testing
         #expect(levels == (level == "debug" ? Array(repeating: "debug", count: 9) : []) + ["info"], "\(server.log)")
     }
 
-    @Test(.enabled(if: TestDatabase.isSQLite)) func aMessageIsOneLineWithoutControls() throws {
+    @Test("Control characters in a log message are replaced by spaces", .enabled(if: TestDatabase.isSQLite))
+    func controlCharacters() throws {
         let directory = try TemporaryDirectory()
         let server = try ServerProcess(database: directory.path("a\u{7F}b\nc"), ["--log-level", "info"])
         server.stop()
         #expect(server.log.contains("/a b c\n"), "\(server.log)")
     }
 
-    @Test func whatTheHTTPLayerRefusesIsALineTooWithWhatIsKnown() throws {
+    @Test("The log and the metrics also contain requests that the HTTP layer refuses, with their known fields")
+    func refusedRequests() throws {
         let server = try ServerProcess(["--log-level", "debug", "--log-format", "json", "--header-timeout", "1"])
         let fields = "Host: x\r\nX-Request-Id: mine\r\nContent-Type: application/x-ndjson\r\n"
         let cases: [(request: String, status: Int, method: String, path: String, route: String)] = [
@@ -144,7 +148,8 @@ import Testing
         }
     }
 
-    @Test func aBodyThatIsReadWhileItComesIsOneLineHoweverItEnds() throws {
+    @Test("An `observe` request with a malformed body is exactly one line of the log")
+    func refusedBody() throws {
         let line = "route=/v1/sessions/{id}/observe status=400 "
         let lines = try Self.serve("text") { client in
             let sender = try client.server.client()

@@ -28,7 +28,8 @@ import Testing
         return (result.0, result.1)
     }
 
-    @Test func aPollIsAnsweredAsSoonAsThereIsSomething() async throws {
+    @Test("A long poll is answered as soon as there is an update")
+    func newUpdate() async throws {
         let (client, epoch) = try StreamTests.start()
         let answer = try await polling(client, "/v1/sessions/s/updates?since=\(epoch).0&wait=60") {
             let revision = try client.perform(("PATCH", "state", #"{"n":1}"#))
@@ -48,7 +49,8 @@ import Testing
         )
     }
 
-    @Test func whatIsThereAlreadyIsNotWaitedFor() throws {
+    @Test("A long poll does not wait if there are updates already, or if its position has another epoch")
+    func existingUpdates() throws {
         let (client, _) = try StreamTests.start()
         #expect(try client.perform(("PATCH", "state", #"{"n":1}"#)) == 1)
         let start = ContinuousClock.now
@@ -57,7 +59,8 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(50))
     }
 
-    @Test func aPollThatSawNothingAnswersWithAnEmptyList() throws {
+    @Test("A long poll without an update gets an empty list at the end of its wait")
+    func noUpdate() throws {
         let (client, epoch) = try StreamTests.start()
         let start = ContinuousClock.now
         let answer = try client.get("/v1/sessions/s/updates?since=0&wait=1")
@@ -67,7 +70,8 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(50))
     }
 
-    @Test func theTimeToWaitIsFromZeroToSixtySeconds() throws {
+    @Test("A long poll is refused if `wait` is not a whole number from 0 to 60")
+    func invalidWait() throws {
         let (client, _) = try StreamTests.start()
         for wait in ["61", "-1", "1.5", "", "x"] {
             #expect(try client.get("/v1/sessions/s/updates?since=0&wait=\(wait)").status == 400, "\(wait)")
@@ -75,7 +79,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s/updates?since=0&wait=0").text == #"{"from":0,"to":0,"updates":[]}"#)
     }
 
-    @Test func theEndOfTheSessionIsTold() async throws {
+    @Test("If a session ends, its waiting long polls are answered with `session-not-found`")
+    func endedSession() async throws {
         let (client, _) = try StreamTests.start()
         let answer = try await polling(client, "/v1/sessions/s/updates?since=0&wait=60") {
             let status = try client.request("DELETE", "/v1/sessions/s").status
@@ -85,7 +90,8 @@ import Testing
         #expect(answer.took < .seconds(50))
     }
 
-    @Test func aStopAnswersAtOnce() async throws {
+    @Test("If the server stops, a waiting long poll gets an empty list")
+    func stoppedServer() async throws {
         let (client, _) = try StreamTests.start()
         let answer = try await polling(client, "/v1/sessions/s/updates?since=0&wait=60") {
             #expect(client.server.stop() == 0)
@@ -93,7 +99,8 @@ import Testing
         #expect(answer.text == #"{"from":0,"to":0,"updates":[]}"#)
     }
 
-    @Test func aThousandPollsWakeTogetherAndThoseThatLeftAreForgotten() throws {
+    @Test("An update answers a thousand long polls, and the connections of clients that have left are closed")
+    func thousandPolls() throws {
         let (client, _) = try StreamTests.start()
         let polls = try (0..<1_000).map { _ in try client.server.client() }
         for poll in polls {

@@ -346,7 +346,8 @@ import Testing
             ), status: 412, type: "etag-mismatch"),
     ]
 
-    @Test func everyMalformedRequestGetsItsProblemAndTheServerGoesOn() throws {
+    @Test("Each malformed request gets its problem document and changes nothing, and the server continues")
+    func malformedRequests() throws {
         let server = try ServerProcess(ServerProcess.attendees)
         let before = try server.client().get("/v1/sessions/party/snapshot").text
         let cases = Self.framing + Self.json + Self.shapes
@@ -376,7 +377,8 @@ import Testing
         #expect(try server.client().get("/v1/sessions/party/snapshot").text == before)
     }
 
-    @Test func invalidUTF8IsNotJSON() throws {
+    @Test("A body that is not valid UTF-8 is refused as invalid JSON")
+    func invalidUTF8() throws {
         let server = try ServerProcess(ServerProcess.attendees)
         for bytes: [UInt8] in [
             [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],

@@ -41,7 +41,8 @@ import Testing
         return found.count == 1 ? found[0].value : nil
     }
 
-    @Test func everythingThatHappensIsCounted() throws {
+    @Test("The metrics count requests, commands, commits, sessions, subscribers and connections")
+    func counts() throws {
         let directory = try TemporaryDirectory()
         let server = try ServerProcess(database: directory.path("braid.sqlite"))
         let client = try server.keptClient()
@@ -167,7 +168,8 @@ import Testing
         #expect(try inProgress() == 0)
     }
 
-    @Test func histogramsAreCumulativeAndEveryFamilyIsExplained() throws {
+    @Test("The buckets of each histogram are cumulative, and each metric has a help text and a type")
+    func histogramBuckets() throws {
         let client = try ServerProcess().keptClient()
         for _ in 0..<20 { _ = try client.get("/healthz") }
         let text = try client.get("/metrics").text, samples = try Self.parse(text)
@@ -186,7 +188,8 @@ import Testing
         }
     }
 
-    @Test func noLabelIsMadeOfWhatAClientSent() throws {
+    @Test("The metrics do not contain text that a client has sent")
+    func clientText() throws {
         let client = try ServerProcess().keptClient()
         for odd in ["needle", "%22needle%7B", "needle%0A"] {
             for path in [
@@ -205,7 +208,8 @@ import Testing
                 Self.parse(metrics), "braid_http_requests_total", ["method": "", "route": "", "status": "405"]) == 1)
     }
 
-    @Test func metricsAreTextAlone() throws {
+    @Test("`/metrics` is available only as plain text, and `/healthz` is not available as plain text")
+    func contentTypes() throws {
         let client = try ServerProcess().keptClient()
         #expect(try client.get("/metrics", headers: ["Accept": "application/json"]).status == 406)
         for accepted in ["text/plain", "text/*", "*/*"] {

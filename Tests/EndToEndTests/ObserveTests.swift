@@ -31,7 +31,8 @@ import Testing
         return false
     }
 
-    @Test func linesAreAppliedAsTheyArrive() throws {
+    @Test("`observe` applies each line when it arrives, before the client sends the next line")
+    func lineByLine() throws {
         let (client, _) = try StreamTests.start()
         let stream = try client.stream()
         _ = try stream.events(through: "caught-up")
@@ -47,13 +48,15 @@ import Testing
         #expect(try sender.get("/healthz").status == 200, "the connection goes on")
     }
 
-    @Test func aBodyWithoutLinesIsApplied() throws {
+    @Test("`observe` accepts a body without lines, and then changes nothing")
+    func emptyBody() throws {
         let (client, _) = try StreamTests.start()
         #expect(try observe(client, "").text == #"{"applied":0,"unchanged":0,"revision":0}"#)
         #expect(try observe(client, "\n\n").text == #"{"applied":0,"unchanged":0,"revision":0}"#)
     }
 
-    @Test func aBadLineEndsItAndThoseBeforeItAreKept() throws {
+    @Test("The refusal of a line of `observe` names the line, and the lines before it stay applied")
+    func faultyLine() throws {
         let (client, _) = try StreamTests.start()
         let lines = [#"{"a":[]}"#, "", #"{"a":[{"id":"9"}]}"#]
         let cases = [
@@ -78,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func aLineMayBeAsLongAsABody() throws {
+    @Test("The limit for bodies applies to each line of `observe`, and not to all lines together")
+    func longLines() throws {
         let (client, _) = try StreamTests.start(["--max-body-bytes", "100000"])
         func line(_ bytes: Int) -> String {
             let frame = #"{"a":[{"id":"1","t":""}]}"#
@@ -97,7 +101,8 @@ import Testing
     /// Returns a client with a new connection, because an answer before the end of the body closes the connection.
     private func anew(_ client: KeptClient) throws -> KeptClient { try client.server.keptClient() }
 
-    @Test func onlyNewlineDelimitedJSONIsTaken() throws {
+    @Test("`observe` refuses other content types, unknown parameters and sessions that do not exist")
+    func refusals() throws {
         let (client, _) = try StreamTests.start()
         #expect(try observe(try anew(client), "{}", type: "application/json").status == 415)
         #expect(try observe(try anew(client), "{}", "?nope").status == 400)
@@ -106,7 +111,8 @@ import Testing
         #expect(response.status == 404)
     }
 
-    @Test func whatAVanishedClientSentIsKeptButNoHalfLine() throws {
+    @Test("If a client disappears during `observe`, its complete lines stay applied and an incomplete line is ignored")
+    func vanishedClient() throws {
         let (client, _) = try StreamTests.start()
         do {
             let sender = try client.server.client()
@@ -119,8 +125,8 @@ import Testing
         #expect(try observe(client, #"{"b":[]}"#).object["revision"] as? Int == 3)
     }
 
-    /// When the session has ended, the remaining lines must not change the new session that has the same id.
-    @Test func theEndOfItsSessionEndsItAlsoWhereAnotherHasItsID() throws {
+    @Test("If a session ends, the remaining lines of `observe` do not change a new session with the same id")
+    func endedSession() throws {
         let (client, _) = try StreamTests.start()
         let sender = try client.server.client()
         try begin(sender)
@@ -134,7 +140,8 @@ import Testing
         #expect(try revision(client) == 0)
     }
 
-    @Test func aStopEndsItWithTheNumberOfTheLine() throws {
+    @Test("If the server stops, the answer to `observe` names the first line that was not applied")
+    func stoppedServer() throws {
         let (client, _) = try StreamTests.start()
         let sender = try client.server.client()
         try begin(sender)
@@ -146,9 +153,9 @@ import Testing
         #expect(response.object["line"] as? Int == 4)
     }
 
-    /// Sends more lines than fit into the server's memory at once. The server takes them one by one, so the sender has
-    /// to wait.
-    @Test func aFastSenderIsHeldBack() throws {
+    /// The server reads the lines one by one, so a fast sender has to wait.
+    @Test("The memory of the server does not grow with the number of lines that a client sends to `observe`")
+    func memoryOfLines() throws {
         let (client, _) = try StreamTests.start(["--journal-limit", "5"])
         let sender = try client.server.client()
         try begin(sender)

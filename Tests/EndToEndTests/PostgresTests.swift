@@ -4,10 +4,11 @@ import Testing
 
 /// Tests servers on PostgreSQL. `BRAID_TEST_DATABASE=postgres` also runs the other end-to-end tests on PostgreSQL.
 @Suite(.serialized) struct PostgresTests {
-    /// The database restarts under load without warning. The server must continue, lose no acknowledged command, apply
-    /// none twice, and not acknowledge a command whose result is unknown.
-    @Test(.enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
-    func aRestartOfTheDatabaseLosesNothingAndEndsNothing() async throws {
+    /// The server must also continue, and must not acknowledge a command whose result is unknown.
+    @Test(
+        "If the database restarts under load, no acknowledged command is lost and none is applied twice",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
+    func databaseRestarts() async throws {
         let cluster = try PostgresCluster()
         let server = try ServerProcess(database: cluster.address)
         let port = server.port, sessions = (0..<4).map { "s\($0)" }, group = DispatchGroup()
@@ -103,8 +104,10 @@ import Testing
         #expect(after.contains(#""revision":1,"#))
     }
 
-    @Test(.enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
-    func withoutItsDatabaseTheServerSaysSoAndComesBack() throws {
+    @Test(
+        "If the database stops, the server refuses commands with 503, and recovers when the database is back",
+        .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
+    func stoppedDatabase() throws {
         let cluster = try PostgresCluster()
         let server = try ServerProcess(database: cluster.address), client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)

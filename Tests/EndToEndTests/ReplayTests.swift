@@ -9,7 +9,8 @@ import Testing
         return (run.status, run.output, run.errors)
     }
 
-    @Test func aJournalLeadsToTheSnapshotAgain() throws {
+    @Test("A replay of a session's journal leads to the session's snapshot, and detects a changed record")
+    func replayedJournal() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 3)
         try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":{"section":0,"row":1}}"#)
@@ -39,9 +40,9 @@ import Testing
         #expect(try client.get("/v1/sessions/y/journal", headers: ["Accept": "application/x-ndjson"]).status == 404)
     }
 
-    /// A client that reads a journal must notice that it is incomplete. A replay of it would lead to a table that the
-    /// session did not have at its end.
-    @Test func aJournalWhoseSessionEndsWhileItIsReadIsSeenToBeIncomplete() throws {
+    /// A replay of the incomplete journal would lead to a table that the session did not have at its end.
+    @Test("If a session ends while its journal is sent, the client notices that the journal is incomplete")
+    func endedSession() throws {
         let server = try ServerProcess(), client = try server.client()
         try client.request("POST", "/v1/sessions", #"{"id":"x","rows":[{"id":"a"}]}"#)
         // The journal is larger than the buffers between server and client, so the server cannot send all of it at

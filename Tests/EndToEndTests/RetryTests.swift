@@ -24,7 +24,8 @@ import Testing
             headers: headers)
     }
 
-    @Test func aCommandSentAgainIsAnsweredAgainAndDoneOnce() throws {
+    @Test("A command that is repeated with its key is applied once and gets the first answer, also after a restart")
+    func repeatedCommand() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         let first: HTTPClient.Response
@@ -55,7 +56,8 @@ import Testing
         #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
     }
 
-    @Test func everyKindOfAnswerIsGivenAgain() throws {
+    @Test("The server keeps answers of each form and refusals for repeated commands, but not refusals with 412")
+    func kindsOfAnswers() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         for (query, prefer) in [("", "return=minimal"), ("", "return=representation"), ("?form=sequential", nil)]
@@ -87,8 +89,8 @@ import Testing
         #expect(again.text == unchanged.text && again.header("idempotent-replayed") == "true")
     }
 
-    /// Refusals with 400 are not kept. A later revision or a corrected body must be accepted with the same key.
-    @Test func whatWasNotUnderstoodIsNotKept() throws {
+    @Test("A refusal with 400 is not kept, so the same key is accepted later, or with a corrected body")
+    func badRequests() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         #expect(try delete(client, key: "early", query: "?base=1").status == 400)
@@ -103,7 +105,8 @@ import Testing
         }
     }
 
-    @Test func aSessionIsOpenedOnce() throws {
+    @Test("A repeated request to open a session opens only one session, and gets the first answer")
+    func repeatedOpening() throws {
         let client = try ServerProcess().keptClient()
         let body = #"{"table":\#(APITests.list)}"#
         let first = try client.request("POST", "/v1/sessions", body, headers: ["Idempotency-Key": "o"])
@@ -194,7 +197,8 @@ import Testing
         #expect(try delete("2", one).status == 422, "of one requester another request is still a mistake")
     }
 
-    @Test func aDryRunIsDoneAsOftenAsItIsAskedForAndKeepsNothing() throws {
+    @Test("A dry run with an idempotency key is computed each time, and its answer is not kept")
+    func dryRuns() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         #expect(try delete(client, key: "d", query: "?dryRun").status == 200)
@@ -203,9 +207,10 @@ import Testing
         #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
     }
 
-    @Test(arguments: ["", "\"\"", String(repeating: "k", count: 256), "a b"]) func aKeyThatIsNoneIsRefused(key: String)
-        throws
-    {
+    @Test(
+        "An idempotency key that is empty, too long or contains a space is refused",
+        arguments: ["", "\"\"", String(repeating: "k", count: 256), "a b"])
+    func invalidKeys(key: String) throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         #expect(try delete(client, key: key).status == 400)
@@ -213,7 +218,8 @@ import Testing
         #expect(try delete(client, key: String(repeating: "k", count: 255)).status == 200)
     }
 
-    @Test func ofManyWithTheSameKeyAtOnceOneIsDone() throws {
+    @Test("If several clients send a command with the same key at the same time, the command is applied once")
+    func simultaneousCommands() throws {
         let server = try ServerProcess()
         try Self.open(try server.keptClient())
         let clients = try (0..<8).map { _ in try server.client() }

@@ -4,9 +4,9 @@ import Testing
 /// Tests the stop after SIGTERM: the server finishes open requests, closes streams properly, and copies the log into
 /// the database file.
 @Suite(.serialized) struct StopTests {
-    /// The program that reads the log ends before the server, as in `braid-server serve 2>&1 | cat` when Ctrl-C ends
-    /// both.
-    @Test func whoReadsTheLogMayLeaveFirst() throws {
+    /// For example, Ctrl-C ends both programs of `braid-server serve 2>&1 | cat`.
+    @Test("The server continues, and stops normally, after the program that reads its log has ended")
+    func endedLogReader() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let run = Process(), output = Pipe()
         run.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -28,7 +28,10 @@ import Testing
         #expect(try String(contentsOfFile: database + "-status", encoding: .utf8) == "0\n")
     }
 
-    @Test(arguments: ["<&- >&-", "<&- 2>&-", "2>&-"]) func whatIsClosedIsNobodysDescriptor(closed: String) throws {
+    @Test(
+        "If the server starts with closed standard streams, it does not use their descriptors for other files",
+        arguments: ["<&- >&-", "<&- 2>&-", "2>&-"])
+    func closedStandardStreams(closed: String) throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite"), run = Process()
         run.executableURL = URL(fileURLWithPath: "/bin/bash")
         run.environment = ServerProcess.environment()
@@ -48,7 +51,8 @@ import Testing
         #expect(run.terminationStatus == 0)
     }
 
-    @Test func whatIsUnderWayIsFinished() throws {
+    @Test("A stop finishes open requests, closes idle connections and streams, and empties the write-ahead log")
+    func openRequests() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         let server = try ServerProcess(database: database)
         let client = try server.client()

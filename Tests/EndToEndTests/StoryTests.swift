@@ -8,8 +8,9 @@ import Testing
 
     static func table(onDelete: String) -> String { table.replacingOccurrences(of: "HANDLER", with: onDelete) }
 
-    /// A query parameter that occurs twice must be refused. An earlier version silently used the last value.
-    @Test func aQueryParameterThatStandsTwiceIsRefused() throws {
+    /// An earlier version silently used the last value.
+    @Test("A query parameter that occurs twice is refused")
+    func repeatedParameter() throws {
         let client = try ServerProcess().keptClient()
         for query in ["limit=1&limit=2", "limit=1&limit=1", "pretty&pretty"] {
             #expect(try client.get("/v1/sessions?\(query)").status == 400)
@@ -18,7 +19,8 @@ import Testing
     }
 
     /// An earlier version of the diff overflowed and crashed with 32,769 or more sections that change their order.
-    @Test func manySectionsThatChangeOrder() throws {
+    @Test("The diff of 33,000 sections finds the one section that has moved")
+    func manySections() throws {
         let client = try ServerProcess().keptClient()
         let ids = (0..<33_000).map { #"{"id":"\#($0)","rows":[]}"# }
         let from = #"{"sections":[\#(ids.joined(separator: ","))]}"#,
@@ -29,7 +31,8 @@ import Testing
     }
 
     /// An earlier version kept a session in memory that was ended while the server read it from the disk.
-    @Test func aSessionThatEndsWhileItIsReadIsGone() throws {
+    @Test("A session that is ended while the server reads it from the disk no longer exists")
+    func endDuringRead() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         let models = (0..<20_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
@@ -58,13 +61,15 @@ import Testing
         }
     }
 
-    /// A fault of a handler must not be reported to the client as a fault of its request.
-    @Test(arguments: [
-        #"[{"setHeaders":{"$eval":"{a: 5}"}}]"#, #"[{"display":{"$eval":"['a','a']"}}]"#,
-        #"[{"remove":{"section":"b","row":7}}]"#,
-        #"[{"insert":{"section":{"$eval":"'z'"},"model":{"id":"9"}}}]"#, #"[{"setModels":{"$eval":"{z: []}"}}]"#,
-        #"[{"update":{"merge":{"x":1}}}]"#,
-    ]) func aHandlersFaultIsTheDescriptions(handler: String) throws {
+    @Test(
+        "A fault of a handler is reported as a fault of the description, and not of the client's request",
+        arguments: [
+            #"[{"setHeaders":{"$eval":"{a: 5}"}}]"#, #"[{"display":{"$eval":"['a','a']"}}]"#,
+            #"[{"remove":{"section":"b","row":7}}]"#,
+            #"[{"insert":{"section":{"$eval":"'z'"},"model":{"id":"9"}}}]"#, #"[{"setModels":{"$eval":"{z: []}"}}]"#,
+            #"[{"update":{"merge":{"x":1}}}]"#,
+        ])
+    func faultyHandler(handler: String) throws {
         let client = try ServerProcess().keptClient()
         #expect(
             try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: handler))}"#).status
@@ -75,45 +80,48 @@ import Testing
     }
 
     /// Mistakes in a description that earlier versions did not report.
-    @Test(arguments: [
-        (
-            #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[]},{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"y"}]}}]}"#,
-            "/bindings/1/models/a"
-        ),
-        (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"headers":{"zz":"x"}}]}"#,
-            "/bindings/0/headers/zz"
-        ),
-        (
-            #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{},"Q":{}},"sections":["a"],"bindings":[{"on":"allOtherSections","cell":"C","modelType":"P","models":{}},{"on":{"section":"a"},"assumingModelType":"Q","onDelete":[]}]}"#,
-            "/bindings/1/assumingModelType"
-        ),
-        (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#,
-            "/bindings/0/models/1"
-        ),
-        (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{}]}]}"#,
-            "/bindings/0/models/0/id"
-        ),
-        (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"onDelete":[{"insert":{"section":"zz","model":{}}}]}]}"#,
-            "/bindings/0/onDelete/0/insert/section"
-        ),
-        (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"onDelete":[{"setState":5}]}]}"#,
-            "/bindings/0/onDelete/0/setState"
-        ),
-        (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":{"byModelType":true},"models":[],"viewModel":{}}]}"#,
-            "/bindings/0/cell"
-        ),
-        (
-            #"{"table":"t","cells":{"C":{}},"bindings":[{"cellProvider":"C","viewModels":[]}]}"#,
-            "/bindings/0/viewModels"
-        ),
-        (#"{"table":"t","cells":{"C":{}},"empty":null,"bindings":[{"cell":"C","models":[]}]}"#, "/empty"),
-    ]) func aDescriptionsMistakeIsFound(table: String, pointer: String) throws {
+    @Test(
+        "`/v1/tables/validate` reports a mistake in a table description with the pointer to the mistake",
+        arguments: [
+            (
+                #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[]},{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"y"}]}}]}"#,
+                "/bindings/1/models/a"
+            ),
+            (
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"headers":{"zz":"x"}}]}"#,
+                "/bindings/0/headers/zz"
+            ),
+            (
+                #"{"table":"t","cells":{"C":{}},"modelTypes":{"P":{},"Q":{}},"sections":["a"],"bindings":[{"on":"allOtherSections","cell":"C","modelType":"P","models":{}},{"on":{"section":"a"},"assumingModelType":"Q","onDelete":[]}]}"#,
+                "/bindings/1/assumingModelType"
+            ),
+            (
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"1"}]}]}"#,
+                "/bindings/0/models/1"
+            ),
+            (
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{}]}]}"#,
+                "/bindings/0/models/0/id"
+            ),
+            (
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"onDelete":[{"insert":{"section":"zz","model":{}}}]}]}"#,
+                "/bindings/0/onDelete/0/insert/section"
+            ),
+            (
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"onDelete":[{"setState":5}]}]}"#,
+                "/bindings/0/onDelete/0/setState"
+            ),
+            (
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":{"byModelType":true},"models":[],"viewModel":{}}]}"#,
+                "/bindings/0/cell"
+            ),
+            (
+                #"{"table":"t","cells":{"C":{}},"bindings":[{"cellProvider":"C","viewModels":[]}]}"#,
+                "/bindings/0/viewModels"
+            ),
+            (#"{"table":"t","cells":{"C":{}},"empty":null,"bindings":[{"cell":"C","models":[]}]}"#, "/empty"),
+        ])
+    func faultyDescription(table: String, pointer: String) throws {
         let answer = try ServerProcess().keptClient().request("POST", "/v1/tables/validate", table)
         #expect(answer.status == 422)
         #expect(
@@ -121,8 +129,8 @@ import Testing
             "\(answer.text)")
     }
 
-    /// Requests and handlers must find rows whose ids are integers of any size.
-    @Test func integerIdsBeyond64Bits() throws {
+    @Test("Requests and handlers find rows whose ids are integers beyond the range of Int64")
+    func largeIntegerIDs() throws {
         let client = try ServerProcess().keptClient()
         let table = Self.table(onDelete: #"[{"remove":{"section":"b","id":{"$eval":"model.id"}}}]"#)
         let big = #"{"id":12345678901234567890}"#
@@ -137,9 +145,8 @@ import Testing
         #expect(try client.get("/v1/sessions/s/snapshot").text.contains(#""rows":[{"id":"0","cell""#))
     }
 
-    /// A transaction that restores the table from before has the outcome `unchanged`, unless it sets displayed
-    /// sections.
-    @Test func aTransactionThatEndsWhereItBeganIsUnchanged() throws {
+    @Test("A transaction that restores the old table has the outcome `unchanged`, unless it sets displayed sections")
+    func undoneTransaction() throws {
         let client = try ServerProcess().keptClient()
         #expect(
             try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: "[]"))}"#).status
@@ -160,7 +167,8 @@ import Testing
     }
 
     /// The ETag in the answer to a dry run must not be that of a future revision, which another command could create.
-    @Test func aDryRunKeepsTheETag() throws {
+    @Test("The answer to a dry run contains the ETag of the current revision")
+    func dryRunETag() throws {
         let client = try ServerProcess().keptClient()
         let etag = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(onDelete: "[]"))}"#)
             .header("etag")
@@ -172,9 +180,9 @@ import Testing
             ).status == 204)
     }
 
-    /// A prefetch handler that empties another section must not crash the server when the handler of that section runs
-    /// next.
-    @Test func prefetchHandlersThatChangeEachOthersRows() throws {
+    /// The server must not crash when the handler of that section runs.
+    @Test("A prefetch handler may empty another section whose prefetch handler would run next")
+    func prefetchHandlers() throws {
         let client = try ServerProcess().keptClient()
         let table =
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"},{"id":"4"}]},"prefetch":{"cellsFromEnd":5},"onPrefetch":[{"setModels":{"a":[],"b":[]}}]}]}"#
@@ -185,8 +193,8 @@ import Testing
         #expect((answer.object["update"] as? [String: Any])?["totalRowCount"] as? Int == 0)
     }
 
-    /// `/v1/diff` must accept the server's own snapshots, also with a height of "automatic".
-    @Test func aDiffTakesEverySnapshotOfTheServer() throws {
+    @Test("`/v1/diff` accepts the server's own snapshots, also if they contain the height `automatic`")
+    func diffOfSnapshots() throws {
         let client = try ServerProcess().keptClient()
         let table =
             #"{"table":"t","cells":{"C":{}},"empty":[],"bindings":[{"cell":"C","models":[{"id":"1"}],"header":{"view":"V","viewModel":[1]},"footer":"f","dimensions":{"cellHeight":"automatic","estimatedCellHeight":4.5,"headerHeight":"automatic"},"editing":"delete","moving":{"to":"anySection"}}]}"#
@@ -198,8 +206,8 @@ import Testing
         #expect(deleted == #"{"revision":1,"outcome":"applied","update":\#(diff.text)}"#)
     }
 
-    /// A template that is cheap for one row must be refused if all rows together exceed the command's limit of steps.
-    @Test func theTemplatesOfACommandHaveABudgetTogether() throws {
+    @Test("A template that is cheap for one row is refused if all rows together exceed the limit of steps")
+    func stepLimit() throws {
         let client = try ServerProcess().keptClient()
         let models = (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         let table =
@@ -209,8 +217,8 @@ import Testing
         #expect(try client.get("/healthz").status == 200)
     }
 
-    /// A revision that changes no model must still render the rows that read the time, as a restart would do.
-    @Test func rowsThatReadTheTimeAreTheSameAfterARestart() throws {
+    @Test("A revision that changes no model also renders the rows that read the time, as a restart would do")
+    func rowsWithTime() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         var before = ""
@@ -230,7 +238,8 @@ import Testing
     }
 
     /// A moving policy with an expression must be evaluated once for each section, and not for each pair of sections.
-    @Test func aPolicyForManySectionsIsAskedOnceForEach() throws {
+    @Test("A moving policy with an expression works for a table with 300 sections")
+    func movingPolicy() throws {
         let client = try ServerProcess().keptClient()
         let ids = (0..<300).map { "\"s\($0)\"" }.joined(separator: ",")
         let table =

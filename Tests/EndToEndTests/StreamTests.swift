@@ -19,7 +19,8 @@ import Testing
         return (client, try #require(opened.object["epoch"] as? String, "\(opened.text)"))
     }
 
-    @Test func aStreamSaysWhatItIsAndStartsWithTheSnapshot() throws {
+    @Test("A stream has the headers of an event stream, and starts with the snapshot")
+    func beginning() throws {
         let (client, epoch) = try Self.start()
         let stream = try client.stream()
         #expect(stream.head.contains("Content-Type: text/event-stream\r\n"))
@@ -32,7 +33,8 @@ import Testing
         #expect(stream.retry == "2000")
     }
 
-    @Test func onlyUpdatesStream() throws {
+    @Test("Only the updates of a session can be requested as a stream, and a malformed request is refused")
+    func streamRequests() throws {
         let (client, _) = try Self.start()
         let accept = ["Accept": "text/event-stream"]
         #expect(try client.get("/v1/sessions/s/snapshot", headers: accept).status == 406)
@@ -48,8 +50,10 @@ import Testing
         #expect(head.status == 200 && head.header("content-type") == "text/event-stream")
     }
 
-    @Test(arguments: ["stages", "sequential"])
-    func aStreamAppliedToItsSnapshotIsTheTable(form: String) throws {
+    @Test(
+        "A client that applies a stream to its first snapshot always has the session's table",
+        arguments: ["stages", "sequential"])
+    func appliedStream(form: String) throws {
         let (client, _) = try Self.start()
         let stream = try client.stream("?form=\(form)")
         var replica = TableReplica(snapshot: try stream.next().object)
@@ -79,7 +83,8 @@ import Testing
         }
     }
 
-    @Test func reconnectingAtEveryPositionMissesNothingAndDoublesNothing() throws {
+    @Test("A client that reconnects at any position receives each remaining event exactly once")
+    func reconnection() throws {
         let (client, epoch) = try Self.start()
         let live = try client.stream()
         #expect(try live.events(through: "caught-up").count == 2)
@@ -119,7 +124,8 @@ import Testing
         }
     }
 
-    @Test func whereHistoryDoesNotReachBackTheSnapshotComesFirst() throws {
+    @Test("If the journal does not reach back to the client's position, the stream starts with a snapshot")
+    func shortJournal() throws {
         let (client, epoch) = try Self.start(["--journal-limit", "3"])
         for number in 1...6 { _ = try client.perform(("PATCH", "state", #"{"n":\#(number)}"#)) }
         #expect(try client.stream("?since=2").events(through: "caught-up").map(\.name) == ["snapshot", "caught-up"])
@@ -128,7 +134,8 @@ import Testing
         #expect(reached.map(\.name) == ["update", "update", "update", "caught-up"])
     }
 
-    @Test func aStreamGoesOnOverARestartOfTheServer() throws {
+    @Test("A client that reconnects after a restart of the server receives the events that it has missed")
+    func restart() throws {
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         var last = ""
@@ -153,7 +160,8 @@ import Testing
             ])
     }
 
-    @Test func aCellEventComesBeforeTheUpdateThatItLedTo() throws {
+    @Test("A stream contains a cell event before the update that the event has caused")
+    func cellEventOrder() throws {
         let table =
             #"{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"}],"onEvent":{"C":{"go":[{"remove":{"section":"table","row":{"$eval":"row"}}}]}}}]}"#
         let (client, _) = try Self.start(table: table)
@@ -186,7 +194,8 @@ import Testing
             "a reader that loses the connection between the two receives both again")
     }
 
-    @Test func prefetchingShowsOverTheStream() throws {
+    @Test("A stream contains the update that a prefetch handler has caused")
+    func prefetch() throws {
         let table =
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":1},"onPrefetch":[{"setState":{"wantedFrom":{"$eval":"count"}}}]}]}"#
         let (client, _) = try Self.start(table: table)
@@ -198,7 +207,8 @@ import Testing
         #expect(try stream.next().data.contains(#""state":{"wantedFrom":3}"#))
     }
 
-    @Test func theEndOfTheSessionEndsTheStream() throws {
+    @Test("If a session ends, its streams end with the event `ended`")
+    func endedSession() throws {
         let (client, _) = try Self.start()
         let streams = [try client.stream(), try client.stream("?form=sequential")]
         _ = try client.perform(("PATCH", "state", #"{"n":1}"#))
@@ -210,7 +220,8 @@ import Testing
         }
     }
 
-    @Test func aSessionOpenedAnewIsAnotherEpoch() throws {
+    @Test("A client that reconnects to a new session with the old id receives a snapshot with another epoch")
+    func newEpoch() throws {
         let (client, epoch) = try Self.start()
         _ = try client.perform(("PATCH", "state", #"{"n":1}"#))
         #expect(try client.request("DELETE", "/v1/sessions/s").status == 204)
@@ -222,7 +233,8 @@ import Testing
         #expect(!events[0].id.hasPrefix(epoch))
     }
 
-    @Test func aStopEndsStreamsCleanlyButNotTheSession() throws {
+    @Test("If the server stops, its streams end properly and without the event `ended`")
+    func stoppedServer() throws {
         let (client, _) = try Self.start()
         let stream = try client.stream()
         _ = try stream.events(through: "caught-up")
