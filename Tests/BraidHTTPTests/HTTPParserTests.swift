@@ -60,12 +60,15 @@ struct HTTPParserTests {
 
     static let cutShort: [String] = wellFormed + malformed.map(\.0).filter { $0.utf8.count < 300 }
 
-    @Test(arguments: [
-        ("GET /a?b HTTP/1.1\r\nHost: x\r\nX-Request-Id: 1\r\nHost: y\r\n", "GET", "/a?b"),
-        ("POST / HTTP/1.1\r\nX-Request-Id: 1\r\nContent-Le", "POST", "/"),
-        ("POST /é HTTP/1.1\r\nX-Request-Id: 1\r\n\r\n", "POST", ""),
-        ("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nX-Request-Id: 1\r\n\r\n", "CONNECT", ""),
-    ]) func ofAHeadThatFailsOrBreaksOffIsKnownWhatCame(_ text: String, method: String, target: String) throws {
+    @Test(
+        "The parser returns what it has read of a head that is malformed or incomplete",
+        arguments: [
+            ("GET /a?b HTTP/1.1\r\nHost: x\r\nX-Request-Id: 1\r\nHost: y\r\n", "GET", "/a?b"),
+            ("POST / HTTP/1.1\r\nX-Request-Id: 1\r\nContent-Le", "POST", "/"),
+            ("POST /é HTTP/1.1\r\nX-Request-Id: 1\r\n\r\n", "POST", ""),
+            ("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nX-Request-Id: 1\r\n\r\n", "CONNECT", ""),
+        ])
+    func unfinishedHeads(_ text: String, method: String, target: String) throws {
         var parser = HTTPParser(), position = 0
         let bytes = [UInt8](text.utf8)
         _ = parser.next(bytes.span, &position)
@@ -75,11 +78,13 @@ struct HTTPParserTests {
                 && head.framing == .none)
     }
 
-    @Test(arguments: [
-        "GET / HTTP/1.1", "hello\r\n", "GET / HTTP/9.9\r\n", "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\nno field\r\n",
-    ])
-    func nothingIsKnownBeforeAHeadAndNothingLeftOfItBehind(_ text: String) {
+    @Test(
+        "The parser returns no unfinished head before a valid request line or after a complete head",
+        arguments: [
+            "GET / HTTP/1.1", "hello\r\n", "GET / HTTP/9.9\r\n", "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\nno field\r\n",
+        ])
+    func noUnfinishedHead(_ text: String) {
         var parser = HTTPParser(), position = 0
         let bytes = [UInt8](text.utf8)
         reading: while true {
@@ -92,7 +97,8 @@ struct HTTPParserTests {
         #expect(head == nil)
     }
 
-    @Test(arguments: cutShort) func anySplitGivesTheSame(_ text: String) {
+    @Test("The result of parsing does not depend on how the bytes are split into pieces", arguments: cutShort)
+    func splits(_ text: String) {
         let bytes = [UInt8](text.utf8)
         let whole = Parsed(bytes)
         #expect(Parsed(bytes, cuts: Array(1..<bytes.count)) == whole, "byte by byte")
@@ -110,7 +116,8 @@ struct HTTPParserTests {
         }
     }
 
-    @Test func mutilatedRequestsNeverDependOnTheSplit() {
+    @Test("A corrupted request gives the same result whole and byte by byte, and fails only with 400, 413, 417 or 505")
+    func corruptedRequests() {
         var random = UInt64(42)
         func next(_ bound: Int) -> Int {
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -133,7 +140,7 @@ struct HTTPParserTests {
         }
     }
 
-    @Test func whatWellFormedRequestsSay() {
+    @Test("The parser finds all requests and their bodies in well-formed input") func wellFormedRequests() {
         let parsed = Self.wellFormed.map { Parsed([UInt8]($0.utf8)) }
         #expect(parsed.allSatisfy { $0.failure == nil })
         #expect(parsed.map(\.ended) == [1, 1, 2, 2, 2, 1])
@@ -141,7 +148,7 @@ struct HTTPParserTests {
         #expect(parsed[3].bodies == [Array("hello hello again".utf8), []])
     }
 
-    @Test func aPrefixIsNeverAFailure() {
+    @Test("The parser accepts every prefix of well-formed input") func prefixes() {
         for text in Self.wellFormed {
             let bytes = [UInt8](text.utf8)
             for count in 0..<bytes.count {
@@ -152,7 +159,8 @@ struct HTTPParserTests {
         }
     }
 
-    @Test func theTargetIsTakenApart() throws {
+    @Test("The parser splits the target into path and query and decodes them. An absolute target contains the host")
+    func targets() throws {
         let request = try head("GET /v1/a%2Fb/%C3%A9+/?x=1&y=a+b%26&pretty&=&z== HTTP/1.1\r\nHost: h:1\r\n\r\n")
         #expect(request.path == ["v1", "a/b", "é+", ""])
         #expect(request.query.map(\.name) == ["x", "y", "pretty", "", "z"])
@@ -166,29 +174,36 @@ struct HTTPParserTests {
         #expect(try head("GET http://b?q HTTP/1.1\r\nHost: a\r\n\r\n").query.first?.name == "q")
     }
 
-    @Test func headersAreFoundWithoutRegardToCase() throws {
+    @Test("Header names are compared without regard to case, and the values of repeated headers are joined")
+    func headerNames() throws {
         let headers = try head("GET / HTTP/1.1\r\nHost: a\r\nAccept: x\r\naccePT:  y ; q=1 \r\n\r\n").headers
         #expect(headers["ACCEPT"] == "x, y ; q=1")
         #expect(headers.values("accept") == ["x", "y ; q=1"])
         #expect(headers["accep"] == nil)
     }
 
-    @Test(arguments: [
-        ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true),
-        ("GET / HTTP/1.1\r\nHost: a\r\nConnection: x , CLOSE\r\n\r\n", false),
-        ("GET / HTTP/1.0\r\n\r\n", false), ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true),
-        ("GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", false),
-        ("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", false), ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", true),
-    ]) func whetherTheConnectionGoesOn(_ text: String, _ keeps: Bool) throws {
+    @Test(
+        "The HTTP version and the header Connection determine whether the connection stays open",
+        arguments: [
+            ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: x , CLOSE\r\n\r\n", false),
+            ("GET / HTTP/1.0\r\n\r\n", false), ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", false),
+            ("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", false),
+            ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", true),
+        ])
+    func keepAlive(_ text: String, _ keeps: Bool) throws {
         #expect(try head(text).keepsAlive == keeps)
     }
 
-    @Test(arguments: malformed) func malformedRequestsAreRefused(_ text: String, _ status: Int) {
+    @Test("The parser refuses each malformed request with the expected status", arguments: malformed)
+    func malformedRequests(_ text: String, _ status: Int) {
         let parsed = Parsed([UInt8](text.utf8))
         #expect(parsed.failure?.status == status, "\(text.prefix(80)): \(parsed)")
     }
 
-    @Test func bytesThatAreNoTextAreRefused() {
+    @Test("The parser refuses control characters except tabs, and in the target also tabs, spaces and non-ASCII bytes")
+    func forbiddenBytes() {
         let line = [UInt8]("GET /".utf8)
         let rest = [UInt8](" HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         for byte in UInt8.min...UInt8.max where byte <= 0x20 || byte >= 0x7F {
@@ -201,20 +216,20 @@ struct HTTPParserTests {
         }
     }
 
-    /// The limits apply to each request: the second request of a connection may use all of each limit again.
-    @Test func eachRequestOfAConnectionIsReadAsTheFirst() {
+    @Test("The limits of the parser apply to each request of a connection, and not to the whole connection")
+    func repeatedRequests() {
         let extensions = "1;\(String(repeating: "x", count: 10_000))\r\na\r\n0\r\n\r\n"
         let request = [UInt8]("\r\n\(chunked)\(extensions)".utf8)
         #expect(Parsed(request + request).ended == 2)
     }
 
-    @Test func anExpectationIsNoneBeforeHTTP11() throws {
+    @Test("The parser ignores the header Expect in an HTTP/1.0 request") func oldExpectations() throws {
         for value in ["100-continue", "200-ok"] {
             #expect(try !head("POST / HTTP/1.0\r\nExpect: \(value)\r\nContent-Length: 1\r\n\r\n").expectsContinue)
         }
     }
 
-    @Test func limitsCountExactly() throws {
+    @Test("The parser accepts input at exactly each limit, and refuses longer input") func exactLimits() throws {
         func request(target: Int = 1, fields: Int = 0, padding: Int = 0) -> [UInt8] {
             let lines = (0..<fields).map { "F\($0): x\r\n" }.joined()
             let pad = padding > 0 ? "P: \(String(repeating: "p", count: padding))\r\n" : ""
@@ -248,7 +263,7 @@ struct HTTPParserTests {
         }
     }
 
-    @Test func aFailureStays() {
+    @Test("The parser refuses all input after a failure") func failures() {
         var parser = HTTPParser()
         var position = 0
         let bad = [UInt8]("GET\r\n".utf8)
@@ -262,7 +277,7 @@ struct HTTPParserTests {
         #expect(failure.status == 400)
     }
 
-    @Test func endlessInputTakesLinearTime() {
+    @Test("The parser's time is linear in the length of a header line that arrives byte by byte") func linearTime() {
         // Parsing a header line of 10 MB in pieces of one byte would take hours if the parser read the whole head again
         // for each piece.
         var parser = HTTPParser(limits: .init(headBytes: 20 << 20))

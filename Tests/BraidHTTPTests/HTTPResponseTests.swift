@@ -15,20 +15,22 @@ struct HTTPResponseTests {
         return String(decoding: out, as: UTF8.self)
     }
 
-    @Test func aBodyHasItsLength() {
+    @Test("A response with a body of bytes, even an empty one, has a Content-Length") func contentLength() {
         let response = HTTPResponse(status: 201, headers: [("Location", "/x")], body: .bytes([1, 2, 3]))
         #expect(encoded(response) == "HTTP/1.1 201 Created\r\nDate: D\r\nLocation: /x\r\nContent-Length: 3\r\n\r\n")
         #expect(encoded(HTTPResponse(status: 200)) == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Length: 0\r\n\r\n")
     }
 
-    @Test func aStreamIsChunkedOrEndsWithTheConnection() {
+    @Test("A stream is sent in chunks under HTTP/1.1, and ends with the connection under HTTP/1.0")
+    func streamFraming() {
         let response = HTTPResponse(status: 200, body: .stream(ByteStream()))
         #expect(encoded(response) == "HTTP/1.1 200 OK\r\nDate: D\r\nTransfer-Encoding: chunked\r\n\r\n")
         #expect(
             encoded(response, minor: 0, keepsAlive: false) == "HTTP/1.1 200 OK\r\nDate: D\r\nConnection: close\r\n\r\n")
     }
 
-    @Test func someAnswersHaveNoBody() {
+    @Test("A response to HEAD states the length of the body. A response with status 204 or 304 has no body")
+    func noBody() {
         #expect(
             encoded(HTTPResponse(status: 200, body: .bytes([1, 2, 3])), method: "HEAD").contains(
                 "Content-Length: 3\r\n"))
@@ -39,7 +41,8 @@ struct HTTPResponseTests {
         }
     }
 
-    @Test func anApplicationCannotBreakTheFraming() {
+    @Test("The application's headers cannot break a response's framing, and an invalid status becomes 500")
+    func invalidHeaders() {
         let headers = [
             ("X", "a\r\nSet-Cookie: b"), ("Content-Length", "99"), ("Transfer-Encoding", "chunked"),
             ("Connection", "upgrade"), ("dATE", "never"),
@@ -49,21 +52,26 @@ struct HTTPResponseTests {
             text == "HTTP/1.1 500 Internal Server Error\r\nDate: D\r\nX: a  Set-Cookie: b\r\nContent-Length: 1\r\n\r\n")
     }
 
-    @Test func theConnectionIsAnnounced() {
+    @Test("The header Connection says that the server closes the connection, or keeps it open under HTTP/1.0")
+    func connectionHeader() {
         #expect(encoded(HTTPResponse(status: 200), keepsAlive: false).contains("Connection: close\r\n"))
         #expect(encoded(HTTPResponse(status: 200), minor: 0).contains("Connection: keep-alive\r\n"))
     }
 
-    @Test(arguments: [
-        (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
-        (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
-        (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"), (4_102_444_799, "Thu, 31 Dec 2099 23:59:59 GMT"),
-        (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
-    ]) func datesAreWrittenAsHTTPWantsThem(_ seconds: Int, _ text: String) {
+    @Test(
+        "Dates are written in the date format of HTTP",
+        arguments: [
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+            (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"), (4_102_444_799, "Thu, 31 Dec 2099 23:59:59 GMT"),
+            (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+        ])
+    func dates(_ seconds: Int, _ text: String) {
         #expect(String(decoding: HTTPDate.text(secondsSince1970: seconds), as: UTF8.self) == text)
     }
 
-    @Test func streamsAreBoundedAndTellTheirProducer() async {
+    @Test("A stream refuses writes beyond its limit, and notifies its producer when it is drained or closed")
+    func backpressure() async {
         let stream = ByteStream(limit: 10)
         #expect(stream.write([1, 2, 3, 4, 5, 6]) == .accepted)
         #expect(stream.write([1, 2, 3, 4, 5]) == .full(queued: 6))
@@ -84,7 +92,8 @@ struct HTTPResponseTests {
         await stream.drained()
     }
 
-    @Test func aFinishedStreamKeepsItsRest() async {
+    @Test("A finished stream keeps its queued bytes, refuses further writes and does not report a close")
+    func finishedStream() async {
         let stream = ByteStream()
         stream.write([1])
         stream.finish()
@@ -97,7 +106,7 @@ struct HTTPResponseTests {
         }
     }
 
-    @Test func manyWritesTellTheLoopOnce() async {
+    @Test("A stream notifies its event loop only once until the queued bytes are taken") func notifications() async {
         let stream = ByteStream()
         await confirmation(expectedCount: 2) { told in
             stream.attach { told() }

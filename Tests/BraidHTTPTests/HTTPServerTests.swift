@@ -8,7 +8,7 @@ import Testing
 
 /// Tests of the HTTP server over real sockets.
 struct HTTPServerTests {
-    @Test func aConnectionServesManyRequests() async throws {
+    @Test("The server answers many requests on one connection") func keepAlive() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
             for number in 0..<20 {
@@ -20,7 +20,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func requestsSentTogetherAreAnsweredInOrder() async throws {
+    @Test("The server answers pipelined requests in the order in which they were sent") func pipelining() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
             let all = (0..<100).map { number in
@@ -43,7 +43,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aRequestMayComeByteByByte() async throws {
+    @Test("The server answers a request that arrives byte by byte") func singleBytes() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
             for byte in "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8
@@ -55,7 +55,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func continueIsSentWhenTheBodyIsWanted() async throws {
+    @Test("The server sends 100 Continue only before a body that it accepts") func expectations() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
             try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
@@ -69,7 +69,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aClientThatClosedItsSideIsAnswered() async throws {
+    @Test("A client that has closed its sending side receives complete answers. Only an endless stream is ended")
+    func halfClosedConnections() async throws {
         try await withServer { server, application in
             for target in ["/x?n=5", "/later?n=100", "/large?n=3000000"] {
                 let client = try Client(server)
@@ -93,7 +94,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aHalfRequestIsRefusedAtItsEnd() async throws {
+    @Test("The server answers 400 if a client closes its sending side within a request")
+    func incompleteRequests() async throws {
         try await withServer { server, _ in
             for text in ["GET / HTTP/1.1\r\nHo", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc"] {
                 let client = try Client(server)
@@ -104,7 +106,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func headAndSomeStatusesHaveNoBody() async throws {
+    @Test("Answers to HEAD, and answers with status 204 or 304, are sent without a body") func noBody() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
             try client.send("HEAD /large?n=70000 HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -120,7 +122,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func oldClientsAreServed() async throws {
+    @Test("An HTTP/1.0 client receives answers without chunks, and its connection stays open only on request")
+    func oldClients() async throws {
         try await withServer { server, application in
             let once = try Client(server)
             try once.send("GET /x?n=1 HTTP/1.0\r\n\r\n")
@@ -138,7 +141,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func largeBodiesArriveWhole() async throws {
+    @Test("Large answers arrive complete, even if the client reads them late") func largeBodies() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
             try client.get("/large?n=2000000")
@@ -157,7 +160,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func malformedRequestsAreAnsweredAndClosed() async throws {
+    @Test("A malformed request receives one answer, and the server does not read the bytes after it as a request")
+    func malformedRequests() async throws {
         try await withServer { server, application in
             for (text, expected) in malformed {
                 let client = try Client(server)
@@ -171,7 +175,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aTooLongBodyIsAnsweredWhileItIsStillSent() async throws {
+    @Test("A client that sends the whole of a body that is too long still receives the answer 413")
+    func oversizedBodies() async throws {
         try await withServer { server, _ in
             for head in ["Content-Length: 30000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1C9C380\r\n"] {
                 let client = try Client(server)
@@ -183,7 +188,7 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aBodyMayBeAsLongAsTheLimit() async throws {
+    @Test("The server accepts a body that is exactly as long as the limit") func longestBodies() async throws {
         try await withServer { server, application in
             let limit = application.bodyLimit, body = String(repeating: "b", count: limit)
             for framed in [
@@ -197,7 +202,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test(arguments: ["/early", "/echo"]) func anUnreadBodyIsNeverTheNextRequest(_ target: String) async throws {
+    @Test("The server never reads the rest of an unread body as the next request", arguments: ["/early", "/echo"])
+    func unreadBodies(_ target: String) async throws {
         try await withServer { server, application in
             let client = try Client(server)
             let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -212,7 +218,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aStreamedBodyIsHeldBackWhileItsReaderIsBusy() async throws {
+    @Test("The server stops reading a streamed body from the socket while the body's reader is busy")
+    func busyReaders() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
             let body = [UInt8](repeating: 97, count: 40_000_000)
@@ -228,7 +235,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aBodyThatBreaksOffIsNotMistakenForAWholeOne() async throws {
+    @Test("The reader of a streamed body receives an error if the body breaks off or is malformed")
+    func brokenBodies() async throws {
         try await withServer { server, application in
             let client = try Client(server)
             try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")
@@ -242,7 +250,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func manyStreamsShareAnEvent() async throws {
+    @Test("200 streams receive the same events, and their connections serve requests after the streams have ended")
+    func manyStreams() async throws {
         try await withServer { server, application in
             let clients = try (0..<200).map { _ in try Client(server) }
             for client in clients { try client.get("/stream") }
@@ -262,7 +271,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aReaderThatLeavesIsNoticedAtOnce() async throws {
+    @Test("When a client disconnects, the server closes its stream and its connection")
+    func disconnects() async throws {
         try await withServer { server, application in
             var client: Client? = try Client(server)
             try client?.get("/stream")
@@ -274,7 +284,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test func aFailedStreamIsSeenToBeIncomplete() async throws {
+    @Test("A stream that fails ends without the last chunk, so that the client sees that it is incomplete")
+    func failedStreams() async throws {
         try await withServer { server, application in
             let client = try Client(server)
             try client.get("/stream")
@@ -401,7 +412,8 @@ struct RefusedConnectionTests {
 
 /// Tests of the addresses at which a server can listen.
 struct HTTPAddressTests {
-    @Test func aUnixSocketIsServedAndRemoved() async throws {
+    @Test("The server listens on a Unix socket, which no second server can take, and removes the socket when it stops")
+    func unixSockets() async throws {
         let path = NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).sock"
         try await withServer(address: .unix(path: path)) { server, application in
             let client = try Client(server)
@@ -420,7 +432,7 @@ struct HTTPAddressTests {
         #expect(access(path, F_OK) != 0)
     }
 
-    @Test func aSocketFileLeftOverIsReplaced() async throws {
+    @Test("The server replaces a socket file at which no server listens") func unusedSockets() async throws {
         let path = NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).sock"
         let left = try Listener(.unix(path: path), backlog: 1, userTimeout: 0)
         Glibc.close(left.socket)
@@ -432,7 +444,8 @@ struct HTTPAddressTests {
         }
     }
 
-    @Test func aFileThatIsNoSocketIsLeftAlone() throws {
+    @Test("The server refuses to listen at the path of a file that is not a socket, and does not change the file")
+    func otherFiles() throws {
         let path = NSTemporaryDirectory() + "braid-\(UInt32.random(in: 0..<UInt32.max)).txt"
         try Data("precious".utf8).write(to: URL(filePath: path))
         defer { unlink(path) }
@@ -440,7 +453,7 @@ struct HTTPAddressTests {
         #expect(try Data(contentsOf: URL(filePath: path)) == Data("precious".utf8))
     }
 
-    @Test func versionSixIsServed() async throws {
+    @Test("The server answers requests at an IPv6 address") func ipv6() async throws {
         try await withServer(address: .tcp(host: "::1", port: 0)) { server, _ in
             let client = try Client(server)
             try client.get("/x?n=6")
@@ -449,7 +462,7 @@ struct HTTPAddressTests {
         }
     }
 
-    @Test func aTakenPortIsNamed() async throws {
+    @Test("The error for a port that is in use contains the address and the reason") func usedPorts() async throws {
         try await withServer { server, application in
             guard let address = server.address else { return }
             let second = HTTPServer(configuration: .init(address: address), handler: application)

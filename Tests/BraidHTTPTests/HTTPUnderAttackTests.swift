@@ -8,7 +8,8 @@ import Testing
 
 /// Tests of the server with clients that are slow, greedy or too many, or that disappear.
 struct HTTPUnderAttackTests {
-    @Test func aSlowHeadIsClosedInItsTime() async throws {
+    @Test("The server answers 408 if a request's head is not complete within the time limit")
+    func slowHeads() async throws {
         try await withServer(.short) { server, _ in
             let clients = try (0..<50).map { _ in try Client(server) }
             let started = ContinuousClock.now
@@ -21,7 +22,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func aConnectionThatSaysNothingIsClosedSilently() async throws {
+    @Test("The server closes an idle connection without an answer, before and after the connection's first request")
+    func silentConnections() async throws {
         try await withServer(.short) { server, _ in
             let silent = try Client(server)
             let used = try Client(server)
@@ -32,7 +34,7 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func aBodyHasALeastRate() async throws {
+    @Test("The server answers 408 if a body arrives more slowly than the minimum rate") func slowBodies() async throws {
         var limits = HTTPServer.Limits.short
         limits.leastBodyBytesPerSecond = 200
         try await withServer(limits) { server, _ in
@@ -53,7 +55,7 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func whileMemoryIsShortABodyMustComeFaster() async throws {
+    @Test("While memory is short, the minimum rate of a body is higher") func slowBodiesInShortMemory() async throws {
         var limits = HTTPServer.Limits.short
         limits.leastBodyBytesPerSecond = 1
         try await withServer(limits) { server, _ in
@@ -68,7 +70,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func aStreamedBodyMayBeSlowButNotSilent() async throws {
+    @Test("A streamed body may arrive slowly, but the server answers 408 after a long pause")
+    func slowStreamedBodies() async throws {
         try await withServer(.short) { server, application in
             let client = try Client(server)
             try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -84,11 +87,13 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test(arguments: [
-        HTTPAddress.tcp(host: "127.0.0.1", port: 0),
-        .unix(path: NSTemporaryDirectory() + "braid-stalled-\(getpid()).sock"),
-    ])
-    func aStalledReaderIsClosedAndHoldsNoMemory(_ address: HTTPAddress) async throws {
+    @Test(
+        "The queue for a client that stops reading is bounded, and the server closes the client's connection",
+        arguments: [
+            HTTPAddress.tcp(host: "127.0.0.1", port: 0),
+            .unix(path: NSTemporaryDirectory() + "braid-stalled-\(getpid()).sock"),
+        ])
+    func stalledReaders(_ address: HTTPAddress) async throws {
         try await withServer(.short, address: address) { server, application in
             let large = try Client(server, receiveBuffer: 4_096)
             try large.get("/large?n=50000000")
@@ -120,7 +125,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func aSlowButLiveDownloadIsNotCut() async throws {
+    @Test("A download that takes longer than the write time is completed if the client continues to read")
+    func slowDownload() async throws {
         try await withServer(.short) { server, _ in
             let client = try Client(server, receiveBuffer: 16_384)
             try client.get("/large?n=8000000")
@@ -141,7 +147,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func endlessInputIsCutOff() async throws {
+    @Test("The server refuses an endless header, an endless chunk extension and endless trailers")
+    func endlessInput() async throws {
         try await withServer { server, _ in
             let line = try Client(server)
             try? line.send("GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 10 << 20))
@@ -234,7 +241,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func idleConnectionsGiveWayWhenTheServerIsFull() async throws {
+    @Test("A server with the maximum number of connections closes idle ones to make room for a new one")
+    func idleConnections() async throws {
         var limits = HTTPServer.Limits()
         limits.sweep = .milliseconds(50)
         limits.idleTime = .seconds(3_600)
@@ -248,7 +256,7 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func manyTinyChunksAreOneBody() async throws {
+    @Test("A body of many tiny chunks arrives complete") func tinyChunks() async throws {
         try await withServer { server, _ in
             let client = try Client(server)
             for target in ["/echo", "/count", "/slow-reader"] {
@@ -261,7 +269,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    @Test func clientsThatVanishLeaveNothing() async throws {
+    @Test("After clients disappear in the middle of requests, no connection and no stream stays open")
+    func vanishedClients() async throws {
         try await withServer { server, application in
             for number in 0..<200 {
                 let client = try Client(server)
@@ -296,7 +305,8 @@ struct HTTPStopTests {
         return (server, application)
     }
 
-    @Test func aStopFinishesWhatIsUnderWay() async throws {
+    @Test("A stopping server completes running answers and downloads, and ends event streams cleanly")
+    func runningAnswers() async throws {
         // The write time is long, because the test reads the answers one after the other, and the last one may have to
         // wait on a busy machine.
         let (server, application) = try started(.init(writeTime: .seconds(600)))
@@ -334,7 +344,8 @@ struct HTTPStopTests {
         #expect(server.address == nil)
     }
 
-    @Test func aStopCutsWhatTheGraceDoesNotCover() async throws {
+    @Test("When the grace period ends, a stopping server cuts off a running download so that it does not look complete")
+    func gracePeriod() async throws {
         let (server, application) = try started()
         let client = try Client(server)
         let later = try Client(server), soon = try Client(server)
@@ -355,7 +366,7 @@ struct HTTPStopTests {
         #expect(!rest.hasSuffix("0\r\n\r\n"), "a download that was cut must not look whole")
     }
 
-    @Test func aStopOfAnIdleServerIsQuickAndRepeatable() async throws {
+    @Test("An idle server can be stopped twice and then started again") func repeatedStop() async throws {
         let (server, _) = try started()
         let start = ContinuousClock.now
         await server.stop(grace: .seconds(10))

@@ -4,7 +4,8 @@ import Foundation
 import Testing
 
 @Suite struct BackupTests {
-    @Test func aCopyIsTakenWhileTheStoreIsInUse() async throws {
+    @Test("A backup copies a store that is in use, but fails if the target exists or the database is missing")
+    func storeInUse() async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
         let store = try SQLiteStore(path: path)
         let number = try await store.createSession(.make(rows: [(1, .make(1))]))
@@ -23,7 +24,8 @@ import Testing
         }
     }
 
-    @Test func whileOneBackupWritesAFileAnotherLeavesItAlone() async throws {
+    @Test("A backup does not change the partial file of a running backup, but replaces that of a killed one")
+    func partialFile() async throws {
         let path = TestDirectory.make() + "/braid.sqlite", partial = path + ".1-partial"
         let store = try SQLiteStore(path: path)
         // The test holds a lock on the partial file, as another backup does while it is writing.

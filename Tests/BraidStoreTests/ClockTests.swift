@@ -8,8 +8,10 @@ import Testing
 @Suite struct ClockTests {
     private static let hour = 60 * 60 * 1000
 
-    @Test(arguments: StoreKind.forTests)
-    func revisionsAndAnswersDoNotGoByTheClock(kind: StoreKind) async throws {
+    @Test(
+        "When the clock jumps, the revisions stay in order, and the answers of the last day are found",
+        arguments: StoreKind.forTests)
+    func jumps(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make())
         let start = 1_000_000 * Self.hour

@@ -7,9 +7,11 @@ import Testing
 @Suite struct DiskFullTests {
     private func large(_ n: Int) -> JSONText { "\"\(String(repeating: "x", count: n))\"" }
 
-    /// Tests a full disk. A limit on the number of pages in the database file has the same effect as a full disk.
-    @Test(arguments: [StoreKind.file, .memory])
-    func readsGoOnAndWritesComeBack(kind: StoreKind) async throws {
+    /// A limit on the number of pages in the database file has the same effect as a full disk.
+    @Test(
+        "On a full disk, a large commit fails, reads succeed, and a commit for which there is room succeeds",
+        arguments: [StoreKind.file, .memory])
+    func limitedSize(kind: StoreKind) async throws {
         let store = try SQLiteStore(path: kind.place())
         let number = try await store.createSession(.make(rows: [(1, .make(1))]))
         try await store.writer.write { try $0.query("PRAGMA max_page_count = 40") { _ in } }
@@ -25,8 +27,10 @@ import Testing
         await store.close()
     }
 
-    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
-    func onAFullDiskDeletingMakesRoom() async throws {
+    @Test(
+        "On a full disk, a store refuses commits but deletes sessions, and accepts commits when there is room again",
+        .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func deletion() async throws {
         let disk = try SmallDisk(megabytes: 12)
         let path = disk.path + "/braid.sqlite"
         let store = try SQLiteStore(path: path)
@@ -64,8 +68,10 @@ import Testing
     }
 
     /// Fills the disk three times in a row. Each time, only deleting sessions makes room again.
-    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
-    func whatIsDeletedIsRoomToWriteIn() async throws {
+    @Test(
+        "Deleting a session on a full disk makes room for new commits",
+        .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func reusedRoom() async throws {
         let disk = try SmallDisk(megabytes: 12)
         let store = try SQLiteStore(path: disk.path + "/braid.sqlite")
         for round in 1...3 {
@@ -88,8 +94,10 @@ import Testing
         await store.close()
     }
 
-    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
-    func aFullDiskDoesNotKeepAStoreFromOpening() async throws {
+    @Test(
+        "A store opens on a full disk, and can read and delete its sessions",
+        .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func reopening() async throws {
         let disk = try SmallDisk(megabytes: 8)
         let path = disk.path + "/braid.sqlite"
         let store = try SQLiteStore(path: path)
@@ -106,8 +114,10 @@ import Testing
         await again.close()
     }
 
-    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
-    func aFullDiskIsNamedAtTheStart() throws {
+    @Test(
+        "Creating a database on a full disk fails with the error that the disk is full",
+        .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func creation() throws {
         let disk = try SmallDisk(megabytes: 1)
         disk.fill(all: true)
         #expect(throws: StoreError.full) { try SQLiteStore(path: disk.path + "/braid.sqlite") }

@@ -6,9 +6,9 @@ import Testing
 
 @Suite struct DurabilityTests {
     /// A process commits on eight sessions and writes each acknowledged revision to a file, until it is killed at a
-    /// random moment. All acknowledged revisions must be in the database, and each session must be at one complete
-    /// revision.
-    @Test func whatWasAcknowledgedOutlivesAKill() async throws {
+    /// random moment.
+    @Test("After a kill, each session is at one complete revision, and no acknowledged revision is lost")
+    func killedProcess() async throws {
         let directory = TestDirectory.make()
         for round in 1...6 {
             await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -77,9 +77,9 @@ import Testing
         await store.close()
     }
 
-    /// The test cuts off the last bytes of the write-ahead log, as after a power loss during a flush. The revision that
-    /// was being written must be gone completely, and all earlier revisions must be there.
-    @Test func aTornLogEndsAtTheLastWholeRevision() async throws {
+    /// The test cuts off the last bytes of the write-ahead log, as after a power loss during a flush.
+    @Test("If the write-ahead log is cut off within a revision, the store opens at the revision before")
+    func tornLog() async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let store = try SQLiteStore(path: path)
@@ -104,7 +104,7 @@ import Testing
 
     private static let ioErrorFsync: CInt = 10 | 4 << 8
 
-    @Test func aFailedFlushEndsTheProcessLoudly() async throws {
+    @Test("A failed flush ends the process with an error that names the file") func failedFlush() async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
         let result = await #expect(
             processExitsWith: .exitCode(SQLiteStoreOptions.lostWriteExitStatus), observing: [\.standardErrorContent]
@@ -122,7 +122,7 @@ import Testing
         await store.close()
     }
 
-    @Test func afterAFailedFlushNothingIsWritten() async throws {
+    @Test("After a failed flush, the store refuses all commits") func commitsAfterAFailedFlush() async throws {
         let said = Flag()
         let fails = Flag()
         var options = SQLiteStoreOptions(onLostWrite: { _ in said.isSet = true })
@@ -138,8 +138,9 @@ import Testing
         await store.close()
     }
 
-    /// An error before COMMIT cannot have changed anything. Only this group of commits fails, and the store continues.
-    @Test func anotherErrorFailsTheGroupAlone() async throws {
+    /// An error before COMMIT cannot have changed anything.
+    @Test("An error before COMMIT fails only its group of commits, and the store continues")
+    func otherErrors() async throws {
         let fails = Flag()
         var options = SQLiteStoreOptions(onLostWrite: { _ in Issue.record("this is not a lost write") })
         options.simulatedFailure = { fails.isSet ? 7 : nil }  // SQLITE_NOMEM

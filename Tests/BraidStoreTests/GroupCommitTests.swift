@@ -22,8 +22,8 @@ import Testing
         try await end.value
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func whatWaitsTogetherIsOneTransaction(kind: StoreKind) async throws {
+    @Test("Writes that wait at the same time are committed in one transaction", arguments: StoreKind.forTests)
+    func waitingWrites(kind: StoreKind) async throws {
         let store = try kind.openHoldable()
         var numbers: [Int] = []
         for index in 0..<50 { numbers.append(try await store.createSession(.make("s\(index)"))) }
@@ -43,8 +43,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aConflictInAGroupFailsAlone(kind: StoreKind) async throws {
+    @Test("In a group of commits, a revision conflict fails only its own commit", arguments: StoreKind.forTests)
+    func conflict(kind: StoreKind) async throws {
         let store = try kind.openHoldable()
         var numbers: [Int] = []
         for index in 0..<20 { numbers.append(try await store.createSession(.make("s\(index)"))) }
@@ -64,10 +64,10 @@ import Testing
         await store.close()
     }
 
-    /// One request of a group fails in SQLite after it has written something. Its own writes must be rolled back, but
-    /// not those of the other requests.
-    @Test(arguments: [StoreKind.file, .memory])
-    func aFaultyWriteInAGroupFailsAlone(kind: StoreKind) async throws {
+    @Test(
+        "When a request of a group fails after it has written something, only its own writes are rolled back",
+        arguments: [StoreKind.file, .memory])
+    func faultyWrite(kind: StoreKind) async throws {
         let store = try SQLiteStore(path: kind.place())
         let number = try await store.createSession(.make())
         try await gather(2, in: store) { index in
@@ -87,8 +87,10 @@ import Testing
     }
 
     /// A store in memory is left out, because it has only one connection for reads and writes.
-    @Test(arguments: StoreKind.forTests.filter { $0 != .memory })
-    func aReadDoesNotWaitForAWrite(kind: StoreKind) async throws {
+    @Test(
+        "A read does not wait for a write that is in progress",
+        arguments: StoreKind.forTests.filter { $0 != .memory })
+    func readDuringAWrite(kind: StoreKind) async throws {
         let store = try kind.openHoldable()
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
@@ -102,8 +104,10 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests.filter { $0 != .memory })
-    func closingFinishesWhatWaits(kind: StoreKind) async throws {
+    @Test(
+        "Closing the store finishes the waiting writes and refuses later ones",
+        arguments: StoreKind.forTests.filter { $0 != .memory })
+    func closing(kind: StoreKind) async throws {
         let place = try kind.place()
         let store = try kind.openHoldable(at: place)
         let number = try await store.createSession(.make())

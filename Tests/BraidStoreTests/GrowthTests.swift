@@ -49,8 +49,10 @@ import Testing
         return counts
     }
 
-    @Test(arguments: [true, false])
-    func anEditWritesTheSameOnALargeTable(publishes: Bool) async throws {
+    @Test(
+        "An edit of a large table writes about as many pages as the same edit of a small table",
+        arguments: [true, false])
+    func largeTable(publishes: Bool) async throws {
         let few = try await pages(rows: 1_000, publishes: publishes)
         let many = try await pages(rows: 100_000, publishes: publishes)
         for (index, edit) in Self.edits.enumerated() {

@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    @Test func readsAndWritesGoOnOnNewConnections() async throws {
+    @Test("After the database has ended all connections, reads and writes continue on new ones")
+    func newConnections() async throws {
         let store = try PostgresStore(url: url)
         let number = try await store.createSession(.make())
         for revision in 1...3 {
@@ -50,7 +51,8 @@ import Testing
         await store.close()
     }
 
-    @Test func aCommitThatWasBrokenOffIsNotTakenForDone() async throws {
+    @Test("A transaction whose connection is lost fails, and the commits that wait behind it succeed")
+    func interruptedTransaction() async throws {
         let store = try PostgresStore(url: url, options: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
@@ -67,9 +69,8 @@ import Testing
         await store.close()
     }
 
-    /// The database hangs, or its machine has failed. No caller may wait without limit, and no caller may receive an
-    /// unknown result as a success.
-    @Test func aDatabaseThatSaysNothingIsGivenUp() async throws {
+    /// The database hangs, or its machine has failed. No caller may receive an unknown result as a success.
+    @Test("A commit fails after the timeout if the database does not answer") func silentDatabase() async throws {
         let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
         let number = try await store.createSession(.make())
         let writer = try #require(try processes().first)
@@ -87,9 +88,8 @@ import Testing
         await store.close()
     }
 
-    /// Another connection holds a lock. A write that waits for this lock must be refused, and the store's connection
-    /// must still work.
-    @Test func aLockThatAnotherHoldsIsNotWaitedForForEver() async throws {
+    @Test("A write that waits too long for another connection's lock is refused, and the store still works")
+    func foreignLock() async throws {
         let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
         let number = try await store.createSession(.make())
         let other = try connect()
@@ -107,7 +107,8 @@ import Testing
     }
 
     /// Another program holds a lock in an open transaction, as a server that hangs does, or a person who uses `psql`.
-    @Test func whatWaitsForALockThatAnotherHoldsHoldsUpNothingElse() async throws {
+    @Test("While writes wait for another program's lock, commits on other sessions succeed")
+    func otherWrites() async throws {
         let store = try PostgresStore(url: url, options: .patient)
         _ = try await store.createSession(.make("held"))
         let number = try await store.createSession(.make("other")), holder = try connect()
@@ -126,9 +127,8 @@ import Testing
         await store.close()
     }
 
-    /// One request of a group fails in PostgreSQL after it has written something. Its own writes must be rolled back,
-    /// but not those of the other requests.
-    @Test func aFaultyWriteInAGroupFailsAlone() async throws {
+    @Test("When a request of a group fails after it has written something, only its own writes are rolled back")
+    func faultyWrite() async throws {
         let store = try PostgresStore(url: url, options: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()

@@ -17,7 +17,8 @@ import Testing
 
     private func contents(_ path: String) -> Data? { FileManager.default.contents(atPath: path) }
 
-    @Test func everythingIsThereAfterwards() async throws {
+    @Test("Closing a store copies its log into the database, and the store has all its rows when it is opened again")
+    func reopening() async throws {
         try await make()
         #expect(contents(path + "-wal") == nil)  // copied into the database
         let store = try SQLiteStore(path: path)
@@ -25,8 +26,10 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: [(SQLiteStoreOptions.Synchronous.full, 2), (.normal, 1)])
-    func theSettingsAreInForce(synchronous: SQLiteStoreOptions.Synchronous, value: Int) async throws {
+    @Test(
+        "The connection for writes has the settings of the options and the required settings",
+        arguments: [(SQLiteStoreOptions.Synchronous.full, 2), (.normal, 1)])
+    func settings(synchronous: SQLiteStoreOptions.Synchronous, value: Int) async throws {
         let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: synchronous))
         let expectations = [
             ("synchronous", "\(value)"), ("journal_mode", "wal"), ("mmap_size", "0"),
@@ -39,9 +42,9 @@ import Testing
         await store.close()
     }
 
-    /// SQLite's own error is "unable to open database file" or, for a backup, "disk I/O error", and names no file. The
-    /// store's error must name the directory.
-    @Test func aDirectoryInPlaceOfAFileIsNamed() throws {
+    /// SQLite's own error is "unable to open database file" or, for a backup, "disk I/O error", and names no file.
+    @Test("The error for a directory in place of a database file names the directory")
+    func directoryAsDatabase() throws {
         let directory = String(path.dropLast("/braid.sqlite".count))
         let refusal = StoreError.io("\(directory) is a directory. Name a file in it, such as \(path).")
         #expect(throws: refusal) { try SQLiteStore(path: directory) }
@@ -49,7 +52,8 @@ import Testing
         #expect(contents(directory + "-lock") == nil)
     }
 
-    @Test func aLinkLeadsToTheSameLock() async throws {
+    @Test("A store that is opened through a symbolic link is locked under the name of its file")
+    func symbolicLink() async throws {
         try await make()
         let link = path + "-link"
         #expect(symlink(path, link) == 0)
@@ -60,9 +64,9 @@ import Testing
 
     // MARK: Two at once
 
-    /// A program that is just being started has a copy of every file descriptor for a moment. Such a copy must not keep
-    /// the lock of a store that was closed in the meantime.
-    @Test func aStoreThatIsClosedCanBeOpenedThoughOthersHaveItsFilesOpen() async throws {
+    /// A program that is just being started has a copy of every file descriptor for a moment.
+    @Test("A store that was closed can be opened again while copies of its file descriptors are open")
+    func copiedDescriptors() async throws {
         let store = try SQLiteStore(path: path)
         let copies = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { CInt($0) }.filter
         { descriptor in
@@ -76,9 +80,8 @@ import Testing
         await again.close()
     }
 
-    /// While another program holds the write lock, the first write waits for the full timeout and fails. The following
-    /// writes must not wait as long again.
-    @Test func whileAnotherProgramWritesOneWaitsForAll() async throws {
+    @Test("While another program holds the write lock, writes fail, and only the first waits for the full timeout")
+    func foreignLock() async throws {
         let store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make("before"))
         func shell(_ sql: String) throws {
@@ -104,9 +107,9 @@ import Testing
         sqlite3_close(other)
     }
 
-    /// A database file can have a second name, through a hard link or a mount into another container. The store must be
-    /// locked under both names, although each name has its own lock file.
-    @Test func aSecondNameOfTheFileLeadsToTheSameLock() async throws {
+    /// A database file can have a second name, through a hard link or a mount into another container. Each name has its
+    /// own lock file.
+    @Test("A store that is open is locked under each name of its file") func hardLink() async throws {
         try await make()
         let other = path + "-other"
         #expect(link(path, other) == 0)
@@ -118,7 +121,8 @@ import Testing
         await #expect(processExitsWith: .success) { [other = other as String] in _ = try SQLiteStore(path: other) }
     }
 
-    @Test func aSecondStoreOnTheSameFileIsRefused() async throws {
+    @Test("A second store on the same file is refused, in the same process and in another one")
+    func secondStore() async throws {
         let store = try SQLiteStore(path: path)
         #expect(throws: StoreError.locked(path: path, holder: "\(getpid())")) { try SQLiteStore(path: path) }
         await #expect(processExitsWith: .exitCode(3), observing: [\.standardErrorContent]) { [path = path as String] in
@@ -137,8 +141,10 @@ import Testing
 
     // MARK: Files of others
 
-    @Test(arguments: ["PRAGMA application_id = 5", "PRAGMA application_id = 0"])
-    func aDatabaseOfAnotherApplicationIsLeftAsItIs(change: String) async throws {
+    @Test(
+        "A database of another application is refused and not changed",
+        arguments: ["PRAGMA application_id = 5", "PRAGMA application_id = 0"])
+    func otherApplications(change: String) async throws {
         try await make(change)
         // The header of the other application's file says that the database is not in WAL mode (SQLite file format,
         // section 1.3.3). Opening the file must not change that.
@@ -149,7 +155,8 @@ import Testing
         #expect(contents(path) == before)
     }
 
-    @Test func aFileThatIsNoDatabaseIsLeftAsItIs() throws {
+    @Test("A file that is not a database is refused and not changed, and no lock file remains")
+    func otherFiles() throws {
         let text = Data(String(repeating: "no database at all\n", count: 1000).utf8)
         try text.write(to: URL(fileURLWithPath: path))
         #expect(throws: StoreError.notADatabase(path: path)) { try SQLiteStore(path: path) }
@@ -157,13 +164,13 @@ import Testing
         #expect(contents(path + "-lock") == nil, "nor is anything put beside it")
     }
 
-    @Test func aLockThatWasThereBeforeAFailedStartStays() async throws {
+    @Test("A lock file that existed before a failed start remains") func existingLockFile() async throws {
         try await make("DROP TABLE opening")
         #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
         #expect(contents(path + "-lock")?.isEmpty == false)
     }
 
-    @Test func aDirectoryThatIsNotThereIsNamed() {
+    @Test("The error for a database file in a missing directory contains the path") func missingDirectory() {
         let path = path + "/no/braid.sqlite"
         #expect { try SQLiteStore(path: path) } throws: { "\($0)".contains(path) }
         let directory = TestDirectory.make()
@@ -173,34 +180,35 @@ import Testing
 
     // MARK: Damage
 
-    @Test func anEmptiedDatabaseIsNotTakenForANewOne() async throws {
+    @Test("A database file that was emptied is refused as corrupt and does not become a new database")
+    func emptiedDatabase() async throws {
         try await make()
         #expect(truncate(path, 0) == 0)
         #expect { try SQLiteStore(path: path) } throws: { if case StoreError.corrupt = $0 { true } else { false } }
         #expect(contents(path)?.isEmpty == true)
     }
 
-    @Test func anEmptyFileThatNeverWasADatabaseBecomesOne() async throws {
+    @Test("An empty file that was never a database becomes a new database") func emptyFile() async throws {
         try Data().write(to: URL(fileURLWithPath: path))
         let store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make())
         await store.close()
     }
 
-    @Test func aLogWithoutItsDatabaseIsKept() throws {
+    @Test("A write-ahead log without its database is refused as corrupt and kept") func logWithoutDatabase() throws {
         try Data("what is left".utf8).write(to: URL(fileURLWithPath: path + "-wal"))
         #expect { try SQLiteStore(path: path) } throws: { if case StoreError.corrupt = $0 { true } else { false } }
         #expect(contents(path + "-wal")?.isEmpty == false)
     }
 
-    @Test(arguments: [4096, 8192, 20_000])
-    func aTornDatabaseIsRefused(length: Int) async throws {
+    @Test("A truncated database is refused as corrupt", arguments: [4096, 8192, 20_000])
+    func truncatedDatabase(length: Int) async throws {
         try await make()
         #expect(truncate(path, length) == 0)
         #expect { try SQLiteStore(path: path) } throws: { if case StoreError.corrupt = $0 { true } else { false } }
     }
 
-    @Test func aDamagedPageIsAnErrorOfWhatStandsOnItAlone() async throws {
+    @Test("A damaged page fails only the requests that read the page") func damagedPage() async throws {
         try await make()
         let file = try #require(FileHandle(forUpdatingAtPath: path))
         let bytes = try #require(contents(path))
@@ -219,10 +227,10 @@ import Testing
 
     // MARK: Permissions
 
-    /// If the database file, its directory, or both cannot be written, the store must refuse to open, and not only
-    /// refuse the first command.
-    @Test(arguments: [(0o444, 0o777), (0o444, 0o555), (0o644, 0o555)])
-    func whatCannotBeWrittenIsRefused(file: Int, directory: Int) async throws {
+    @Test(
+        "A store refuses to open if it cannot write the database file or its directory",
+        arguments: [(0o444, 0o777), (0o444, 0o555), (0o644, 0o555)])
+    func permissions(file: Int, directory: Int) async throws {
         try await make()
         chmod(path, mode_t(file))
         if directory == 0o555 { unlink(path + "-lock") } else { chmod(path + "-lock", 0o666) }

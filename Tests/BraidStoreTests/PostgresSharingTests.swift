@@ -31,7 +31,7 @@ import Testing
 
     // MARK: Revisions
 
-    @Test func theRevisionIsTheOneThatAnotherStoreHasJustWritten() async throws {
+    @Test("A store returns the revision that another store has just committed") func latestRevision() async throws {
         let session = try await stores[0].createSession(.make())
         for revision in 1...100 {
             try await commit(session, to: revision, by: revision % 2)
@@ -42,7 +42,8 @@ import Testing
         await close()
     }
 
-    @Test func manyWhoAskAtOnceAreAllAnswered() async throws {
+    @Test("Each of many concurrent requests for a revision receives its own session's revision")
+    func concurrentRequests() async throws {
         var sessions: [Int] = []
         for number in 0..<20 {
             sessions.append(try await stores[0].createSession(.make("s\(number)")))
@@ -60,7 +61,8 @@ import Testing
 
     // MARK: Turns
 
-    @Test func whileOneHasTheTurnTheOtherCannotCommit() async throws {
+    @Test("While one store holds the lock of a session, another store cannot commit on the session")
+    func sessionLock() async throws {
         let session = try await stores[0].createSession(.make())
         try await stores[0].takeTurn(of: session)
         await #expect(throws: StoreError.revisionConflict) { try await commit(session, to: 1, by: 1) }
@@ -70,7 +72,8 @@ import Testing
         await close()
     }
 
-    @Test func whoeverWaitsForTheTurnGetsItAfterTheOther() async throws {
+    @Test("A store that waits for the lock of a session gets it when the holder releases it")
+    func waitForTheLock() async throws {
         let session = try await stores[0].createSession(.make())
         let order = Mutex<[Int]>([])
         try await stores[0].takeTurn(of: session)
@@ -86,7 +89,7 @@ import Testing
         await close()
     }
 
-    @Test func theTurnOfAStoreThatIsGoneIsFree() async throws {
+    @Test("Closing a store releases the locks of its sessions") func lockOfAClosedStore() async throws {
         let session = try await stores[0].createSession(.make())
         try await stores[0].takeTurn(of: session)
         let hasty = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
@@ -101,7 +104,8 @@ import Testing
 
     // MARK: Keys
 
-    @Test func aKeyThatAnotherStoreHasAnsweredIsNotAnsweredAgain() async throws {
+    @Test("An idempotency key that another store has answered is not answered again for a day")
+    func answeredKey() async throws {
         let session = try await stores[0].createSession(.make())
         try await commit(session, to: 1, answer: answer(session, "k", "1"), by: 0)
         await #expect(throws: StoreError.answered) {
@@ -115,7 +119,7 @@ import Testing
         await close()
     }
 
-    @Test func ofAnswersToOneKeyAtTheSameMomentOneIsKept() async throws {
+    @Test("Of concurrent answers to one idempotency key, exactly one is kept") func concurrentAnswers() async throws {
         for round in 0..<40 {
             let session = try await stores[0].createSession(.make("s\(round)"))
             let kept = try await withThrowingTaskGroup(of: String?.self) { group in
@@ -141,7 +145,8 @@ import Testing
         await close()
     }
 
-    @Test func ofOpeningsWithOneKeyAtTheSameMomentOneIsMade() async throws {
+    @Test("Of concurrent openings with one idempotency key, exactly one creates a session")
+    func concurrentOpenings() async throws {
         for round in 0..<40 {
             let made = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for store in 0..<2 {
@@ -171,7 +176,7 @@ import Testing
 
     // MARK: Notices
 
-    @Test func aStoreHearsWhatTheOtherDoesAndNotWhatItDoesItself() async throws {
+    @Test("A store receives notices of the other store's actions, and not of its own") func notices() async throws {
         let heard = Mutex<[StoreNotice]>([])
         for store in stores[1...] { store.listen { notice in heard.withLock { $0.append(notice) } } }
         try await wait { heard.withLock { $0.contains(.hearing) } }
@@ -192,7 +197,8 @@ import Testing
         await close()
     }
 
-    @Test func ofAllThatIsCommittedAtOnceTheOthersHear() async throws {
+    @Test("A store receives a notice for each commit of the other store, even if there are many at the same time")
+    func manyNotices() async throws {
         let heard = Mutex<Set<Int>>([]), isHearing = Mutex(false)
         stores[1].listen { notice in
             switch notice {
@@ -217,7 +223,8 @@ import Testing
         await close()
     }
 
-    @Test func aStoreThatHasLostItsConnectionHearsAgainAndSaysSo() async throws {
+    @Test("A store that has lost its connection restores it, reports this, and receives notices again")
+    func lostConnection() async throws {
         let heard = Mutex<[StoreNotice]>([])
         stores[1].listen { notice in heard.withLock { $0.append(notice) } }
         try await wait { heard.withLock { $0.contains(.hearing) } }

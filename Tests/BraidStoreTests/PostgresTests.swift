@@ -17,10 +17,11 @@ import Testing
 
     // MARK: The schema
 
-    /// From each released version of the schema, the upgrade steps must lead to schema-postgres.sql. This includes the
-    /// current version: a released schema may be changed only by adding a step.
-    @Test(arguments: 1...PostgresSchema.version)
-    func everyVersionLeadsToTheSchema(version: Int) async throws {
+    /// The versions include the current one: a released schema may be changed only by adding a step.
+    @Test(
+        "A database of any released schema version is upgraded to the schema of a new database",
+        arguments: 1...PostgresSchema.version)
+    func upgrades(version: Int) async throws {
         let old = try PostgresCluster.newDatabase(), new = try PostgresCluster.newDatabase()
         try PostgresCluster.run(
             String(contentsOf: Self.tests.appendingPathComponent("Schemas/postgres-\(version).sql"), encoding: .utf8),
@@ -47,11 +48,13 @@ import Testing
 
     // MARK: Opening
 
-    @Test(arguments: [
-        "CREATE TABLE customers (id int)", "CREATE TABLE braid_server (x int)",
-        "CREATE TABLE braid_server (application text, version int)",
-    ])
-    func aDatabaseOfAnotherApplicationIsLeftAsItIs(sql: String) throws {
+    @Test(
+        "A PostgreSQL database of another application is refused and not changed",
+        arguments: [
+            "CREATE TABLE customers (id int)", "CREATE TABLE braid_server (x int)",
+            "CREATE TABLE braid_server (application text, version int)",
+        ])
+    func otherApplications(sql: String) throws {
         let url = try PostgresCluster.newDatabase()
         try PostgresCluster.run(sql, in: url)
         let before = try connect(url).query("SELECT relname::text FROM pg_class ORDER BY 1").map { $0.text(0) }
@@ -135,18 +138,19 @@ import Testing
         await running.close()
     }
 
-    @Test func anEncodingThatCannotHoldEveryTextIsRefused() throws {
+    @Test("A database whose encoding cannot represent every text is refused, and the error names the encoding")
+    func encoding() throws {
         let url = try PostgresCluster.newDatabase("ENCODING 'LATIN1' LOCALE 'C'")
         #expect { try PostgresStore(url: url) } throws: { "\($0)".contains("LATIN1") }
     }
 
-    @Test func aReadOnlyDatabaseIsRefused() throws {
+    @Test("A read-only PostgreSQL database is refused") func readOnlyDatabase() throws {
         let url =
             try PostgresCluster.newDatabase() + "&options=-cdefault_transaction_read_only%3Don&target_session_attrs=any"
         #expect { try PostgresStore(url: url) } throws: { if case StoreError.readOnly = $0 { true } else { false } }
     }
 
-    @Test func aSchemaOfTheSearchPathCanBeUsed() async throws {
+    @Test("The store uses the schema that the search path in the address selects") func searchPath() async throws {
         let url = try PostgresCluster.newDatabase()
         try PostgresCluster.run("CREATE TABLE customers (id int); CREATE SCHEMA \"Tables\"", in: url)
         let store = try PostgresStore(url: url + "&options=-csearch_path%3D%22Tables%22")
@@ -155,8 +159,8 @@ import Testing
         await store.close()
     }
 
-    /// Eight servers start at the same time on a new, empty database. Only one of them may create the schema.
-    @Test func storesThatOpenAnEmptyDatabaseAtOnceMakeItOnce() async throws {
+    @Test("Stores that open an empty database at the same time create the schema once")
+    func concurrentCreation() async throws {
         let url = try PostgresCluster.newDatabase()
         let failures = Mutex<[String]>([])
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
@@ -166,7 +170,8 @@ import Testing
         #expect(try connect(url).query("SELECT * FROM braid_server").count == 1)
     }
 
-    @Test func aServerThatIsNotThereIsNamedWithoutThePassword() {
+    @Test("The error for a server that is not reachable contains the server's address but not the password")
+    func unreachableServer() {
         #expect { try PostgresStore(url: "postgres://me:secret@127.0.0.1:1/tables") } throws: {
             if case StoreError.unavailable = $0 {
                 "\($0)".contains("127.0.0.1") && !"\($0)".contains("secret")
@@ -176,14 +181,16 @@ import Testing
         }
     }
 
-    @Test func anAddressThatCannotBeReadIsNotShown() {
+    @Test("The error for a malformed address does not contain the password") func malformedAddress() {
         #expect { try PostgresStore(url: "postgres://me:sec@ret@x:y/tables?%zz") } throws: {
             !"\($0)".contains("ret@") && "\($0)".contains("address")
         }
     }
 
-    @Test(arguments: [(PostgresStoreOptions.Synchronous.full, "on"), (.normal, "off")])
-    func theSettingsAreInForce(synchronous: PostgresStoreOptions.Synchronous, value: String) async throws {
+    @Test(
+        "The option `synchronous` determines synchronous_commit on the connection for writes",
+        arguments: [(PostgresStoreOptions.Synchronous.full, "on"), (.normal, "off")])
+    func settings(synchronous: PostgresStoreOptions.Synchronous, value: String) async throws {
         let store = try PostgresStore(
             url: PostgresCluster.newDatabase(), options: PostgresStoreOptions(synchronous: synchronous))
         #expect(
@@ -194,9 +201,9 @@ import Testing
 
     // MARK: Several at once
 
-    /// Two servers both believe that they may write a session. Each revision must be written exactly once, by one of
-    /// them.
-    @Test func ofTwoStoresThatCommitTheSameRevisionOneIsRefused() async throws {
+    /// Two servers both believe that they may write a session.
+    @Test("If two stores commit the same revision at the same time, exactly one commit succeeds")
+    func concurrentCommits() async throws {
         let url = try PostgresCluster.newDatabase()
         let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         let number = try await stores[0].createSession(.make())
@@ -223,7 +230,8 @@ import Testing
         for store in stores { await store.close() }
     }
 
-    @Test func aTableRegisteredByTwoStoresAtOnceHasAVersionOfEach() async throws {
+    @Test("Each description that two stores register under one name at the same time gets its own version")
+    func concurrentRegistrations() async throws {
         let url = try PostgresCluster.newDatabase()
         let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         let versions = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -236,9 +244,8 @@ import Testing
         for store in stores { await store.close() }
     }
 
-    /// One server ends a session while another server commits on it. Nothing may remain in the database, not even the
-    /// data of a commit that was in progress.
-    @Test func nothingIsLeftOfASessionThatIsEndedElsewhere() async throws {
+    @Test("If one store ends a session while another commits on it, nothing of the session remains in the database")
+    func endedSession() async throws {
         let url = try PostgresCluster.newDatabase()
         let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         for round in 1...30 {

@@ -88,7 +88,8 @@ import Testing
 
     private enum Tear: CaseIterable { case cutOff, zeros, noise }
 
-    @Test func aCommitTornAtAnyByteIsGoneAsAWhole() async throws {
+    @Test("If the log is torn at any byte of the last commit, exactly this commit is lost")
+    func tornCommit() async throws {
         let files = try await Self.files()
         try #require(files.commits.count > Self.revisions)
         let start = files.commits[files.commits.count - 2], end = files.commits[files.commits.count - 1]
@@ -119,8 +120,10 @@ import Testing
     }
 
     /// A disk may write its sectors in any order. Some sectors of the last commits are therefore missing in the log.
-    @Test(arguments: 0..<(isExhaustive ? 3000 : 100)) func sectorsInAnyOrderLeaveAWholeRevision(seed: Int) async throws
-    {
+    @Test(
+        "If sectors of the last commits are missing, the store opens at a complete revision with all flushed ones",
+        arguments: 0..<(isExhaustive ? 3000 : 100))
+    func missingSectors(seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var left = try await Self.shared.files()
         let path = path
@@ -138,9 +141,8 @@ import Testing
 
     /// The power fails while the log is copied into the database file. Pages are then old, new, or partly old and
     /// partly new. The complete log is still there and repairs them.
-    @Test(arguments: 0..<(isExhaustive ? 1000 : 40)) func aCheckpointBrokenOffAnywhereLosesNothing(seed: Int)
-        async throws
-    {
+    @Test("A checkpoint that is interrupted at any point loses nothing", arguments: 0..<(isExhaustive ? 1000 : 40))
+    func interruptedCheckpoint(seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let files = try await Self.shared.files()
         let path = path

@@ -4,8 +4,8 @@ import Testing
 
 /// Tests that a store keeps the table that clients see while it also stores changes that are not published.
 @Suite struct PublishingTests {
-    @Test(arguments: StoreKind.forTests)
-    func whatIsNotPublishedIsNotSeen(kind: StoreKind) async throws {
+    @Test("The store keeps the published table next to unpublished changes", arguments: StoreKind.forTests)
+    func unpublishedChanges(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(
             .make(
@@ -57,8 +57,10 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func otherSessionsAreNotConcerned(kind: StoreKind) async throws {
+    @Test(
+        "Publishing a session affects no other session, and a new session has no unpublished changes",
+        arguments: StoreKind.forTests)
+    func otherSessions(kind: StoreKind) async throws {
         let store = try kind.open()
         let one = try await store.createSession(.make("one", rows: [(1, .make(1))]))
         let two = try await store.createSession(.make("two", rows: [(1, .make(1))]))
@@ -74,8 +76,10 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func registeredCellsAndTheSectionCounterAreKept(kind: StoreKind) async throws {
+    @Test(
+        "The store keeps a session's registered cells and its section counter, which is limited to 32 bits",
+        arguments: StoreKind.forTests)
+    func cellsAndSectionCounter(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make(cells: #"{"a":"A"}"#))
         #expect(try await store.session("s")?.cells == #"{"a":"A"}"#)

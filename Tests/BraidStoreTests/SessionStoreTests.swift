@@ -5,13 +5,15 @@ import Testing
 
 /// Tests what every kind of store must do.
 @Suite struct SessionStoreTests {
-    @Test(.enabled(if: PostgresCluster.isThere, "needs `--traits PostgreSQL`, and to be run by Scripts/with-postgres"))
-    func postgreSQLIsAmongTheStores() { #expect(StoreKind.forTests.contains(.postgres)) }
+    @Test(
+        "The tests of every kind of store include PostgreSQL if its test server runs",
+        .enabled(if: PostgresCluster.isThere, "needs `--traits PostgreSQL`, and to be run by Scripts/with-postgres"))
+    func postgreSQL() { #expect(StoreKind.forTests.contains(.postgres)) }
 
     // MARK: Sessions
 
-    @Test(arguments: StoreKind.forTests)
-    func aSessionIsReadAsItWasStored(kind: StoreKind) async throws {
+    @Test("A session is read as it was stored", arguments: StoreKind.forTests)
+    func storedSession(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(
             .make(
@@ -55,8 +57,8 @@ import Testing
     }
 
     /// JSON allows "\u0000", so a row id may contain it. The composed and the decomposed "é" are two different ids.
-    @Test(arguments: StoreKind.forTests)
-    func textsKeepEveryByte(kind: StoreKind) async throws {
+    @Test("The store keeps every byte of the ids of sessions and rows", arguments: StoreKind.forTests)
+    func bytesOfIDs(kind: StoreKind) async throws {
         let store = try kind.open()
         let ids = ["a\0b", "a\0c", "é", "e\u{301}", "", "😀"]
         _ = try await store.createSession(.make("s\0t", rows: ids.enumerated().map { (1, .make($0 + 1, id: $1)) }))
@@ -71,8 +73,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aSecondSessionOfTheSameIDIsRefused(kind: StoreKind) async throws {
+    @Test("A second session with the same id is refused and changes nothing", arguments: StoreKind.forTests)
+    func usedID(kind: StoreKind) async throws {
         let store = try kind.open()
         _ = try await store.createSession(.make(rows: [(1, .make(1, id: "first"))]))
         await #expect(throws: StoreError.sessionExists) { try await store.createSession(.make()) }
@@ -80,8 +82,10 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aSessionThatHasChangedIsNotDeletedAsWhatItWas(kind: StoreKind) async throws {
+    @Test(
+        "A conditional delete removes only a session that has not changed since its summary was read",
+        arguments: StoreKind.forTests)
+    func conditionalDelete(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make(rows: [(1, .make(1))]))
         let opened = try #require(try await store.sessionSummary("s"))
@@ -98,8 +102,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aDeletedSessionIsGoneAndItsNumberIsNotUsedAgain(kind: StoreKind) async throws {
+    @Test("A deleted session is gone, and its number is not used again", arguments: StoreKind.forTests)
+    func deletedSession(kind: StoreKind) async throws {
         let store = try kind.open()
         let other = try await store.createSession(.make("other", rows: [(1, .make(1))]))
         let number = try await store.createSession(.make(rows: [(1, .make(1)), (1, .make(2))]))
@@ -118,8 +122,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func sessionsAreListedInPagesByID(kind: StoreKind) async throws {
+    @Test("Sessions are listed in pages and sorted by id", arguments: StoreKind.forTests)
+    func pages(kind: StoreKind) async throws {
         let store = try kind.open()
         for id in ["b", "a", "Z", "ä", "c"] { _ = try await store.createSession(.make(id)) }
         #expect(try await store.sessions(after: nil, limit: 10).map(\.id) == ["Z", "a", "b", "c", "ä"])
@@ -132,8 +136,8 @@ import Testing
 
     // MARK: Commits
 
-    @Test(arguments: StoreKind.forTests)
-    func aCommitWritesWhatChanged(kind: StoreKind) async throws {
+    @Test("A commit stores all parts of its change", arguments: StoreKind.forTests)
+    func committedChange(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(
             .make(
@@ -166,8 +170,10 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aCommitFromAnotherRevisionChangesNothing(kind: StoreKind) async throws {
+    @Test(
+        "A commit that expects another revision than the stored one is refused and changes nothing",
+        arguments: StoreKind.forTests)
+    func conflictingCommit(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make())
         try await store.commit(.make(number, to: 1))
@@ -188,8 +194,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func keysAndRevisionsEndWhereTheNextSessionBegins(kind: StoreKind) async throws {
+    @Test("A commit whose next row key or whose revision exceeds 32 bits is refused", arguments: StoreKind.forTests)
+    func exhaustion(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make())
         await #expect(throws: StoreError.exhausted) { try await store.commit(.make(number, to: 1, nextKey: 1 << 32)) }
@@ -199,8 +205,10 @@ import Testing
 
     // MARK: The journal
 
-    @Test(arguments: StoreKind.forTests)
-    func theJournalIsReadByRevision(kind: StoreKind) async throws {
+    @Test(
+        "The journal returns the records after a revision, up to a number of records and of bytes",
+        arguments: StoreKind.forTests)
+    func journalRecords(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make())
         #expect(try await store.journal(of: number, after: 0, limit: 10) == [])
@@ -228,8 +236,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func theJournalKeepsItsLimit(kind: StoreKind) async throws {
+    @Test("The journal of each session keeps only the newest records, up to the limit", arguments: StoreKind.forTests)
+    func journalLength(kind: StoreKind) async throws {
         let store = try kind.open(journalLimit: 3)
         let number = try await store.createSession(.make())
         let other = try await store.createSession(.make("other"))
@@ -242,8 +250,10 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aLongJournalIsCutOnceInAWhile(kind: StoreKind) async throws {
+    @Test(
+        "A long journal is trimmed only from time to time, and exceeds its limit only slightly",
+        arguments: StoreKind.forTests)
+    func journalTrimming(kind: StoreKind) async throws {
         let store = try kind.open(journalLimit: 192)
         let number = try await store.createSession(.make())
         var firsts: Set<Int> = []
@@ -261,8 +271,10 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func theJournalKeepsItsBytes(kind: StoreKind) async throws {
+    @Test(
+        "The journal keeps only the newest records, up to the limit of bytes, and always the newest one",
+        arguments: StoreKind.forTests)
+    func journalSize(kind: StoreKind) async throws {
         let store = try kind.open(journalBytes: 34)
         let number = try await store.createSession(.make())
         for revision in 1...5 {
@@ -286,8 +298,10 @@ import Testing
 
     // MARK: Answers
 
-    @Test(arguments: StoreKind.forTests)
-    func answersAreKeptWithWhatTheyAnswerForADay(kind: StoreKind) async throws {
+    @Test(
+        "An answer is kept for a day, unless its commit is refused or its session ends",
+        arguments: StoreKind.forTests)
+    func keptAnswers(kind: StoreKind) async throws {
         let store = try kind.open()
         func answer(_ session: Int, _ key: String, at: Int, _ text: JSONText = "1") -> KeptAnswer {
             KeptAnswer(session: session, requester: "", key: key, at: at, request: -7, answer: text)
@@ -360,8 +374,10 @@ import Testing
 
     // MARK: Table descriptions
 
-    @Test(arguments: StoreKind.forTests)
-    func descriptionsHaveVersionsAndSessionsKeepTheirs(kind: StoreKind) async throws {
+    @Test(
+        "Each registered description gets a new version, and a session keeps the version with which it was opened",
+        arguments: StoreKind.forTests)
+    func descriptionVersions(kind: StoreKind) async throws {
         let store = try kind.open()
         #expect(try await store.putTable("t", description: "1", at: 10) == 1)
         _ = try await store.createSession(.make("old", table: "t", version: 1))
@@ -442,8 +458,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aDescriptionWithSessionsIsNotDeleted(kind: StoreKind) async throws {
+    @Test("A table description that a session uses is not deleted", arguments: StoreKind.forTests)
+    func usedDescription(kind: StoreKind) async throws {
         let store = try kind.open()
         _ = try await store.putTable("t", description: "1", at: 10)
         #expect(try await store.deleteTable("none") == .missing)
@@ -465,7 +481,7 @@ import Testing
 
     /// Reads the database file itself, because rows that an ended session left there would be invisible and would never
     /// be deleted.
-    @Test func nothingIsLeftOfASessionThatIsEnded() async throws {
+    @Test("Nothing of a session that was ended remains in the database") func endedSession() async throws {
         let place = try StoreKind.file.place(), store = try StoreKind.file.open(at: place)
         _ = try await store.putTable("t", description: "1", at: 10)
         let number = try await store.createSession(
@@ -502,8 +518,8 @@ import Testing
 
     // MARK: Running
 
-    @Test(arguments: StoreKind.forTests)
-    func aReadSeesEveryWriteThatHasReturned(kind: StoreKind) async throws {
+    @Test("A read sees every write that has returned", arguments: StoreKind.forTests)
+    func readAfterWrite(kind: StoreKind) async throws {
         let store = try kind.open()
         try await withThrowingTaskGroup { group in
             for session in 0..<8 {
@@ -520,8 +536,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aCancelledTaskStillWrites(kind: StoreKind) async throws {
+    @Test("A commit in a cancelled task is still carried out", arguments: StoreKind.forTests)
+    func cancelledTask(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make())
         let task = Task {
@@ -534,8 +550,8 @@ import Testing
         await store.close()
     }
 
-    @Test(arguments: StoreKind.forTests)
-    func aClosedStoreRefuses(kind: StoreKind) async throws {
+    @Test("A closed store refuses reads and writes, and can be closed again", arguments: StoreKind.forTests)
+    func closedStore(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make())
         #expect(try await store.check() == .writable)

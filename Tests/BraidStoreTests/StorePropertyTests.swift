@@ -6,8 +6,10 @@ import Testing
 /// Makes random changes on random sessions. A session that is loaded from the store must equal the same session in
 /// memory.
 @Suite struct StorePropertyTests {
-    @Test(arguments: StoreKind.forTests, 1...6)
-    func loadingGivesWhatWasCommitted(kind: StoreKind, seed: Int) async throws {
+    @Test(
+        "After random commits, the store returns the present and the earlier states of a session as committed",
+        arguments: StoreKind.forTests, 1...6)
+    func randomCommits(kind: StoreKind, seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let place = try kind.place()
         var store = try kind.open(at: place, journalLimit: 7)

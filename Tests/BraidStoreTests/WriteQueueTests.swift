@@ -16,19 +16,20 @@ import Testing
         return groups
     }
 
-    @Test func everythingThatIsNotLargeSharesOneTransaction() {
+    @Test("All waiting writes that are not large share one transaction") func smallWrites() {
         #expect(groups(of: [1, 999, 20, 0, 100]) == [[1, 999, 20, 0, 100]])
     }
 
-    @Test func eachLargeWriteHasATransactionOfItsOwnWhereNothingElseWaits() {
+    @Test("If only large writes wait, each of them gets its own transaction") func largeWrites() {
         #expect(groups(of: [1_000, 20_000, 5_000]) == [[1_000], [20_000], [5_000]])
     }
 
-    @Test func whatWaitsWithLargeWritesSharesATransactionWithTheFirstOfThem() {
+    @Test("Waiting small writes share a transaction with the first large write") func mixedWrites() {
         #expect(groups(of: [5_000, 1, 20_000, 2]) == [[1, 2, 5_000], [20_000]])
     }
 
-    @Test func behindALargeWriteTheOthersAreFirst() {
+    @Test("After a large write, waiting small writes get a transaction before the next large write")
+    func smallWritesFirst() {
         var queue = WriteQueue<Int>()
         queue.append(5_000, cost: 5_000)
         #expect(queue.takeGroup() == [5_000])
@@ -41,10 +42,12 @@ import Testing
         #expect(queue.takeGroup() == [7_000] && queue.isEmpty)
     }
 
-    /// Adds writes and takes transactions in random order. Each write must be taken once, and a small one with the next
-    /// transaction. A large write waits for at most 2 n + 1 transactions if n large writes are waiting before it.
-    @Test(arguments: 0..<200)
-    func noWriteWaitsForMoreThanItHasTo(seed: UInt64) {
+    /// Adds writes and takes transactions in random order. Each write must be taken once. A large write waits for at
+    /// most 2 n + 1 transactions if n large writes are waiting before it.
+    @Test(
+        "A small write is in the next transaction, and a large write waits for a bounded number of transactions",
+        arguments: 0..<200)
+    func waits(seed: UInt64) {
         var random = SeededGenerator(seed: seed), queue = WriteQueue<Write>()
         var arrived: [Write: (transactions: Int, largeBefore: Int)] = [:], transactions: [[Write]] = [], next = 0
         func waitingLarge() -> Int { arrived.keys.count { $0.isLarge } }

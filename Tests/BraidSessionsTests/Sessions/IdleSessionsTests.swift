@@ -6,7 +6,8 @@ import Testing
 
 /// Tests of sessions that are removed from memory because no request used them for a while.
 @Suite struct IdleSessionsTests {
-    @Test func aSessionThatNobodyAsksForLeavesMemoryAndComesBackAsItWas() async throws {
+    @Test("An unused session is removed from memory, and is unchanged when it is read again")
+    func unusedSession() async throws {
         let test = try await TestSession()
         try await test.setState(1)
         let before = String(decoding: test.session.encodedSnapshot().bytes.plain, as: UTF8.self)
@@ -20,7 +21,7 @@ import Testing
         #expect(try await test.perform("patchState", #"{"n":2}"#) == 2)
     }
 
-    @Test func aSessionThatIsAskedForStays() async throws {
+    @Test("A session stays in memory while requests use it") func usedSession() async throws {
         let test = try await TestSession()
         for _ in 0..<10 {
             #expect(test.sessions.unloadIdle(after: 2) == 0)
@@ -28,7 +29,8 @@ import Testing
         }
     }
 
-    @Test func aSessionThatIsFollowedStaysUntilItsReaderLeaves() async throws {
+    @Test("A session with a subscriber stays in memory until the subscriber disconnects")
+    func followedSession() async throws {
         let test = try await TestSession()
         let reader = test.subscribe()
         for _ in 0..<5 { #expect(test.sessions.unloadIdle(after: 1) == 0) }
@@ -39,7 +41,8 @@ import Testing
 
     /// A task may hold a session object that is no longer in memory. Its command then goes to the object that is read
     /// from the database again.
-    @Test(arguments: 0..<4) func commandsAndUnloadingAtTheSameTimeLoseNothing(seed: Int) async throws {
+    @Test("Commands succeed while their session is removed from memory, and the journal has no gap", arguments: 0..<4)
+    func concurrentCommands(seed: Int) async throws {
         let test = try await TestSession()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<4 {

@@ -46,8 +46,10 @@ import Testing
         }
     }
 
-    @Test(arguments: tables, 0..<3)
-    func nothingChangesWithARestart(table: String, seed: Int) async throws {
+    @Test(
+        "A restart of the server changes nothing in a session, and replaying the journal gives the same snapshot",
+        arguments: tables, 0..<3)
+    func restarts(table: String, seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let store = try SQLiteStore(path: ":memory:")
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)

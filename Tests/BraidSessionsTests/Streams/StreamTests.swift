@@ -6,7 +6,7 @@ import Testing
 @testable import BraidSessions
 
 struct ServerSentEventTests {
-    @Test func anEventIsWrittenAsTheStandardHasIt() {
+    @Test("Events and the retry time are written in the format of server-sent events") func format() {
         var bytes: [UInt8] = []
         ServerSentEvent.append("update", id: "e.1", data: #"{"a":"\n"}"#.utf8, to: &bytes)
         ServerSentEvent.append("ended", id: nil, data: "{}".utf8, to: &bytes)
@@ -26,7 +26,7 @@ struct RecentChangesTests {
             controllerEvents: [])
     }
 
-    @Test func whatComesAfterARevisionIsGivenWholeOrNotAtAll() {
+    @Test("The changes after a revision are returned completely or not at all") func completeness() {
         var recent = RecentChanges(last: 4)
         let limits = StreamLimits()
         #expect(recent.after(4)?.isEmpty == true)
@@ -42,7 +42,7 @@ struct RecentChangesTests {
         #expect(recent.after(9)?.isEmpty == true)
     }
 
-    @Test func itIsBoundedInNumberAndInBytesButKeepsTheNewest() {
+    @Test("The recent changes are limited in number and in bytes, but always include the newest change") func bounds() {
         var recent = RecentChanges(last: 0)
         let limits = StreamLimits(recentChanges: 3, recentBytes: 10_000)
         for revision in 1...5 { recent.append(change(revision), limits: limits) }
@@ -58,7 +58,7 @@ struct RecentChangesTests {
 }
 
 struct SubscriberTests {
-    @Test func everyoneGetsTheSameBytes() async throws {
+    @Test("All subscribers receive the bytes of one encoding, without a copy") func sharedBytes() async throws {
         let test = try await TestSession()
         let readers = (0..<4).map { _ in test.subscribe() }
         for reader in readers {
@@ -78,7 +78,7 @@ struct SubscriberTests {
         #expect(places.count == 1, "one encoding, never copied")
     }
 
-    @Test func onlyControllersAreToldOfCellEvents() async throws {
+    @Test("Only controllers receive cell events") func cellEvents() async throws {
         let test = try await TestSession()
         let controller = test.subscribe()
         let viewer = test.subscribe(StreamForm(hasControllerEvents: false))
@@ -98,7 +98,8 @@ struct SubscriberTests {
         #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
     }
 
-    @Test func aFullQueueIsAnsweredWithASnapshotAndNeverGrows() async throws {
+    @Test("A full queue does not grow: its subscriber receives a snapshot in place of the missed updates")
+    func fullQueue() async throws {
         let test = try await TestSession(StreamLimits(queueBytes: 4_000, recentChanges: 8, recentBytes: 8_000))
         let stalled = test.subscribe(), reader = test.subscribe()
         #expect(await stalled.events(through: "caught-up", 0).count == 2)
@@ -119,7 +120,8 @@ struct SubscriberTests {
         #expect(await stalled.events(through: "update", 41).last == "update 41")
     }
 
-    @Test func largeEventsThatWaitTakeOfTheServersMemoryOnceForAllAndWhoHasNoRoomIsCutOff() async throws {
+    @Test("A queued large event counts once in the memory quota. A subscriber for which it has no room is cut off")
+    func largeEvents() async throws {
         let buffers = Quota(6_000)
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         try await test.setState(1, padding: 4_000)
@@ -137,7 +139,8 @@ struct SubscriberTests {
         #expect(await test.subscribe().events(through: "caught-up", 2) == ["snapshot 2", "caught-up 2"])
     }
 
-    @Test func largeEventsOfTheJournalTakeRoomForEachReader() async throws {
+    @Test("Large events that are read from the journal count in the quota for each subscriber")
+    func largeJournalEvents() async throws {
         let buffers = Quota(6_000)
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         try await test.setState(1, padding: 4_000)
@@ -150,9 +153,8 @@ struct SubscriberTests {
         #expect(await test.subscribe(after: 0).events(through: "caught-up", 1) == ["update 1", "caught-up 1"])
     }
 
-    /// Performs commands and starts subscriptions at the same time. No subscriber may miss an update, receive one
-    /// twice, or receive updates in the wrong order.
-    @Test func aSubscriptionInTheMiddleOfCommandsMissesNothing() async throws {
+    @Test("A subscriber that starts while commands run receives every update once and in order")
+    func concurrentSubscriptions() async throws {
         let test = try await TestSession(StreamLimits(recentChanges: 16))
         let last = 400
         let commands = Task { for revision in 1...last { try await test.setState(revision) } }
@@ -178,7 +180,8 @@ struct SubscriberTests {
         try await commands.value
     }
 
-    @Test func whoLeavesIsForgotten() async throws {
+    @Test("A subscriber that disconnects is removed, and without subscribers no recent changes are kept")
+    func disconnects() async throws {
         let test = try await TestSession()
         let readers = (0..<10).map { _ in test.subscribe() }
         #expect(test.feed.followers.subscribers == 10)
@@ -193,7 +196,8 @@ struct SubscriberTests {
 
     /// The subscriber closes its stream on a thread of an event loop, which must not wait until a snapshot has been
     /// encoded.
-    @Test func whoLeavesWhileItsSnapshotIsEncodedWaitsForNothing() async throws {
+    @Test("A subscriber can close its stream while its snapshot is encoded, without waiting")
+    func closeDuringEncoding() async throws {
         let test = try await TestSession()
         let reader = test.subscribe()
         let told = test.feed.snapshotEvent(at: 1, for: reader.subscriber) {
@@ -204,14 +208,15 @@ struct SubscriberTests {
         #expect(told?.revision == 1)
     }
 
-    @Test func nothingIsEncodedForWhoHasLeft() async throws {
+    @Test("A subscriber that has disconnected receives no snapshot") func closeBeforeEncoding() async throws {
         let test = try await TestSession()
         let reader = test.subscribe()
         reader.subscriber.stream.close()
         #expect(test.feed.snapshotEvent(at: 1, for: reader.subscriber) { (1, EventBytes([0])) } == nil)
     }
 
-    @Test func readersWhoStartFromTheSameRevisionShareOneSnapshot() async throws {
+    @Test("Subscribers that start at the same revision share one encoded snapshot, which is freed when they disconnect")
+    func sharedSnapshot() async throws {
         let test = try await TestSession()
         let readers = [test.subscribe(), test.subscribe()]
         weak var event: EventBytes?
@@ -228,7 +233,7 @@ struct SubscriberTests {
         #expect(event == nil, "nothing is kept for nobody")
     }
 
-    @Test func aPollIsForgottenWhenItIsCancelledOrOver() async throws {
+    @Test("A long poll is removed when it is cancelled or its time is over") func polls() async throws {
         let test = try await TestSession()
         let poll = Task { await test.feed.changes(after: 0, waiting: .seconds(60)) }
         #expect(await happens { test.feed.followers.polls == 1 })
@@ -239,7 +244,8 @@ struct SubscriberTests {
         #expect(test.feed.followers.polls == 0)
     }
 
-    @Test func aSessionDroppedFromMemoryEndsItsStreamsWithoutSayingThatItEnded() async throws {
+    @Test("When a session is removed from memory, its streams end without the event `ended`")
+    func staleSession() async throws {
         let test = try await TestSession()
         let reader = test.subscribe()
         #expect(await reader.events(through: "caught-up", 0).count == 2)
@@ -253,7 +259,8 @@ struct SubscriberTests {
 }
 
 struct StreamCommentTests {
-    @Test func whoComesWhenAllHaveLeftGetsCommentsToo() async throws {
+    @Test("A subscriber that arrives after all others have disconnected also receives comments")
+    func laterSubscriber() async throws {
         let test = try await TestSession(StreamLimits(commentInterval: .milliseconds(10)))
         for _ in 0..<2 {
             let reader = test.subscribe()
@@ -268,7 +275,7 @@ struct StreamCommentTests {
         }
     }
 
-    @Test func commentsKeepAQuietStreamAlive() async throws {
+    @Test("The server sends comments on a stream without events") func quietStream() async throws {
         let test = try await TestSession(StreamLimits(commentInterval: .milliseconds(30)))
         let stream = test.subscribe().subscriber.stream
         var bytes: [UInt8] = []
