@@ -23,7 +23,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case eventUndeclared = "event-undeclared"
         /// The parameters of an event do not match the schema that its cell declares.
         case eventInvalid = "event-invalid"
-        /// A model does not match its declared type, or has no usable id.
+        /// A model does not match its declared type, or has no usable id or another id than the request names. Or no
+        /// cell is registered for the model's type.
         case modelInvalid = "model-invalid"
         /// The session has models or titles that do not fit another version of its table description, so it cannot be
         /// bound to that version.

@@ -35,11 +35,10 @@ public struct StoredSectionSummary: Sendable, Equatable {
     public var number: Int
     /// The section's id.
     public var id: SectionID
-    /// A number that orders the section among the table's sections, as declared or by first appearance. Ordinals ascend
-    /// with gaps.
+    /// A number that orders the section among the table's sections. Ordinals ascend with gaps.
     public var ordinal: Int
-    /// The header that a command set in place of the description's. `nil` if no command set a header; JSON `null` if a
-    /// command set the header to none.
+    /// The header that a command set in place of the description's. `nil` if the section has the header of the
+    /// description, if any. JSON `null` if a command replaced the description's header by none.
     public var header: JSONText?
     /// The footer that a command set in place of the description's, of the same form as ``header``.
     public var footer: JSONText?
