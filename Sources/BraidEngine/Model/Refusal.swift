@@ -79,7 +79,8 @@ public struct Refusal: Error, Sendable, Equatable {
     public var code: Code
     /// A sentence for a developer: what was refused, where, and what would be accepted.
     public var detail: String
-    /// All faults of the refused document. Empty if the refusal is not about a document.
+    /// The faults that were found in the refused document, which may have more. Empty if the refusal is not about a
+    /// document.
     public var faults: [Fault]
 
     /// Creates a refusal. A program's handler can throw a refusal to refuse a command for any reason.

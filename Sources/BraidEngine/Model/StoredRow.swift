@@ -14,7 +14,7 @@ public struct StoredRow: Sendable {
     /// - Parameters:
     ///   - key: the row's number in its session.
     ///   - rank: the number that orders the row among its section's rows.
-    ///   - id: the model's identity; `nil` if the model's type is not identifiable.
+    ///   - id: the model's identity; `nil` if the model has no id.
     ///   - model: the model.
     public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
         self.key = key
@@ -22,7 +22,7 @@ public struct StoredRow: Sendable {
         content = RowContent(id: id, model: model)
     }
 
-    /// The model's identity. `nil` if the model's type is not identifiable. Each call parses the id again.
+    /// The model's identity. `nil` if the model has no id. Each call parses the id again.
     public var id: RowID? { content.id }
 
     /// The row's model. JSON `null` for a row without a model.

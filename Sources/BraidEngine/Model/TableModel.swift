@@ -1,7 +1,7 @@
 /// Everything that a session stores: the models of every section, the titles that commands set, the displayed sections,
 /// the registered cells and the state.
 ///
-/// A copy costs O(1), and a changed copy shares everything that did not change.
+/// A copy costs O(1), and a changed copy shares the sections and rows that did not change.
 public struct TableModel: Sendable {
     /// All sections, displayed or not. Declared sections are in declared order. Dynamic sections are in order of first
     /// appearance, unless a command or a program arranges them in another order.
