@@ -15,7 +15,8 @@ public struct Binder: Sendable {
     /// The limits of the table's size and of a command's cost. By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
-    /// The sources of the models that a Swift program keeps, such as Braid's `models: { … }` closures.
+    /// The sources of the models, titles and cell counts that a Swift program keeps, such as Braid's `models: { … }`
+    /// closures.
     let providers: Confined<[any ModelProvider]>
     /// The kinds of values, such as the state, that any row, title or move policy of the table or the sections' order
     /// reads.
@@ -23,9 +24,10 @@ public struct Binder: Sendable {
     /// Whether at least one section's move policy is a condition on the target section. Such a condition can depend on
     /// the facts of other sections.
     let asksMovePolicy: Bool
-    /// The ids of the sections that bindings name and whose rows a template makes, instead of stored models.
+    /// The ids of the declared or named sections whose rows a template makes, instead of stored models.
     let derivedSections: [SectionID]
-    /// Whether a template, instead of stored models, makes the rows of the sections that no binding names.
+    /// Whether sections are dynamic, and a template, instead of stored models, makes the rows of the sections that no
+    /// binding names.
     let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]

@@ -116,7 +116,7 @@ struct MovePolicy: Sendable {
     /// Rows may move to the listed sections. The list must contain the row's own section if rows may move inside it.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
     /// Rows may move to the displayed sections that accept the rows' model type and for which the closure returns true.
-    /// For each snapshot, the closure runs once for each section and model type.
+    /// Rendering a snapshot runs the closure at most once for each displayed section and model type.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
     {
@@ -215,7 +215,7 @@ struct CellBinding: Sendable {
     var source = RowSource.stored
     /// Computes the name of a row's cell, as a JSON string.
     var cell: Computed<RowInput>
-    /// Computes a row's view model. `nil` if the displayed row contains only its model.
+    /// Computes a row's view model from its model. `nil` if no view model is computed.
     var viewModel: Computed<RowInput>?
     /// Whether a displayed row contains its model. False for view-model bindings, whose stored models are the view
     /// models.

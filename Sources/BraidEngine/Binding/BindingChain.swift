@@ -115,7 +115,7 @@ extension BindingChain {
     }
 
     /// Binds a handler that runs when a displayed row is near the end of its section. The handler runs again only after
-    /// the section has grown.
+    /// the section has grown, or has been filled with fewer rows.
     ///
     /// - Parameter cellsFromEnd: the largest distance from the section's end, in rows, at which the handler runs.
     @discardableResult

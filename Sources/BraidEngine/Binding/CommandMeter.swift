@@ -45,8 +45,8 @@ final class CommandMeter: Sendable {
 
     /// Throws `commandTimeout` if the command has taken longer than the limit on a command's time.
     ///
-    /// Every loop whose length a request can choose calls `checkTime()`: loops over a transaction's commands,
-    /// references, sections, rows and handlers.
+    /// The loops over a transaction's commands, references, filled sections, rendered rows and handlers call
+    /// `checkTime()`, because a request can choose their lengths.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(

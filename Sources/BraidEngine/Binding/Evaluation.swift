@@ -19,7 +19,7 @@ struct RowInput: Sendable {
     var model: JSONText
 }
 
-/// The set of values that an expression reads in addition to the row or section for which it is evaluated.
+/// The set of values that an expression reads.
 ///
 /// If a value in a binding's `Reads` changes, the binding's rows have to be rendered again.
 struct Reads: OptionSet, Sendable {
@@ -119,8 +119,8 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// Returns the template context for `modelsFrom`, which has no `count` because the rows of the derived section do
-    /// not exist yet.
+    /// Returns the template context for `modelsFrom` and `numberOfCells`, which has no `count` because the rows of the
+    /// section do not exist yet.
     func context(forRowsOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         if reads.contains(.section) { context["section"] = .string(input.id.text) }

@@ -1,5 +1,5 @@
-/// A source of models that a Swift program keeps. Every command reads the source again, like Braid's `models: { … }`
-/// closures.
+/// A source of models, titles or cell counts that a Swift program keeps. Every command reads the source again, like
+/// Braid's `models: { … }` closures.
 ///
 /// A command reads all providers before it places any model. A command therefore recognizes a model that moved from one
 /// chain's section to another chain's section.

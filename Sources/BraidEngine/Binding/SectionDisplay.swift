@@ -6,8 +6,8 @@ public struct SectionDisplay: Sendable {
         /// The behaviors differ in the sections that they display:
         /// - `manuallyManaged`: the sections that the program, the description or a command has set, in that order. If
         ///   none were set, all sections.
-        /// - `hidesSectionsWithNoCellData`: the sections with rows.
-        /// - `hidesSectionsWithNoData`: the sections with rows, a header or a footer.
+        /// - `hidesSectionsWithNoCellData`: the sections with displayed rows.
+        /// - `hidesSectionsWithNoData`: the sections with displayed rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
         /// The reason why a command cannot set the displayed sections, as text for a message. `nil` if a command can
@@ -24,7 +24,7 @@ public struct SectionDisplay: Sendable {
     }
 
     enum Order: Sendable {
-        /// Keeps declared sections in declared order, and dynamic sections in the order of their first appearance.
+        /// Keeps the order of the table's sections (``TableModel/sections``).
         case declared
         /// Displays sections in the order in which a function of the program returns them.
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])

@@ -6,8 +6,8 @@ public protocol TableSection: Hashable, Sendable {
     /// The section's id in snapshots and updates. Different sections must have different ids.
     ///
     /// The default depends on the type:
-    /// - an enum with string raw values: the raw value,
-    /// - a struct or class that is ``CollectionIdentifiable``: its `collectionId`,
+    /// - a type with string raw values: the raw value,
+    /// - a type without raw values that is ``CollectionIdentifiable``: its `collectionId`,
     /// - any other type: `String(describing:)` of the value.
     var sectionID: SectionID { get }
 }
@@ -28,10 +28,10 @@ extension TableSection where Self: CollectionIdentifiable {
     public var sectionID: SectionID { SectionID(collectionId) }
 }
 
-// An identifiable enum without string raw values uses the case's name as its section id. The enum's default
+// An identifiable enum with raw values that are not strings uses the case's name as its section id. The enum's default
 // `collectionId` describes the raw value, for example an integer, and is no better name for a section.
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
-    /// The default id of an identifiable section enum without string raw values: the name of the case.
+    /// The default id of an identifiable section enum with raw values that are not strings: the name of the case.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
 }
 

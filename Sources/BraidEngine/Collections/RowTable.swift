@@ -1,7 +1,7 @@
 /// A hash table from ids to the positions of entries, with open addressing and linear probing, at most half full.
 ///
 /// A slot contains 32 bits of an id's hash and the entry's position plus one, also in 32 bits. Probing therefore reads
-/// an entry's row only if those hash bits agree. The caller compares the ids of such rows with `==`.
+/// an entry's row only if those hash bits agree. The caller compares the ids of such rows.
 ///
 /// The hash has a random seed in each process, so an attacker cannot choose ids that collide. The table ignores the
 /// hash's lowest bit, in which `RowMarks` stores a flag.

@@ -1,5 +1,5 @@
-/// The reason why an update cannot be applied to a snapshot. A table view would crash, or the update breaks a rule of
-/// the wire format.
+/// The reason why an update cannot be applied to a snapshot, or why updates cannot be composed. A table view would
+/// crash, or the update breaks a rule of the wire format.
 public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The index of the update's faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
@@ -54,7 +54,7 @@ extension BatchUpdate {
     ///   - an index that is out of bounds or named twice,
     ///   - a row operation inside a section that the same stage deletes, inserts, moves or reloads,
     ///   - reloads in the same stage as moves,
-    ///   - a stage without operations,
+    ///   - a stage without operations, or an update of a section that changes nothing,
     ///   - a row or section that changes its id,
     ///   - a wrong revision or ``totalRowCount``.
     /// - Complexity: O(sections, and rows of the changed sections).

@@ -15,7 +15,7 @@ extension BatchUpdate {
     /// these cases:
     /// - The id of a deleted row is unknown unless an earlier update changed the row's content. If the id is known and
     ///   a row with this id is inserted again, it is the same row. If the id is unknown, the result contains a delete
-    ///   and an insert. The same rule applies to sections.
+    ///   and an insert. If a section is deleted and inserted again, the result always contains a delete and an insert.
     /// - The content that a row or title had at first is unknown. If it was changed and then changed back, the result
     ///   still contains an update of the row or title.
     /// - The content of a row that was only moved is unknown. A row with unknown content moves into an inserted section
@@ -27,8 +27,8 @@ extension BatchUpdate {
     ///   ends.
     /// - Throws: ``UpdateFault`` if there are no updates, if they are not consecutive, or if they contradict each other
     ///   whatever the table: a negative index, an index used twice, a row that becomes another row. Indexes beyond the
-    ///   table's size are not detected.
-    /// - Complexity: O(n log n) for n operations and rows of inserted sections, however large the table.
+    ///   table's size are not detected. If only one update has stages, the stages are not checked.
+    /// - Complexity: O(n log n) for n operations and rows of inserted and reloaded sections, however large the table.
     public static func composing(_ updates: [BatchUpdate]) throws(UpdateFault) -> BatchUpdate {
         guard let first = updates.first, let last = updates.last else {
             throw UpdateFault(detail: "there are no updates to compose")

@@ -1,4 +1,5 @@
-// The JSON format of updates. Members are in the order that the HTTP contract defines, and empty lists are omitted.
+// The JSON format of updates. Members are in the order that the HTTP contract defines. A stage's empty lists are
+// omitted.
 extension BatchUpdate {
     /// The update as JSON: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. A stage's empty lists are
     /// omitted.

@@ -24,8 +24,8 @@ extension BatchUpdate {
 
 extension RowComparison {
     /// Matches those rows of a section that the command did not touch, side by side. Leaves the touched rows to
-    /// `matching`, which matches them by id. If the section's rows do not fit the notes of touched rows, returns false
-    /// and leaves `found` unchanged.
+    /// `matching`, which matches them by id. If the notes name no single rows, or if the section's rows do not fit the
+    /// notes, returns false and leaves `found` unchanged.
     func follow(
         _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) -> Bool {

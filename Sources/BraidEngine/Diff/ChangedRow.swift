@@ -3,7 +3,8 @@ struct ChangedRow {
     let oldPlace: UInt64
     let newPlace: UInt64
     private let reference: RowView
-    /// Whether the row's cell shows something else than before, so that the client should visually reload the cell.
+    /// Whether the client should visually reload the row's cell: the cell shows something else than before, and its
+    /// binding does not set `updates` to `manually`.
     var needsReload: Bool
 
     @inline(__always) var old: RowPath { RowPath(place: oldPlace) }

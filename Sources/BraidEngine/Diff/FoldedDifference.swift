@@ -2,7 +2,7 @@
 /// difference is computed from a folded table, that is, from the updates alone.
 ///
 /// Adjacent sections that no update touched count as one folded section. `stages` converts the indexes of folded
-/// sections to the indexes of real sections. O(n log n) for n pieces and rows of inserted sections.
+/// sections to the indexes of real sections. O(n log n) for n pieces and rows of inserted and reloaded sections.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
     /// The table's sections after the last update, in order.

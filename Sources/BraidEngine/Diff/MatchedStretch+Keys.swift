@@ -3,7 +3,7 @@ extension MatchedStretch {
     /// Returns a longest sequence of stored rows that are in both lists in the same order, as stretches of neighbours.
     ///
     /// - Complexity: O(n log n) for the n rows between the first and the last difference, plus O(log rows) to find the
-    ///   first and the last difference.
+    ///   first and the last difference if the lists share all other chunks.
     static func matching(_ old: PersistentList<StoredRow>, _ new: PersistentList<StoredRow>) -> [MatchedStretch] {
         let shorter = min(old.count, new.count)
         let prefix = PersistentList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in

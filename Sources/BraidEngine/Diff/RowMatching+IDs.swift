@@ -50,7 +50,8 @@ extension Refusal {
 }
 
 extension Section {
-    /// Throws `duplicateRowID` if two of the section's rows have the same id. Expected O(rows).
+    /// Throws `duplicateRowID` if two of the section's rows have the same id, and `badRequest` if a row has no id.
+    /// Expected O(rows).
     func checkIDs() throws(Refusal) {
         guard isDiffable, !rows.isEmpty, !idsWereChecked else { return }
         var matching = RowMatching()

@@ -3,11 +3,11 @@ extension BatchUpdate {
     ///
     /// Sections are matched by id. Then rows are matched by id across all sections that are in both snapshots, so a row
     /// that changed its section is one move. The rows of a deleted section are deleted with the section, and the rows
-    /// of an inserted section are inserted with it. Parts of row lists that both snapshots share are not read, and rows
-    /// that are equal at a section's start and end are not hashed.
+    /// of an inserted section are inserted with it. Parts of row lists that both snapshots share are only read to find
+    /// repeated ids.
     ///
     /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and
-    ///   with `badRequest` if two sections have the same id.
+    ///   with `badRequest` if two sections have the same id or if a compared row of a diffable section has no id.
     /// - Complexity: O(rows) expected, O(n log n) for n moved rows.
     public init(from old: Snapshot, to new: Snapshot) throws(Refusal) {
         self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: nil))

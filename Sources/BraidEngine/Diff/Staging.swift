@@ -12,8 +12,9 @@
 /// | rows, but no row moves | reloads, and rows move elsewhere | sections and other rows; these rows and content |
 /// | row moves | reloads | sections; rows; content |
 ///
-/// If a row does move into an inserted section or out of a deleted one, there are at most these stages: inserted
-/// sections and content; rows; deleted and moved sections.
+/// If a row does move into an inserted section or out of a deleted one, there are at most three stages. If a row moves
+/// out of a deleted section, three stages are: inserted sections and content; rows; deleted and moved sections.
+/// Otherwise three stages are: sections; rows; content.
 ///
 /// As few sections as possible move. Among choices with equally few moves, sections whose operations would force
 /// another stage stay in place. Source: the wire contract, "Update".

@@ -31,7 +31,7 @@ extension Binder {
 }
 
 extension DataSourceCommand {
-    /// The number of rows that the data source call adds or replaces.
+    /// The number of rows in the list of rows that the data source call contains. 0 for a call without such a list.
     fileprivate var bringsRows: Int {
         switch self {
         case .updateRowsOfSection(let rows, _): rows.count

@@ -1,6 +1,6 @@
 extension Command {
-    /// Returns this command with its row references replaced. A move is returned unchanged, because it also has a
-    /// target: the caller replaces both references of a move.
+    /// Returns this command with its row references replaced. Moves, data source calls and transactions are returned
+    /// unchanged. A move also has a target: the caller replaces both references of a move.
     ///
     /// - Parameter replacement: returns the new reference for a row reference of the command. `orEnd` is true if the
     ///   reference may name the place after the section's last row.

@@ -41,14 +41,14 @@ public indirect enum Command: Sendable {
     case setHeaders([(section: SectionID, title: JSONText)], merging: Bool)
     /// Sets the footers of sections, as ``setHeaders(_:merging:)`` sets the headers.
     case setFooters([(section: SectionID, title: JSONText)], merging: Bool)
-    /// Displays exactly these sections of the table, in this order.
+    /// Displays exactly these sections of the table, in this order. The command is ignored if the display is automatic.
     case setDisplayedSections([SectionID])
     /// Replaces the session's state or, if `merging` is true, merges the value into the state as a patch (RFC 7396).
     case setState(JSONText, merging: Bool)
     /// Reports a tap on a row, and runs the tap handlers that are bound to the row.
     case tap(RowReference)
-    /// Reports an event that a row's cell emitted, with the event's name and parameters. The event's handlers run, and
-    /// the session's controllers receive the event.
+    /// Reports an event that a row's cell emitted, with the event's name and parameters. The event's handler runs, if
+    /// one is bound, and the session's controllers receive the event.
     case event(RowReference, name: String, parameters: JSONText)
     /// Reports which rows a client has on its screen. `onPrefetch` handlers run for rows near their section's end.
     case displayedRows([RowReference])

@@ -1,5 +1,5 @@
 // The data source calls that name a row by the section's id and the row's id. These calls find the row in the section's
-// index of ids, so their cost does not depend on the number of rows.
+// index of ids, in O(log rows).
 extension CommandInProgress {
     mutating func insertRow(_ model: JSONText, at placement: RowPlacement, in section: SectionID) throws
         -> DataSourceEffect

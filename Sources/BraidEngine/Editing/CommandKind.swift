@@ -52,7 +52,7 @@ public struct CommandKind: Sendable {
         self.decode = decode
     }
 
-    /// All kinds of commands, in the order in which the documentation lists them.
+    /// All kinds of commands.
     public static let all = [
         edits, moves, models, patchModels, headers, patchHeaders, footers, patchFooters, displayedSections, state,
         patchState, taps, events, displayedRows, dataSource, transactions, reset, table,

@@ -1,8 +1,8 @@
 // The JSON form of a data source call: `{"dataSource": {call: arguments}}`. Transactions and the journal contain calls
 // in this form.
 //
-// The arguments are the body of the call's HTTP resource. The section and row indexes of the resource's path are added
-// as `at`. Every call except `registerCell` accepts `notify`.
+// The arguments come from the path and the body of the call's HTTP resource: see `Call.resource` and `Call.wholeBody`.
+// Every call except `registerCell` accepts `notify`.
 extension DataSourceCommand {
     /// The name of a data source call. The raw value is the name in JSON.
     public enum Call: String, CaseIterable, Sendable {
@@ -83,8 +83,9 @@ extension Command {
     ///
     /// - Parameters:
     ///   - call: the name of the data source call.
-    ///   - arguments: the body of the call's HTTP resource, with the indexes of the resource's path as `at`. Every call
-    ///     except `registerCell` accepts `notify`, which is true by default.
+    ///   - arguments: the call's arguments, from the path and the body of its HTTP resource
+    ///     (``DataSourceCommand/Call/resource``). Every call except `registerCell` accepts `notify`, which is true by
+    ///     default.
     ///   - pointer: the pointer to the arguments in a larger document. The faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(

@@ -36,15 +36,15 @@ public enum RowPlacement: Sendable, Equatable {
 
 /// A change of single rows or sections by the controller that owns a table's data.
 ///
-/// The cases are the methods of DataSourceController's RowManager and SectionManager, with their arguments, and four
-/// calls that name rows by the section's id and the row's id.
+/// The cases are the methods of DataSourceController's RowManager and SectionManager, with their arguments, four calls
+/// that name rows by the section's id and the row's id, and the registration of a cell.
 ///
 /// Row references name rows of the *stored* table, as ``Snapshot/modelObject(at:)`` reads it. Indexes count only
-/// sections that are displayed and rows that are not hidden. A call with an index out of bounds, or with an id that no
-/// such row has, is never refused. The comment of each case says what the call does instead. The table's `editing`
-/// policies do not apply, and no handlers run.
+/// sections that are displayed and rows that are not hidden. Unless the request is strict, no call is refused because
+/// such an index is out of bounds, or because a row reference has an id that no such row has. The comment of each case
+/// says what the call does instead. The table's `editing` policies do not apply, and no handlers run.
 ///
-/// The following data source calls are refused:
+/// The following data source calls are refused, among others:
 /// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
 /// - a change of derived rows (`editingNotAllowed`),
 /// - an added or removed section if the table declares its sections (`sectionsAreDeclared`),
@@ -53,9 +53,9 @@ public enum RowPlacement: Sendable, Equatable {
 ///
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
-    /// Inserts a row before another row. If the reference names a section that does not exist, a new section at the end
-    /// gets the row. If the reference's row number is too high, the new row is appended to the section. The call is
-    /// ignored if no row has the reference's id.
+    /// Inserts a row before another row. If the reference's row number is too high, the new row is appended to the
+    /// section. If the reference names no displayed section, the row is appended to the hidden section with the given
+    /// id, or to a new section at the end. The call is ignored if no row has the reference's id.
     case addRow(JSONText, at: RowReference)
     /// Replaces the model of a row. The call is ignored if the row does not exist.
     case updateRow(JSONText, at: RowReference)
@@ -77,7 +77,7 @@ public enum DataSourceCommand: Sendable {
     case updateSection(SectionContent, at: Int)
     /// Replaces all sections of the table, displayed or not. A given section without an id replaces the displayed
     /// section with the same index. If another given section has that displayed section's id, the section without an id
-    /// is new.
+    /// is new. Declared sections that are not displayed stay as they are.
     case updateAllSections([SectionContent])
     /// Removes a section with its rows. The call is ignored if the section does not exist.
     case removeSection(at: Int)

@@ -40,7 +40,7 @@ public struct Rebinding: Sendable {
     /// - Parameters:
     ///   - json: the change, as ``json`` returns it.
     ///   - compiled: returns the compiled description for its text.
-    /// - Throws: ``Refusal`` with `badRequest` for any other JSON, and what `compiled` throws.
+    /// - Throws: ``Refusal`` with `badRequest` if the JSON has no `description`, and what `compiled` throws.
     public init(json: JSONText, compiled: (JSONText) throws -> TableDescription) throws {
         guard let description = json["description"] else {
             throw Refusal.bad(.root, .missingMember, "the journal's record has no `description`")
@@ -113,7 +113,8 @@ public struct RebindingRequest: Sendable {
 extension Binder {
     /// Returns the outcome of binding a table to another description. `self` is the binder of the old description.
     ///
-    /// The outcome also publishes all changes that were unpublished.
+    /// The outcome also publishes all changes that were unpublished, unless the table is bound to the description
+    /// already.
     func rebinding(
         _ rebinding: Rebinding, _ table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {

@@ -64,9 +64,9 @@ public struct RowHistory: Sendable {
     ///
     /// - Parameter command: a command whose index paths refer to the earlier revision.
     /// - Returns: the rebased command, and the current index path of the row that it names.
-    /// - Throws: ``Refusal`` with `rowNotFound` if the table had no such row or place at the earlier revision.
-    ///   ``Refusal`` with `rowGone` if the row, the section or the target of a move cannot be found any more.
-    ///   ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
+    /// - Throws: ``Refusal`` with `rowNotFound` or `sectionNotFound` if the table had no such row, place or section at
+    ///   the earlier revision. ``Refusal`` with `rowGone` if the row, the section or the target of a move cannot be
+    ///   found any more. ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .move(let row, let target):
@@ -232,9 +232,9 @@ extension RowHistory {
     /// 4. If the client meant the section's beginning, the row moves to the section's beginning.
     /// 5. The row moves before the nearest row below the place that is still in the section.
     ///
-    /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because no neighbouring row remains in the section. The
-    ///   method also throws `rowGone` if rows without ids have changed, because it is unknown which of those rows
-    ///   remain.
+    /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because none of the 16 nearest rows on either side
+    ///   remains in the section. The method also throws `rowGone` if rows without ids have changed, because it is
+    ///   unknown which of those rows remain.
     private func target(_ target: RowReference, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
         guard case .at(let section, let row) = target else {
             // If an id names the target, the id identifies the row before which the moved row goes, so no history is
@@ -333,9 +333,8 @@ extension Refusal {
 
 // Rebasing of data source calls. An index that was out of bounds at the earlier revision stays out of bounds.
 extension RowHistory {
-    /// Returns a data source call with its indexes rebased, and the current index path of the row or insertion place
-    /// that the call names. The path is `nil` if the call names no row and no insertion place, or if no row is
-    /// displayed there.
+    /// Returns a data source call with its indexes rebased, and the current index path of the row or insertion place of
+    /// `addRow`, `updateRow` or `removeRow`. The path is `nil` for other calls, or if no row is displayed there.
     private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
         case .addRow(let model, let row):

@@ -57,8 +57,7 @@ extension CommandInProgress {
     }
 }
 
-/// The published table during a command. The commands of a transaction look in this table for the rows that clients
-/// see.
+/// The published table during a command. The command looks in this table for the rows that clients see.
 final class SeenTable {
     let command: CommandInProgress
 

@@ -23,7 +23,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case eventUndeclared = "event-undeclared"
         /// The parameters of an event do not match the schema that its cell declares.
         case eventInvalid = "event-invalid"
-        /// A model does not match its declared type, or has no usable id.
+        /// A model does not match its declared type, or has no usable id or another id than the request names. Or no
+        /// cell is registered for the model's type.
         case modelInvalid = "model-invalid"
         /// The session has models or titles that do not fit another version of its table description, so it cannot be
         /// bound to that version.
@@ -78,7 +79,8 @@ public struct Refusal: Error, Sendable, Equatable {
     public var code: Code
     /// A sentence for a developer: what was refused, where, and what would be accepted.
     public var detail: String
-    /// All faults of the refused document. Empty if the refusal is not about a document.
+    /// The faults that were found in the refused document, which may have more. Empty if the refusal is not about a
+    /// document.
     public var faults: [Fault]
 
     /// Creates a refusal. A program's handler can throw a refusal to refuse a command for any reason.

@@ -1,4 +1,4 @@
-/// The parts from which a displayed row's JSON object is made. A part that is `nil` or false is absent in the JSON.
+/// The parts from which a displayed row is made. A part that is `nil` or false is absent in the row's JSON.
 struct RowParts {
     var id: RowID?
     var cell: String
@@ -13,8 +13,7 @@ struct RowParts {
 }
 
 extension RowParts {
-    /// The length of the row's JSON object in bytes, not counting the backslashes that escape characters in its id and
-    /// cell name.
+    /// The length of the row's JSON object in bytes, not counting the bytes that escapes add to its id and cell name.
     fileprivate var encodedSize: Int {
         var size = #"{"cell":""}"#.utf8.count + cell.utf8.count
         if let id { size += #""id":"","#.utf8.count + id.text.utf8.count }
@@ -29,8 +28,8 @@ extension RowParts {
 }
 
 extension Row {
-    /// Creates a displayed row and encodes its JSON object in one allocation. The members have a fixed order, so rows
-    /// with equal parts have equal bytes.
+    /// Creates a displayed row and encodes its JSON object, in one allocation if its id and cell name need no escapes.
+    /// The members have a fixed order, so rows with equal parts have equal bytes.
     init(parts: RowParts) {
         let size = parts.encodedSize
         var writer = JSONWriter(capacity: size + RowContent.room(behind: size))

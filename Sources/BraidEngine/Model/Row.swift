@@ -1,4 +1,4 @@
-/// One displayed row, as the snapshot contains it. Rows are immutable, and all snapshots that show a row share its
+/// One displayed row, as the snapshot contains it. Rows are immutable, and the snapshots that reuse a row share its
 /// content.
 ///
 /// Rows are compared by 128-bit hashes with a random seed in each process. The hashes are computed when the row is

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Finds the sections that may contain a row with a given id, without searching every section.
 ///
-/// A `RowLocator` is an index from hashes of row ids to sections. The index's entries are hints: every row of the table
+/// A `RowLocator` is an index from hashes of row ids to sections. The index's entries are hints: every row with an id
 /// has an entry, and rows that have left their sections may still have one. The caller checks whether the section of a
 /// hint does contain the row.
 ///
@@ -47,7 +47,7 @@ struct RowLocator: Sendable {
     /// Returns the ids of the sections that may contain a row whose id has this hash, in an arbitrary order.
     ///
     /// - Parameter sections: the sections of the table.
-    /// - Complexity: O(rows) for the first call, then O(log rows).
+    /// - Complexity: O(rows log rows) for the call that builds the index, O(log rows) for other calls.
     func sections(of hash: UInt64, in sections: PersistentList<StoredSection>) -> [SectionID] {
         let entries = index.entries.withLock { made in
             let entries = made ?? Self.entries(of: sections)

@@ -42,7 +42,7 @@ extension Snapshot {
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
     ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and exceeds the size by
-    ///     at most 64 rows, a header and a footer.
+    ///     at most 64 rows and the other members of one section.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {

@@ -2,14 +2,16 @@
 public struct Section: Sendable {
     /// The section's id, unique in the table.
     public let id: SectionID
-    /// The header: `{"title": …}` or `{"view": …, "viewModel": …}`, with the declared heights. `null` without a header.
+    /// The header: `{"title": …}` or `{"view": …, "viewModel"?: …}`, with the declared heights. `null` without a
+    /// header.
     public var header: JSONText
     /// The footer, of the same form as ``header``. `null` without a footer.
     public var footer: JSONText
     /// The sections that this section's rows may move to: `"anySection"` or an array of section ids. `nil` if the rows
     /// may not move.
     public var movesTo: JSONText?
-    /// Whether the section's rows have ids. `false` if the models are not identifiable.
+    /// Whether all rows of the section have ids. `false` if some rows have none, or if the section's models have no
+    /// ids.
     public var isDiffable: Bool
     /// The section's displayed rows, in order.
     public var rows: PersistentList<Row> { didSet { idsWereChecked = false } }
@@ -36,8 +38,8 @@ public struct Section: Sendable {
 }
 
 extension Section {
-    /// Returns true if both sections are known to be the same without comparing their rows. If the result is false, the
-    /// sections may still be the same.
+    /// Returns true if both sections, apart from `id` and `extent`, are known to be the same without comparing their
+    /// rows. If the result is false, the sections may still be the same.
     func isShared(with other: Section) -> Bool {
         rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
             && footer == other.footer
@@ -62,13 +64,13 @@ extension Section {
     }
 }
 
-/// The whole displayed table at one revision.
+/// The displayed table at one revision: the whole table, or the part of the table that a window shows.
 public struct Snapshot: Sendable {
     /// The session's revision that this snapshot shows: 0 at creation, one more for each committed command.
     public var revision: Int
     /// The displayed sections, in order. Hidden sections are absent.
     public var sections: PersistentList<Section>
-    /// The number of displayed rows in all sections.
+    /// The number of displayed rows in all sections of the table, even if the snapshot shows only a window.
     public var totalRowCount: Int
     /// The session's state: a JSON object that templates and handlers read and write.
     public var state: JSONText

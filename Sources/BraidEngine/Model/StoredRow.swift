@@ -14,7 +14,7 @@ public struct StoredRow: Sendable {
     /// - Parameters:
     ///   - key: the row's number in its session.
     ///   - rank: the number that orders the row among its section's rows.
-    ///   - id: the model's identity; `nil` if the model's type is not identifiable.
+    ///   - id: the model's identity; `nil` if the model has no id.
     ///   - model: the model.
     public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
         self.key = key
@@ -22,7 +22,7 @@ public struct StoredRow: Sendable {
         content = RowContent(id: id, model: model)
     }
 
-    /// The model's identity. `nil` if the model's type is not identifiable. Each call parses the id again.
+    /// The model's identity. `nil` if the model has no id. Each call parses the id again.
     public var id: RowID? { content.id }
 
     /// The row's model. JSON `null` for a row without a model.
@@ -35,11 +35,10 @@ public struct StoredSectionSummary: Sendable, Equatable {
     public var number: Int
     /// The section's id.
     public var id: SectionID
-    /// A number that orders the section among the table's sections, as declared or by first appearance. Ordinals ascend
-    /// with gaps.
+    /// A number that orders the section among the table's sections. Ordinals ascend with gaps.
     public var ordinal: Int
-    /// The header that a command set in place of the description's. `nil` if no command set a header; JSON `null` if a
-    /// command set the header to none.
+    /// The header that a command set in place of the description's. `nil` if the section has the header of the
+    /// description, if any. JSON `null` if a command replaced the description's header by none.
     public var header: JSONText?
     /// The footer that a command set in place of the description's, of the same form as ``header``.
     public var footer: JSONText?

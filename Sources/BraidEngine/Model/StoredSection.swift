@@ -66,7 +66,8 @@ public struct StoredSection: Sendable {
     ///
     /// - Parameter relabel: called with each row that gets a new rank to make room. `relabel` receives the row with its
     ///   old rank.
-    /// - Returns: the indices, after the insert, of the rows that got new ranks, or `nil` if no row got a new rank.
+    /// - Returns: the indices, after the insert, of the rows that got new ranks and of the inserted row. `nil` if no
+    ///   other row got a new rank.
     mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
         var row = row
         let relabelled = makeRoom(at: index, relabel)

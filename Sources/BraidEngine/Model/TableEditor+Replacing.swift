@@ -5,7 +5,7 @@ extension TableEditor {
     typealias Model = (id: RowID?, model: JSONText)
 
     /// Replaces all rows of a section by rows with the given models. A new row with the id of an old row keeps the old
-    /// row's key. Rows whose model is unchanged are not written to the store again. O(old + new rows).
+    /// row's key. Rows whose model is unchanged are not written to the store again. O(n log n) for n old and new rows.
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)

@@ -15,7 +15,8 @@ struct TableEditor {
     /// The changes that the command has made since the last snapshot.
     struct Step {
         var touched = TouchedRows()
-        /// The sections whose rows or facts changed, including hidden ones.
+        /// The sections whose rows or facts changed, including hidden ones. A change of the fact `prefetched` does not
+        /// count.
         var sections: Set<SectionID> = []
         var stateChanged = false
         /// Whether sections were added, removed or reordered, or whether the choice of displayed sections changed.

@@ -1,10 +1,10 @@
 /// Everything that a session stores: the models of every section, the titles that commands set, the displayed sections,
 /// the registered cells and the state.
 ///
-/// A copy costs O(1), and a changed copy shares everything that did not change.
+/// A copy costs O(1), and a changed copy shares the sections and rows that did not change.
 public struct TableModel: Sendable {
-    /// All sections, displayed or not, in declared order. Sections that are not declared are in order of first
-    /// appearance.
+    /// All sections, displayed or not. Declared sections are in declared order. Dynamic sections are in order of first
+    /// appearance, unless a command or a program arranges them in another order.
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
@@ -137,8 +137,8 @@ public struct TableModel: Sendable {
 }
 
 extension TableModel {
-    /// Returns the same table with models that share the bytes of a snapshot's rows, so that each model is in memory
-    /// only once.
+    /// Returns the same table with models that share the bytes of a snapshot's rows, so that each of these models is in
+    /// memory only once. Sections that do not display all their stored rows are unchanged.
     ///
     /// - Parameter snapshot: the snapshot that shows this table.
     /// - Complexity: O(rows).

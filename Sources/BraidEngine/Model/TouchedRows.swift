@@ -72,8 +72,8 @@ public struct TouchedRows: Sendable {
         }
     }
 
-    /// The maximum number of noted edits per section. With more edits, the whole section counts as changed: comparing
-    /// all rows of most sections is faster than folding the edits.
+    /// The maximum number of edits that are noted one by one in a section. With more edits, the whole section counts as
+    /// changed: comparing all rows of most sections is faster than folding the edits.
     private static var most: Int { 1 << 18 }
 
     /// Which rows of one section were touched.
