@@ -42,7 +42,7 @@ extension Snapshot {
     /// `modelObject(at:)`.
     ///
     /// - Parameter path: the row's index path in this snapshot.
-    /// - Throws: ``Refusal`` with `rowNotFound`.
+    /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`.
     public func modelObject(at path: RowPath) throws(Refusal) -> JSONText {
         let section = try section(.displayed(path.section))
         guard section.rows.indices.contains(path.row) else {
@@ -56,7 +56,7 @@ extension Snapshot {
     /// DataSourceController's `data(for:)`.
     ///
     /// - Parameter index: the section's index in this snapshot.
-    /// - Throws: ``Refusal`` with `rowNotFound`.
+    /// - Throws: ``Refusal`` with `sectionNotFound`.
     public func sectionData(for index: Int) throws(Refusal) -> (header: JSONText, footer: JSONText) {
         let section = try section(.displayed(index))
         return (Self.title(section.header), Self.title(section.footer))

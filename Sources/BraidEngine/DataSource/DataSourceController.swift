@@ -31,11 +31,11 @@ public final class DataSourceController {
 
     /// The object that this `DataSourceController` notifies of changes. The reference to the delegate is weak.
     public weak var delegate: (any DataSourceControllerDelegate)?
-    /// The table after the last notifying call, that is, a call with `notify` true.
+    /// The table after the last notifying call, that is, a call with `notify` true that was not ignored.
     public private(set) var snapshot: Snapshot
-    /// The update that the last notifying call published, that is, the last call with `notify` true. The update leads
-    /// from the previous snapshot to ``snapshot``, and a view applies the update as batch updates. `nil` before the
-    /// first notifying call.
+    /// The update that the last notifying call published, that is, the last call with `notify` true that was not
+    /// ignored. The update leads from the snapshot just before this call to the snapshot after this call. A view
+    /// applies the update as batch updates. `nil` before the first notifying call.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values

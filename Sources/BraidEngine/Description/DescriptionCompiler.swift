@@ -1,7 +1,8 @@
-/// Compiles a table description's JSON to a `Binder` by calling binding chains, in one pass in the order of the
-/// document.
+/// Compiles a table description's JSON to a `Binder` by calling binding chains, in the order of the description's
+/// `bindings`.
 ///
-/// The compiler does not stop at the first fault in the description. Its `DescriptionReader` collects all faults.
+/// The compiler does not stop at the first fault in the description. Its `DescriptionReader` collects the first hundred
+/// faults.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String

@@ -121,7 +121,7 @@ extension DescriptionReader {
     }
 
     /// Returns the source of a named handler or template, and marks it as being compiled. Adds a fault at the place of
-    /// the use if the name is unknown, or if the handler or template uses itself.
+    /// the use if the name is unknown, if the handler or template uses itself, or if the chain of uses is too deep.
     private mutating func begin<Part>(
         _ name: String, at pointer: JSONPointer, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> JSONValue? {

@@ -1,4 +1,5 @@
-/// Reads a table description's JSON, and collects every fault with its pointer instead of stopping at the first fault.
+/// Reads a table description's JSON, and collects the first hundred faults with their pointers instead of stopping at
+/// the first fault.
 struct DescriptionReader {
     /// The whole description. Models are cut from this text, so they keep the author's spelling of the JSON.
     let text: JSONText

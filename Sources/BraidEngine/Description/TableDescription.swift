@@ -1,6 +1,6 @@
 /// A table description: the JSON document that describes a table, checked and compiled.
 ///
-/// An object instead of a value, because all sessions of a table share it.
+/// An object instead of a value, because many sessions of a table can share it.
 ///
 /// Source: docs/table-description.md.
 public final class TableDescription: Sendable {
@@ -123,7 +123,8 @@ public final class TableDescription: Sendable {
     /// Returns the given models that fit this description: models of the description's sections that match the
     /// section's model type.
     ///
-    /// These models are used if a session is reset after it was bound to another version of its description.
+    /// A reset uses these models, because the session may have been bound to another version of its description since
+    /// it was opened.
     public func fitting(_ given: [(section: SectionID, models: [JSONText])]) -> [(
         section: SectionID, models: [JSONText]
     )] {

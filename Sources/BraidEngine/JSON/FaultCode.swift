@@ -1,9 +1,11 @@
 /// The kind of one fault in a JSON document. A program acts on the code, a developer reads the detail.
 ///
-/// The set is closed. The raw value is the code on the wire: the member `code` of the items of `errors` and `warnings`.
+/// A later version of the server can add codes. The raw value is the code on the wire: the member `code` of the items
+/// of `errors` and `warnings`.
 public enum FaultCode: String, Sendable, CaseIterable {
     /// An object lacks a member that it must have. The fault's pointer leads to the object. If a model's id is missing,
-    /// the pointer leads to the place where the id should be.
+    /// the pointer leads to the place where the id should be. If no binding binds the cells of a declared section, the
+    /// pointer leads to the description's `bindings`.
     case missingMember = "missing-member"
     /// An object has a member that the format does not define. The fault's pointer leads to the member.
     case unknownMember = "unknown-member"
@@ -16,10 +18,11 @@ public enum FaultCode: String, Sendable, CaseIterable {
     case outOfRange = "out-of-range"
     /// The value occurs twice where it must be unique, for example an id.
     case duplicate
-    /// The value refers to something that does not exist: a section, a cell, a model type, an event or a variable.
+    /// The value refers to something that does not exist, for example a section, a cell, a model type, an event, a
+    /// variable, or a named template or handler.
     case unknownName = "unknown-name"
-    /// The value contradicts another part of the document: two members exclude each other, or a member needs another
-    /// member that is missing.
+    /// The value contradicts another part of the document. For example, two members exclude each other, a member needs
+    /// another member that is missing, or a named handler uses itself.
     case conflict
     /// A template or an expression failed when it was evaluated.
     case templateFailed = "template-failed"

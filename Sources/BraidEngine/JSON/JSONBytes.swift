@@ -1,4 +1,5 @@
-/// Names for the bytes that have a special meaning in JSON (RFC 8259, section 2), and tests for digits and white space.
+/// Names for the bytes that have a special meaning in JSON (RFC 8259, sections 2 and 7), and tests for digits and white
+/// space.
 extension UInt8 {
     @inline(__always) static var quote: UInt8 { 0x22 }
     @inline(__always) static var backslash: UInt8 { 0x5C }

@@ -8,8 +8,8 @@ public struct JSONLocations: Sendable {
 
     /// Prepares the positions of a text.
     ///
-    /// - Parameter bytes: the text exactly as written, white space included. If the text is not valid JSON, every query
-    ///   returns `nil`; use the parser's ``JSONError`` instead.
+    /// - Parameter bytes: the text exactly as written, white space included. If the text is not valid JSON, or is
+    ///   nested deeper than 1,000 levels, every query returns `nil`; use the parser's ``JSONError`` instead.
     public init(of bytes: [UInt8]) {
         self.bytes = bytes
         isValid = (try? JSONText(parsing: bytes, depthLimit: .max)) != nil

@@ -27,7 +27,8 @@ struct ExpressionLexer {
         self.offset = offset
     }
 
-    /// All symbols of the expression language. A longer symbol comes before its prefixes, because the first match wins.
+    /// All symbols of the expression language except words. A longer symbol comes before its prefixes, because the
+    /// first match wins.
     private static let symbols: [(text: String, bytes: [UInt8])] = [
         "**", "+", "-", "*", "/", "[", "]", ".", "(", ")", "{", "}", ":", ",",
         ">=", "<=", "<", ">", "==", "!=", "!", "&&", "||",

@@ -50,7 +50,8 @@ extension ExpressionNode {
         }
     }
 
-    /// Adds the names that the expression reads from its context, except the names of built-in functions.
+    /// Adds the names that the expression reads from its context, except the names of built-in functions that exist in
+    /// every context.
     func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return

@@ -3,7 +3,8 @@ import Synchronization
 /// The limit on the cost of rendering JSON-e templates, so that no template can block or exhaust the server.
 ///
 /// - Steps bound the time: one for each node of a template or expression that is evaluated, one for each 16 values or
-///   256 bytes that a node walks over, and one for each 8 digits of a long number that a node uses.
+///   256 bytes that a node walks over, and one for each 8 digits of a long number that a node uses. Literal parts of a
+///   template cost no steps, and some operations, such as `uuid()`, cost further steps.
 /// - Output bounds the memory, in bytes: the bytes of every text that is built, 16 for every value that is built, and
 ///   the size of the whole result once more.
 ///

@@ -9,7 +9,8 @@ public struct JSONeError: Error, Sendable, Equatable {
         case interpreter
         /// An operator met a value of the wrong type: "$map value must evaluate to an array or object".
         case template
-        /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows.
+        /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows, or built a value that
+        /// is nested too deeply.
         case budget
     }
 

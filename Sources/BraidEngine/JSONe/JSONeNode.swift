@@ -103,7 +103,7 @@ struct InterpolatedText: Sendable {
 }
 
 extension JSONeNode {
-    /// The JSON kind of the value that the node renders to, or `nil` if it can be any kind.
+    /// The JSON kind of the value that the node renders to, or `nil` if the node is an operator, such as `$map`.
     var kind: JSONKind? {
         switch self {
         case .literal(let value): value.kind

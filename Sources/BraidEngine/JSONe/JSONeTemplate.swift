@@ -19,7 +19,7 @@
 public struct JSONeTemplate: Sendable {
     let node: JSONeNode
 
-    /// The context names that rendering the template may read, without the built-in functions. The set can contain
+    /// The context names that rendering the template may read, without JSON-e's built-in functions. The set can contain
     /// names that are never read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
@@ -47,7 +47,8 @@ public struct JSONeTemplate: Sendable {
     /// Only an operator, such as `$eval`, can render to another kind than the kind of the template's JSON.
     var kind: JSONKind? { node.kind }
 
-    /// Returns whether the template can render to a value of one of these JSON kinds.
+    /// Returns whether the template may render to a value of one of these JSON kinds. True if the kind is not known
+    /// before rendering.
     func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
 
     /// Renders the template.
@@ -73,8 +74,8 @@ public struct JSONeTemplate: Sendable {
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
-    /// The context names that evaluating the expression may read, without the built-in functions. The set can contain
-    /// names that are never read.
+    /// The context names that evaluating the expression may read, without JSON-e's built-in functions. The set can
+    /// contain names that are never read.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 

@@ -1,8 +1,8 @@
 extension JTDSchema {
     /// Compiles a schema document.
     ///
-    /// - Returns: the schema, or `nil` and all faults of the document (RFC 8927, section 2). A schema's own faults
-    ///   precede those of its subschemas, which are in the order of the document.
+    /// - Returns: the schema, or `nil` and the first 100 faults of the document (RFC 8927, section 2). A schema's own
+    ///   faults precede those of its subschemas, which are in the order of the document.
     /// - Complexity: O(size of the document).
     public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [Fault]) {
         var compiler = JTDCompiler(json)

@@ -95,7 +95,7 @@ extension BindingChain where Model == Never {
     /// which `onDequeue` handlers fill.
     ///
     /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. The same rule applies to
-    /// every form of `bind` whose models are an array.
+    /// every form of `bind` whose models are an array or whose number of cells is a single number.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type. The type's reuse identifier is the `cell` of the rows.
@@ -193,7 +193,7 @@ extension BindingChain where Model == Never {
         let models = ProvidedModels(bindings: bindings, chain: index, models)
         if name == nil { models.cells = made }
         bindings.providers.append(models)
-        // The pointer `/id` only says that models have an id. The id itself comes from the Swift model.
+        // The root pointer only says that models have an id. The id itself comes from the Swift model.
         let modelType = ModelType(
             name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)
         return claiming(cells, of: modelType).carrying(NewCell.self, NewModel.self)
@@ -213,7 +213,9 @@ extension BindingChain {
     /// Declares the model type of sections whose cells and models another chain binds. The handlers of this chain get
     /// the models as this type.
     ///
-    /// `finish()` throws `descriptionInvalid` if the other chain binds models of another type.
+    /// `finish()` throws `descriptionInvalid` if the other chain binds models of another type. If the section type is
+    /// not `CaseIterable`, `finish()` checks only the sections that this chain names. For any other section, a handler
+    /// of this chain that gets a model of another type makes the command throw `modelTypeMismatch`.
     public func assuming<NewModel>(modelType: NewModel.Type) -> BindingChain<Section, Cell, NewModel> {
         assuming(modelTypeNamed: String(reflecting: NewModel.self)).carrying(Cell.self, NewModel.self)
     }

@@ -54,8 +54,8 @@ extension TableBindings {
     }
 }
 
-// Binds asynchronous sequences in place of closures. All other bindings accept the closure that `latest(of:initially:)`
-// returns.
+// Binds asynchronous sequences in place of closures. All other bound closures can call the closure that
+// `latest(of:initially:)` returns.
 extension BindingChain where Model == Never {
     /// For a chain that binds exactly one of the table's sections: shows each model in a cell of the type `cellType`.
     /// The models are the sequence's latest element, an array.

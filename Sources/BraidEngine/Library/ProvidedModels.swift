@@ -219,8 +219,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // The cost of the searches that are still allowed, in replaced models. A search by id costs 8, and any other
-        // search costs 1. The limit bounds searches in lists that have little in common.
+        // The cost of the searches that are still allowed. A search by id costs 8, and a failed search of models
+        // without ids costs 1. The limit bounds searches in lists that have little in common.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {

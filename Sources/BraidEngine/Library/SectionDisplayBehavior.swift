@@ -4,7 +4,8 @@
 public struct SectionDisplayBehavior<Section: TableSection> {
     let behavior: SectionDisplay.Behavior
     /// Returns the sections in the order in which the table displays them. If the closure is `nil`, `Comparable`
-    /// sections are in ascending order, and other sections are in the order of declaration or first appearance.
+    /// sections are in ascending order, and other sections are in the order of declaration. Without a declaration, the
+    /// sections that chains name come first, and the others follow in the order of their ids.
     private let ordering: (([Section]) throws -> [Section])?
 
     /// The rule that displays the sections of the binder's `displayedSections`, in that order. Until
@@ -12,7 +13,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
     /// The rule that displays the sections with at least one row. Sections of a `Comparable` type are sorted ascending,
-    /// and other sections are in the order of declaration or first appearance.
+    /// and other sections are in the order of declaration. Without a declaration, the sections that chains name come
+    /// first, and the others follow in the order of their ids.
     public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
 
     /// Returns the rule that displays the sections with at least one row, ordered by a closure.
@@ -25,7 +27,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     }
 
     /// The rule that displays the sections with a row, a header or a footer. Sections of a `Comparable` type are sorted
-    /// ascending, and other sections are in the order of declaration or first appearance.
+    /// ascending, and other sections are in the order of declaration. Without a declaration, the sections that chains
+    /// name come first, and the others follow in the order of their ids.
     public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
 
     /// Returns the rule that displays the sections with a row, a header or a footer, ordered by a closure.

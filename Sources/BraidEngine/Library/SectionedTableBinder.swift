@@ -68,10 +68,10 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Ends the binding and reads the models for the first time. Call `finish()` once, before any command.
     ///
-    /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes: cells that are bound twice or not
-    ///   at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` at the second call of
-    ///   `finish()`. `finish()` also throws the errors that the program's closures throw. If the program binds anything
-    ///   after `finish()`, every later command throws.
+    /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes, for example cells that are bound
+    ///   twice or not at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` at the second
+    ///   call of `finish()`. `finish()` also throws the errors that the program's closures throw. If the program binds
+    ///   anything after `finish()`, every later command throws.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -151,7 +151,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// - Parameters:
     ///   - path: the row's index path in ``snapshot``.
     ///   - as: the model's type.
-    /// - Throws: ``Refusal`` with `rowNotFound`, or with `modelTypeMismatch` for a model of another type.
+    /// - Throws: ``Refusal`` with `sectionNotFound`, with `rowNotFound`, or with `modelTypeMismatch` for a model of
+    ///   another type.
     public func model<Model>(at path: RowPath, as: Model.Type = Model.self) throws -> Model {
         try bindings.values.model(place(at: path, in: nil).input.model)
     }
@@ -163,7 +164,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///   - sections: the sections in which `path` counts, if these are not the sections of ``snapshot``. A view that
     ///     has applied only some steps of the last update passes the sections before or after a step
     ///     (``BatchUpdate/Step``).
-    /// - Throws: ``Refusal`` with `rowNotFound`, and what the program's closures throw.
+    /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`, and what the program's closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
         let (input, binding) = try place(at: path, in: sections)
         guard var cell = try binding.cells.instance?(input) else {
@@ -179,7 +180,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// - Parameters:
     ///   - index: the section's index among the displayed sections.
     ///   - sections: the sections in which `index` counts, as in ``cell(at:in:)``.
-    /// - Throws: ``Refusal`` with `rowNotFound`.
+    /// - Throws: ``Refusal`` with `sectionNotFound`.
     public func headerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
         any ReuseIdentifiable
     )? {
@@ -192,7 +193,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// - Parameters:
     ///   - index: the section's index among the displayed sections.
     ///   - sections: the sections in which `index` counts, as in ``cell(at:in:)``.
-    /// - Throws: ``Refusal`` with `rowNotFound`.
+    /// - Throws: ``Refusal`` with `sectionNotFound`.
     public func footerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
         any ReuseIdentifiable
     )? {
@@ -226,7 +227,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Calls the program's closures again, for models, titles and rules, and updates the table.
     ///
-    /// In a handler, `refresh()` does nothing: the models are read again after every handler.
+    /// In a handler, `refresh()` does nothing: the models are read again after the command's handlers.
     ///
     /// - Returns: the update, from the snapshot before the refresh.
     /// - Throws: ``Refusal``, and what the program's closures throw.
@@ -252,8 +253,10 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///   - style: the edit. The section's editing rule must allow the edit for this row.
     ///   - path: the row's index path in ``snapshot``. An insert puts the new row at the index path.
     /// - Returns: the update.
-    /// - Throws: ``Refusal`` with `editingNotAllowed`, or with `handlerContract` unless the handler removed or inserted
-    ///   exactly one model.
+    /// - Throws: what the program's closures throw, and ``Refusal`` with one of these codes:
+    ///   - `sectionNotFound` or `rowNotFound` if the index path does not exist,
+    ///   - `editingNotAllowed`,
+    ///   - `handlerContract` unless the handler removed or inserted exactly one model.
     @discardableResult
     public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
@@ -270,8 +273,11 @@ public final class SectionedTableBinder<Section: TableSection> {
     ///   - path: the row's index path in ``snapshot``.
     ///   - target: the target's index path. The index path's row counts after the moved row has been taken out.
     /// - Returns: the update.
-    /// - Throws: ``Refusal`` with `moveNotAllowed`, or with `handlerContract` if the models did not change as the move
-    ///   requires.
+    /// - Throws: what the program's closures throw, and ``Refusal`` with one of these codes:
+    ///   - `sectionNotFound` or `rowNotFound` if an index path does not exist,
+    ///   - `moveNotAllowed`,
+    ///   - `modelTypeMismatch` if the target section does not accept the row's model type,
+    ///   - `handlerContract` if the models did not change as the move requires.
     @discardableResult
     public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
         try apply(.move(RowReference(path), to: RowReference(target)))
@@ -285,7 +291,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     @discardableResult
     public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
-    /// Reports an event that a row's cell emitted: runs the handlers of `onEvent(from:)`.
+    /// Reports an event that a row's cell emitted: runs the `onEvent(from:)` handler of the most specific chain.
     ///
     /// - Parameters:
     ///   - event: the event.
@@ -317,11 +323,11 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Observing
 
-    /// A stream of every update that the binder makes from now on, in order. Each access creates a new stream.
+    /// A stream of every update from now on that makes a new revision, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
 
-    /// Returns a closure that returns a sequence's latest element. Bind the returned closure wherever a closure can be
-    /// bound.
+    /// Returns a closure that returns a sequence's latest element. Bind the returned closure in place of a closure
+    /// without parameters, or call it in any other closure that you bind.
     ///
     /// The sequence is read only while ``observe(isolation:)`` runs.
     ///

@@ -57,7 +57,7 @@ public final class TableBinder {
         try binder.willDisplay(rows.map(Self.path))
     }
 
-    /// A stream of every update that the binder makes from now on, in order. Each access creates a new stream.
+    /// A stream of every update from now on that makes a new revision, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { binder.updates }
 
     /// Returns a closure that returns a sequence's latest element; see ``SectionedTableBinder/latest(of:initially:)``.

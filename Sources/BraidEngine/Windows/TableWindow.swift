@@ -14,8 +14,8 @@ public struct TableWindow: Sendable, Hashable {
         /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end: the offset -3 means
         /// the third row from the end.
         case rows(offset: Int, limit: Int)
-        /// The anchor row, at most `before` rows before it and at most `after` rows after it. The anchor is `nil` while
-        /// the table, or the window's section, has no rows with an id.
+        /// The anchor row, at most `before` rows before it and at most `after` rows after it. The anchor is `nil` if
+        /// the table, or the window's section, has no rows, or if the row that would become the anchor has no id.
         case around(Anchor?, before: Int, after: Int)
     }
 

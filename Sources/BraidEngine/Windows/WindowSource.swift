@@ -1,5 +1,5 @@
-/// The snapshot of a whole table, prepared so that windows can be cut out of it. All windows of one revision share one
-/// `WindowSource`.
+/// The snapshot of a whole table, prepared so that windows can be cut out of it. All windows that follow the same
+/// change of a table share one `WindowSource`.
 public struct WindowSource: Sendable {
     /// The whole displayed table.
     public let snapshot: Snapshot
@@ -24,7 +24,7 @@ public struct WindowSource: Sendable {
     ///   - offset: the index of the window's first row, in the section or in display order. A negative offset counts
     ///     from the end.
     ///   - limit: the most rows of the window.
-    /// - Complexity: O(rows of the window + log rows).
+    /// - Complexity: O(rows and sections of the window + log rows), and O(sections) if `section` is given.
     public func cut(section: SectionID? = nil, offset: Int, limit: Int) -> WindowedSnapshot {
         cut(TableWindow(section: section, .rows(offset: offset, limit: limit)), anchorAt: nil)
     }
@@ -38,8 +38,9 @@ public struct WindowSource: Sendable {
     ///   - after: the most rows of the window after the anchor.
     ///   - index: returns the index of the anchor among the displayed rows of its section, if the caller knows it at no
     ///     cost. `cut` checks the index, and searches the section if the index is wrong.
-    /// - Returns: the window. `nil` if no displayed row is the anchor.
-    /// - Complexity: O(rows of the window + log rows), and O(rows of the anchor's section) without a known index.
+    /// - Returns: the window. `nil` if no displayed row is the anchor, or if the anchor is in another section than
+    ///   `section`.
+    /// - Complexity: O(rows of the window + sections), and O(rows of the anchor's section) without a known index.
     public func cut(
         section: SectionID? = nil, around anchor: TableWindow.Anchor, before: Int, after: Int,
         index: (TableWindow.Anchor) -> Int? = { _ in nil }
@@ -73,8 +74,8 @@ public struct WindowSource: Sendable {
         snapshot.sections.filter { !$0.rows.indexes(of: id).isEmpty }.map(\.id)
     }
 
-    /// Cuts a window out of the snapshot. `path` is the index path of the window's anchor. If `path` is `nil` and the
-    /// window needs an anchor, the first row becomes the anchor.
+    /// Cuts a window out of the snapshot. `path` is the index path of the window's anchor. If the window needs an
+    /// anchor, and `path` is `nil` or its row has no id, the first row becomes the anchor.
     ///
     /// - Parameter old: the same window at an earlier revision. The result shares the lists of unchanged rows with
     ///   `old`.

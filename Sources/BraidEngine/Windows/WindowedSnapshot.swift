@@ -22,9 +22,9 @@ public struct WindowedSnapshot: Sendable {
     /// Returns the window at the next revision.
     ///
     /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor. If the anchor was
-    /// deleted, the nearest remaining row becomes the new anchor. If two remaining rows are at the same distance, the
-    /// later one becomes the anchor. If no row within 1,000 rows of the old anchor remains, the row that is now at the
-    /// old anchor's index becomes the anchor.
+    /// deleted or moved out of the window's section, the nearest remaining row becomes the new anchor. If two remaining
+    /// rows are at the same distance, the later one becomes the anchor. If no row within 1,000 rows of the old anchor
+    /// remains, the row that is now at the old anchor's index becomes the anchor.
     ///
     /// - Parameters:
     ///   - follower: the update that leads from this revision to the next one.
