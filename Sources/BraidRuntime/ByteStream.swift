@@ -57,8 +57,8 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The most bytes in the stream's queue. In addition, the kernel's socket buffer can hold the same number of the
-    /// stream's bytes.
+    /// The most bytes in the stream's queue, unless a single piece is larger. In addition, the connection's output
+    /// queue can hold the same number of the stream's bytes.
     public let limit: Int
     /// Whether the body has no end, like a stream of events.
     ///
@@ -71,7 +71,7 @@ public final class ByteStream: Sendable {
     /// number is unknown.
     public let length: Int?
 
-    /// Creates a stream whose queue holds at most `limit` bytes.
+    /// Creates a stream whose queue holds at most `limit` bytes, or one larger piece.
     public init(limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil) {
         self.limit = limit
         self.isEndless = isEndless
@@ -211,7 +211,8 @@ public final class ByteStream: Sendable {
         }
     }
 
-    /// Closes the stream and drops its queue. Called when the client has disconnected or all bytes are sent.
+    /// Closes the stream and drops its queue. Called when all bytes are sent, when the client has disconnected, or when
+    /// the server does not send the body.
     public func close() {
         close { state in
             state.queue = Taken()

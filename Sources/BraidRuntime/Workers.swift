@@ -11,7 +11,7 @@ public struct Workers: Sendable {
         /// example for the disk.
         case short
         /// The pool for work that takes longer: large tables, bodies, answers and histories. Its threads have a low
-        /// priority. So they only use processor time that the event loops, the short pool and the store do not need.
+        /// priority. So the event loops, the short pool and the store get most of the processor time.
         case long
         /// The pool for requests for readiness and metrics, which the server must answer even when the other pools are
         /// busy. This pool runs no request of a session.
