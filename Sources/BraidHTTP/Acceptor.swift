@@ -16,7 +16,7 @@ public struct HTTPConnections: Sendable {
     public var refused: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// The number of those stalled connections whose stream had not ended yet.
+    /// The number of those stalled connections whose answer was a stream that had not ended yet.
     public var stalledStreams: Int
 }
 

@@ -1,6 +1,7 @@
 import Glibc
 
-/// The process's worker pools, which run all work that does not run on an event loop or a store's own threads.
+/// The process's worker pools. They run the work of requests that does not run on an event loop or on a store's own
+/// threads.
 ///
 /// The server assigns each piece of work to a pool by its estimated cost. If a piece of work on the short pool takes
 /// longer than estimated, that pool demotes the thread that runs it.

@@ -21,7 +21,7 @@ public struct NewSession: Sendable {
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
     /// sections.
     public var displayedSections: JSONText?
-    /// The cells that the session's client has registered, as JSON. `nil` if the client has registered none.
+    /// The session's own cells by model type, as JSON. `nil` if the session has none.
     public var cells: JSONText?
     /// The key that the session's next new row will get.
     public var nextKey: Int
@@ -166,7 +166,7 @@ public struct StoredSession: Sendable {
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
     /// sections.
     public var displayedSections: JSONText?
-    /// The cells that the session's client has registered, as JSON. `nil` if the client has registered none.
+    /// The session's own cells by model type, as JSON. `nil` if the session has none.
     public var cells: JSONText?
     /// The key that the session's next new row will get.
     public var nextKey: Int

@@ -66,9 +66,9 @@ final class SQLiteConnection {
 
     /// Closes the connection and finalizes its statements. If a transaction is under way, it is rolled back.
     ///
-    /// Every later call on the connection throws ``SQLiteError/closed``. Closing the connection twice does nothing. A
-    /// connection that is not closed explicitly is closed when the last reference to it and to its statements is
-    /// released.
+    /// Every later statement on the connection throws ``SQLiteError/closed``. Closing the connection twice does
+    /// nothing. A connection that is not closed explicitly is closed when the last reference to it and to its
+    /// statements is released.
     func close() {
         statements.removeAll()
         handle.close()
