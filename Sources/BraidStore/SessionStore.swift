@@ -53,8 +53,8 @@ public protocol SessionStore: Sendable {
     ///
     /// - Complexity: O(rows · log rows + journal after the revision).
     func session(_ id: String, at revision: Int) async throws -> StoredSession?
-    /// Returns the request body and the description with which a session was opened, or `nil` if the session does not
-    /// exist.
+    /// Returns the body and the description with which a session was opened (``StoredOpening``), or `nil` if the
+    /// session does not exist.
     func opening(_ id: String) async throws -> StoredOpening?
     /// Returns a session's summary, or `nil` if the session does not exist.
     func sessionSummary(_ id: String) async throws -> SessionSummary?
@@ -72,7 +72,7 @@ public protocol SessionStore: Sendable {
 
     // MARK: Revisions
 
-    /// Stores one new revision of a session. Commits that wait for the disk at the same time share one transaction.
+    /// Stores one new revision of a session. Commits that wait for the disk at the same time can share a transaction.
     ///
     /// - Throws: ``StoreError``: the error of the disk, or `revisionConflict`, `sessionMissing`, `tableMissing`,
     ///   `exhausted` or `answered`. These last five errors do not affect the other commits of the transaction.

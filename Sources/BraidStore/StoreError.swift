@@ -26,7 +26,7 @@ public enum StoreError: Error, Sendable, Equatable {
     /// The database cannot be reached, or does not accept requests at the moment.
     case unavailable(String)
 
-    // Reasons why the server did not open a database.
+    // Reasons why the server did not open a database. `readOnly` is also an error of later writes.
     /// Another process uses the database, so this process must not open it. `holder` is that process's ID, if it is
     /// known.
     case locked(path: String, holder: String?)

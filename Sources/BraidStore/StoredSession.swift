@@ -15,7 +15,8 @@ public struct NewSession: Sendable {
     /// The new session's epoch, which distinguishes this session from earlier and later sessions with the same id.
     public var epoch: String
     public var created: Int
-    /// The body of the request that opened the session. The operations `reset` and `replay` start from this body.
+    /// The body of the request that opened the session. For a fork, a body with the copied table takes its place. The
+    /// operations `reset` and `replay` start from this body.
     public var opening: JSONText
     public var state: JSONText
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
@@ -146,7 +147,7 @@ public struct StoredOpening: Sendable {
     /// since then, which `StoredSession.description` contains. For a session without a description, this property has
     /// the same value as `StoredSession.description`.
     public var description: JSONText?
-    /// The body of the request that opened the session.
+    /// The body of the request that opened the session. For a fork, a body with the copied table takes its place.
     public var body: JSONText
 
     public init(facts: SessionSummary, description: JSONText?, body: JSONText) {

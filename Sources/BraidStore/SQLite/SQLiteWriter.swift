@@ -9,8 +9,8 @@ import Glibc
 final class SQLiteWriter: @unchecked Sendable {
     /// One caller's request for a write. The writer performs the request in one of its next transactions.
     struct Request: Sendable {
-        /// Whether the request deletes more than it writes. The writer performs such a request even when the disk is
-        /// full.
+        /// Whether the writer performs the request even when the disk is full. Such a request deletes data of the
+        /// database.
         let makesRoom: Bool
         /// Whether the request only tests if the database accepts writes. The statistics of commits do not count such a
         /// request.
