@@ -136,11 +136,12 @@ public final class HTTPServer: Sendable {
         for loop in loops { try loop.start() }
     }
 
-    /// Stops the server. Returns when all connections are closed and all threads have ended.
+    /// Stops the server. Returns when all connections are closed and all event loops have ended.
     ///
-    /// - The server accepts no new connections, ends event streams, and closes idle connections at once.
-    /// - Requests that are being answered may finish until the grace is over. After the grace, their connections are
-    ///   closed.
+    /// - The server accepts no new connections, and closes idle connections at once. It ends event streams, long polls
+    ///   and request bodies that a handler reads while they arrive.
+    /// - Other requests that are being answered may finish until the grace is over. After the grace, their connections
+    ///   are closed.
     public func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in
