@@ -106,8 +106,8 @@ public final class ByteStream: Sendable {
     /// Queues a piece, which must have the stream's content coding. This method never waits for room in the queue. If
     /// the queue is empty, it accepts even a piece that is larger than the limit.
     ///
-    /// - Parameter lease: the lease of the piece's memory. The stream, and then the connection, hold the lease until the
-    ///   piece is sent or dropped.
+    /// - Parameter lease: the lease of the piece's memory. The stream, and then the connection, hold the lease until
+    ///   the piece is sent or dropped.
     @discardableResult
     public func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
