@@ -105,7 +105,7 @@ public enum HTTPBodyDisposition: Sendable {
     /// The server sends this answer without reading the body, and closes the connection.
     case refuse(HTTPResponse)
     /// The given task decides later how to handle the body, for example after a look-up of the token. Before the task
-    /// returns, the server holds only bytes of the body that it has read with the head: less than 4 KiB.
+    /// returns, the server holds only bytes of the body that it has read together with the head: less than 64 KiB.
     case undecided(on: any TaskExecutor, @Sendable () async -> HTTPBodyDisposition)
 
     /// The size in bytes up to which a buffered body needs no lease of memory. So the server accepts small requests

@@ -32,7 +32,7 @@ public struct StoredUndo: Sendable {
     }
 
     /// The undo record as JSON. The JSON always has the members `updated`, `nextKey` and `nextSection`. It has other
-    /// members only for values that the revision changed, and `unpublished` if changes were unpublished.
+    /// members only for values that the revision changed, and `unpublished` if changes were unpublished before it.
     public var json: JSONText {
         var writer = JSONWriter()
         func list<Element>(_ name: String, _ elements: [Element], _ write: (Element) -> Void) {
