@@ -16,7 +16,7 @@ public struct HTTPConnections: Sendable {
     public var refused: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// The number of those stalled connections whose answer was a stream, as opposed to an answer of known length.
+    /// The number of those stalled connections whose answer was a stream that had not ended yet.
     public var stalledStreams: Int
 }
 
@@ -118,8 +118,8 @@ final class ServerLoad: Sendable {
 /// probes such as health checks.
 ///
 /// The acceptor runs on the first event loop's thread. The acceptor pauses when the reserved connections are all in
-/// use, or if no file descriptor is left. During the pause, new clients wait in the kernel's backlog. The acceptor
-/// continues when a connection closes or when the loop next checks its deadlines.
+/// use, or if the system has no file descriptor or no memory left. During the pause, new clients wait in the kernel's
+/// backlog. The acceptor continues when a connection closes or when the loop next checks its deadlines.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
@@ -152,8 +152,8 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // With these errors, only the waiting client has failed: it has disconnected, or its network is down.
-                // So the acceptor goes on with the next client: accept(2), "Error handling".
+                // These errors concern a single waiting client, which for example has disconnected. EINTR means that a
+                // signal interrupted the call. So the acceptor goes on: accept(2), "Error handling".
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue

@@ -16,8 +16,8 @@ final class EventLoop: @unchecked Sendable {
         case disposition(connection: UInt64, HTTPBodyDisposition)
         /// The response that a task has produced, or that a handler of a streamed request body has produced.
         case answer(connection: UInt64, HTTPResponse)
-        /// The connection can continue: the stream of its answer has bytes to send, or the reader of its request body
-        /// has room again.
+        /// The connection can continue: the stream of its answer has bytes to send or has ended, or the reader of its
+        /// request body has room again.
         case resume(connection: UInt64)
         case acceptAgain
         /// Tells the loop to refuse new connections (`false`) or to accept them again (`true`).

@@ -185,17 +185,18 @@ extension HTTPConnection {
         exchangeEnded()
     }
 
-    /// Leases memory for the body of an answer of more than 1 MiB, until the body is sent. For a stream, the lease
-    /// covers the stream's queue and the socket's buffer. Each large piece of a stream has a separate lease.
+    /// Leases memory for the body of an answer of more than 1 MiB, until the body is sent. For a stream, twice its
+    /// limit counts as the size: the stream's queue and the connection's output queue. Each large piece of a stream has
+    /// a separate lease.
     ///
     /// If no memory can be leased for the answer to a GET or HEAD, the client gets 503 or 429 instead. A command may
     /// already have been applied, and these statuses would make the client send the command again. So if no memory can
-    /// be leased for a command's answer, this method closes the connection and returns `nil`. A client without an
-    /// answer retries with its idempotency key, or reads the revision.
+    /// be leased for the answer to another method, this method closes the connection and returns `nil`. A client
+    /// without an answer retries with its idempotency key, or reads the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =
             if case .stream(let stream) = response.body {
-                // twice the stream's limit: one part for the stream's queue, one for the socket's buffer
+                // twice the stream's limit: one part for the stream's queue, one for the connection's output queue
                 2 * stream.limit
             } else {
                 response.body.count ?? 0
@@ -214,8 +215,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Closes the connection without sending a byte of the answer to the current request. The server has sent the
-    /// answers to the connection's earlier requests.
+    /// Closes the connection without sending a byte of the answer to the current request. Before that, the method sends
+    /// the encoded answers to the connection's earlier requests, as far as the socket accepts them.
     private func withhold(_ response: HTTPResponse) {
         response.abandon()
         flush()
@@ -237,8 +238,9 @@ extension HTTPConnection {
         since = loop.now
     }
 
-    /// Writes the bytes that wait in a stream's queue. If the stream's length is unknown, they become one HTTP chunk
-    /// (RFC 9112, 7.1). Returns `false` if the queue is empty and the stream continues.
+    /// Writes the bytes that wait in a stream's queue. If the stream's length is unknown and the request is not
+    /// HTTP/1.0, the bytes become one HTTP chunk (RFC 9112, 7.1). Returns `false` if the queue is empty and the stream
+    /// continues.
     func relay(_ stream: ByteStream) -> Bool {
         let taken = stream.take()
         guard taken.bytes > 0 || taken.isLast || taken.isBroken else { return false }

@@ -43,8 +43,8 @@ final class HTTPConnection {
     let opened: Int
 
     var parser: HTTPParser
-    /// Bytes that were read from the socket. The bytes from index `heldStart` on are not parsed yet, because they
-    /// follow a request that is still being answered.
+    /// Bytes that were read from the socket. The bytes from index `heldStart` on are not parsed yet, for example
+    /// because they follow a request that is still being answered.
     private var held: [UInt8] = []
     private var heldStart = 0
     /// Whether the kernel may have received bytes for this socket that the server has not read from it yet.
@@ -155,8 +155,8 @@ final class HTTPConnection {
         return false
     }
 
-    /// Whether the parser may parse more bytes. It may not while the connection answers a complete request, or while
-    /// the buffer of the body's reader is full.
+    /// Whether the parser may parse more bytes. It may only while the connection receives a request. Even then it may
+    /// not while bytes of an answer are unsent, or while the buffer of the body's reader is full.
     private var takesBytes: Bool {
         if isClosed { return false }
         switch phase {

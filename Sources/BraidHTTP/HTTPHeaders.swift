@@ -2,7 +2,8 @@
 ///
 /// `HTTPHeaders` keeps the received bytes, and makes a `String` only for a field that the server looks up. Field names
 /// are compared without regard to case.
-/// - Complexity: a look-up is O(bytes of the names). A message has at most a hundred fields.
+/// - Complexity: a look-up is O(bytes of the names and of the found values). By default, a message has at most a
+///   hundred fields.
 ///
 /// Source: RFC 9110, 5.1 (names) and 5.3 (order and combination).
 public struct HTTPHeaders: Sendable {

@@ -1,5 +1,6 @@
 // The parts of a request's head that the HTTP parser itself interprets, such as `Content-Length`. The parser checks
-// each line of the head as soon as the line is complete.
+// each line of the head as soon as the line is complete. It checks the target, the expectation and combinations of
+// fields at the end of the head.
 extension HTTPParser {
     /// The request line: method SP request-target SP HTTP-version (RFC 9112, 3).
     struct RequestLine {

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// - The parser is strict: it refuses everything that two implementations could read differently, so that no request
 ///   can be smuggled past a proxy.
-/// - The parser holds at most the bytes of one request's head.
+/// - The parser holds at most the bytes of one request's head, or of its trailers.
 /// - After a failure, every call of `next` returns the same failure, as the start of the next request is unknown.
 /// - Complexity: O(bytes), whatever the sizes of the slices.
 ///
@@ -103,8 +103,8 @@ public struct HTTPParser {
     /// Returns the known part of a request's head that failed or is incomplete: the method, the target and the fields
     /// so far.
     ///
-    /// Returns `nil` before the request line is complete and after the head is complete. For a failed head, only the
-    /// first call returns the known part.
+    /// Returns `nil` before the parser has accepted the request line, and after the head is complete. For a failed
+    /// head, only the first call returns the known part.
     public mutating func takeUnfinishedHead() -> HTTPRequestHead? {
         guard case .failed = state else { return unfinishedHead() }
         defer { refusedHead = nil }

@@ -50,8 +50,8 @@ public struct HTTPRequest: Sendable {
 }
 
 /// An error of a request that the HTTP server itself detects, such as malformed framing or an exceeded limit. The
-/// server answers the request with the error. Then it closes the connection, as the start of the next request is
-/// unknown.
+/// server answers the request with the error. Then it closes the connection, as the start of the next request may be
+/// unknown. After `noRoomForAnswer`, the connection can stay open.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
     /// A text for the client that says what is wrong with the request and what would be right.
@@ -73,7 +73,7 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     /// or the account's share of this quota.
     public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
 
-    /// The failure of a request that came on a reserved connection and is not a probe.
+    /// The failure of a request that came on a reserved connection and is not a probe without a body.
     static let noConnection = HTTPFailure(
         status: 503,
         detail: "All connections of the server are in use. Try again after the time in `Retry-After`.")
@@ -104,8 +104,8 @@ public enum HTTPBodyDisposition: Sendable {
     case stream(account: Quota.Account = Quota.Account())
     /// The server sends this answer without reading the body, and closes the connection.
     case refuse(HTTPResponse)
-    /// The given task decides later how to handle the body, for example after a look-up of the token. The server reads
-    /// no byte of the body before the task returns.
+    /// The given task decides later how to handle the body, for example after a look-up of the token. Before the task
+    /// returns, the server holds only bytes of the body that it has read together with the head: less than 64 KiB.
     case undecided(on: any TaskExecutor, @Sendable () async -> HTTPBodyDisposition)
 
     /// The size in bytes up to which a buffered body needs no lease of memory. So the server accepts small requests
@@ -125,8 +125,8 @@ public protocol HTTPHandler: Sendable {
     /// Answers a request whose whole body the server has buffered. The server calls this method on an event loop's
     /// thread, so this method must not block.
     func handle(_ request: HTTPRequest) -> HTTPReply
-    /// Answers a request whose body this handler itself reads while it arrives. If the method returns before the end of
-    /// the body, the server closes the connection after the answer.
+    /// Answers a request whose body this handler itself reads while it arrives. If the method returns before the whole
+    /// body has arrived, the server closes the connection after the answer.
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse
     /// Returns the error answer to a request that the server refuses, for example because of a framing error, an
     /// exceeded limit or a timeout. The server calls this method on an event loop's thread, so this method must not

@@ -58,8 +58,8 @@ public enum HTTPReply: Sendable {
     /// A task produces the response on an executor.
     ///
     /// The task is cancelled when the connection is lost. The task of a GET or HEAD is also cancelled when the client
-    /// closes its sending side. A task with `endsAtStop` waits for an event that may never happen. So such a task is
-    /// also cancelled when the client closes its sending side or the server stops.
+    /// closes its sending side while the task runs. A task with `endsAtStop` waits for an event that may never happen.
+    /// So such a task is also cancelled when the client closes its sending side or the server stops.
     case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
 }
 

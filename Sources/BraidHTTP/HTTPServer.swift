@@ -25,8 +25,8 @@ public final class HTTPServer: Sendable {
         public var idleTime: Duration
         /// The longest time for which a client may read nothing of an answer before the server closes the connection.
         public var writeTime: Duration
-        /// The time for which the server still reads the client's bytes after a connection's last answer, before it
-        /// closes the connection. The server drops these bytes, and `lingerBytes` limits their number.
+        /// The longest time for which the server still reads the client's bytes after a connection's last answer,
+        /// before it closes the connection. The server drops these bytes, and `lingerBytes` limits their number.
         public var lingerTime: Duration
         public var lingerBytes: Int
         /// The upper limit of `lingerTime` while the server stops. This limit is long enough for the last answer to
@@ -69,8 +69,8 @@ public final class HTTPServer: Sendable {
         /// The most ordinary connections that may be open at once. `reservedConnections` further connections are only
         /// for probes. The process's limit of open files can lower `maxConnections`.
         public var maxConnections: Int
-        /// The quota of memory for request bodies of more than 16 KiB. A body uses memory from its first byte until its
-        /// request is answered.
+        /// The quota of memory for request bodies of more than 16 KiB. A buffered body uses the quota from the moment
+        /// when more than 16 KiB have arrived until its request is answered.
         public var incoming: Quota
         /// The quota of memory for large answers. An answer uses memory until it is sent. This quota is separate from
         /// `incoming`, so that clients that read slowly do not block new requests.
@@ -136,11 +136,12 @@ public final class HTTPServer: Sendable {
         for loop in loops { try loop.start() }
     }
 
-    /// Stops the server. Returns when all connections are closed and all threads have ended.
+    /// Stops the server. Returns when all connections are closed and all event loops have ended.
     ///
-    /// - The server accepts no new connections, ends event streams, and closes idle connections at once.
-    /// - Requests that are being answered may finish until the grace is over. After the grace, their connections are
-    ///   closed.
+    /// - The server accepts no new connections, and closes idle connections at once. It ends event streams, long polls
+    ///   and request bodies that a handler reads while they arrive.
+    /// - Other requests that are being answered may finish until the grace is over. After the grace, their connections
+    ///   are closed.
     public func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in

@@ -15,7 +15,7 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// An error that prevents the server from listening, or a client from connecting.
+/// An error that prevents the server from starting, or that makes the request of `braid-server health` fail.
 public struct HTTPServerError: Error, CustomStringConvertible {
     public var description: String
 

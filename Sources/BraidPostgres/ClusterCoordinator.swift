@@ -90,7 +90,7 @@ final class ClusterCoordinator: Sendable {
 
     /// The SQL statement that ends the connections of servers that hang. A server hangs if the database waits longer
     /// than `lease` for the server to send or to receive. The statement only concerns a connection that holds a
-    /// session's lock, or that has written to sessions in an open transaction.
+    /// session's lock, or that writes or locks sessions, answers or table descriptions in an open transaction.
     ///
     /// After a hung server's connection has ended, the database rolls its transaction back and releases its locks. If
     /// the hung server continues later, its connection is lost, so it cannot commit what it had begun. PostgreSQL's own

@@ -16,8 +16,8 @@ extension SessionCommit {
     /// - the client's idempotency key already has an answer
     /// - the version of the table description to which the commit binds the session exists
     ///
-    /// The statement never waits for a lock. If another server has locked the session's row or holds the session's
-    /// lock, the commit is refused, because the session's revision is about to change.
+    /// The statement does not wait for a lock of the session. If another server has locked the session's row or holds
+    /// the session's lock, the commit is refused, because the session's revision is about to change.
     ///
     /// - Parameters:
     ///   - hasTurn: whether this server holds the session's advisory lock.

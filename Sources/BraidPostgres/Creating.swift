@@ -11,8 +11,8 @@ extension NewSession {
     /// answer.
     ///
     /// - Parameter restoringVersion: whether to restore the version of the table description that the session needs.
-    ///   This version may have been deleted because a newer version exists and no session used it. Restoring locks all
-    ///   descriptions, so pass `true` only if the version is known to be deleted.
+    ///   This version may have been deleted because a newer version exists and no session used it. Restoring waits for
+    ///   registrations of other descriptions, so pass `true` only if the version is known to be deleted.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
         var sql: PostgresStatement = """
             WITH description AS MATERIALIZED (
@@ -107,8 +107,8 @@ extension KeptAnswer {
     /// answer only if the part with the name `source` has a row.
     ///
     /// The deleted answers are those that exceed the requester's quota, and those that have expired. Each statement
-    /// adds one answer and deletes up to a few, so that the number of answers falls and no commit waits for a long
-    /// delete. Answers that another server has locked are skipped.
+    /// adds one answer and can delete a limited number, so that the number of answers falls and no commit waits for a
+    /// long delete. Answers that another server has locked are skipped.
     ///
     /// The statement fails if another server has stored an answer under the same idempotency key since the statement
     /// began. It fails because it sets the time of the answer to null, which the column forbids. The writer then

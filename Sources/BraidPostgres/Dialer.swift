@@ -31,8 +31,8 @@ final class Dialer: Sendable {
     /// this server may use the database.
     var retirement: StoreError? { retired.withLock { $0 } }
     private let retired = Mutex<StoreError?>(nil)
-    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database had this
-    /// server's schema version, or if no connection has been opened yet.
+    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database was new or
+    /// had this server's schema version, or if no connection has been opened yet.
     var schemaNotice: String? { notice.withLock { $0 } }
     private let notice = Mutex<String?>(nil)
     /// The clock that measures the age of stored answers. After the first connection, this clock shows the time that

@@ -33,7 +33,8 @@ enum Opening {
         }
     }
 
-    /// Throws `differentSchema` if the database lacks a table, column or index that this server needs.
+    /// Throws `differentSchema` if a table, column or index that this server needs is missing or different, or if an
+    /// unknown column needs a value.
     static func checkShape(_ connection: PostgresConnection, schema: String, name: String, version: Int) throws {
         let differences = PostgresSchema.expected.differences(in: try connection.schemaShape(schema))
         guard differences.isEmpty else {

@@ -3,8 +3,9 @@ import BraidEngine
 
 /// An SQL statement with its values, written as an interpolated string: `"SELECT … WHERE number = \(number)"`.
 ///
-/// An interpolated value always becomes a parameter of the statement and never part of the SQL text. The SQL text
-/// contains a placeholder with the value's type instead, such as `$1::bytea`.
+/// An interpolated value becomes a parameter of the statement and not part of the SQL text. The SQL text contains a
+/// placeholder with the value's type instead, such as `$1::bytea`. The exceptions are another statement and a value
+/// with the label `raw`, which become part of the SQL text.
 struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     /// The pieces of SQL text before, between and after the parameters: one piece more than the statement has
     /// parameters.

@@ -4,7 +4,7 @@ import BraidStore
 
 /// A store in a PostgreSQL database that several servers can use at the same time.
 ///
-/// One connection of the store performs all of this server's writes, in groups of requests. Reads use other
+/// One connection of the store performs all writes that callers request, in groups of requests. Reads use other
 /// connections, so a read neither waits for a write nor delays a write. If a connection is lost, the store opens a new
 /// one when it next needs it.
 public final class PostgresStore: SessionStore {
@@ -18,8 +18,8 @@ public final class PostgresStore: SessionStore {
     private let revisions: Revisions
     let peers: ClusterCoordinator
     public var answerClock: AnswerClock { dialer.answerClock }
-    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database had this
-    /// server's schema version, or if no connection has been opened yet.
+    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database was new or
+    /// had this server's schema version, or if no connection has been opened yet.
     public var schemaNotice: String? { dialer.schemaNotice }
 
     /// Opens a database, and creates the store's tables if the database contains no tables. A database with another

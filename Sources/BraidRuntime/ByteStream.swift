@@ -57,8 +57,8 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The most bytes in the stream's queue. In addition, the kernel's socket buffer can hold the same number of the
-    /// stream's bytes.
+    /// The most bytes in the stream's queue, unless a single piece is larger. In addition, the connection's output
+    /// queue can hold the same number of the stream's bytes.
     public let limit: Int
     /// Whether the body has no end, like a stream of events.
     ///
@@ -71,7 +71,7 @@ public final class ByteStream: Sendable {
     /// number is unknown.
     public let length: Int?
 
-    /// Creates a stream whose queue holds at most `limit` bytes.
+    /// Creates a stream whose queue holds at most `limit` bytes, or one larger piece.
     public init(limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil) {
         self.limit = limit
         self.isEndless = isEndless
@@ -106,7 +106,8 @@ public final class ByteStream: Sendable {
     /// Queues a piece, which must have the stream's content coding. This method never waits for room in the queue. If
     /// the queue is empty, it accepts even a piece that is larger than the limit.
     ///
-    /// - Parameter lease: the lease of the piece's memory. The stream holds the lease until the piece is sent.
+    /// - Parameter lease: the lease of the piece's memory. The stream, and then the connection, hold the lease until
+    ///   the piece is sent or dropped.
     @discardableResult
     public func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
@@ -211,7 +212,8 @@ public final class ByteStream: Sendable {
         }
     }
 
-    /// Closes the stream and drops its queue. Called when the client has disconnected or all bytes are sent.
+    /// Closes the stream and drops its queue. Called when all bytes are sent, when the client has disconnected, or when
+    /// the server does not send the body.
     public func close() {
         close { state in
             state.queue = Taken()

@@ -103,7 +103,7 @@ public struct BodyPiece: Sendable {
     }
 }
 
-/// The bytes before, between and after the pieces of a body, which depend on the body's coding.
+/// The bytes before and after the pieces of a body, which depend on the body's coding.
 struct BodyFrame {
     let coding: ContentCoding?
     private var isOpen = false
@@ -153,7 +153,7 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
     }
 
     /// Returns whether the value for a coding has already been made. This method does not wait: while another thread
-    /// makes the value, the result is `false`.
+    /// makes or reads the value, the result can be `false`.
     public func has(_ coding: ContentCoding) -> Bool {
         switch coding {
         case .gzip: gzip.isMade

@@ -16,7 +16,7 @@ public final class LineReader {
         public let description: String
     }
 
-    /// The limit for the length of a line, in bytes. A longer line is an error.
+    /// The limit for the length of a line, in bytes. A line that is more than 64 KiB longer is an error.
     public static let longestLine = 1 << 30
 
     /// Opens the file at a path. The path `-` means the standard input.

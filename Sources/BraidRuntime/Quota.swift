@@ -3,8 +3,8 @@ import Synchronization
 /// A limited amount of something that requests share: bytes of memory, requests or subscribers.
 ///
 /// A lease is a part of the quota that is in use. All leases of one resource (a session) together can hold at most a
-/// share of the quota. The same is true of one client (a token). Therefore one session or token cannot use up the whole
-/// quota.
+/// share of the quota. The same is true of one client (a token). Therefore many leases of one session or token cannot
+/// use up the whole quota. A single lease may be larger than the share, so that it can be granted at all.
 public final class Quota: Sendable {
     /// The session and the token whose shares of a quota a lease uses. `resource` is the session and `client` the
     /// token. If one of them is `nil`, its share does not limit the lease.
@@ -27,9 +27,9 @@ public final class Quota: Sendable {
     }
 
     public let limit: Int
-    /// The largest part of the quota that all leases of one resource (a session) can hold together.
+    /// The largest part of the quota that several leases of one resource (a session) can hold together.
     public let resourceShare: Int
-    /// The largest part of the quota that all leases of one client (a token) can hold together.
+    /// The largest part of the quota that several leases of one client (a token) can hold together.
     public let clientShare: Int
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])

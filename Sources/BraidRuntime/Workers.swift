@@ -1,6 +1,7 @@
 import Glibc
 
-/// The process's worker pools, which run all work that does not run on an event loop or a store's own threads.
+/// The process's worker pools. They run the work of requests that does not run on an event loop or on a store's own
+/// threads.
 ///
 /// The server assigns each piece of work to a pool by its estimated cost. If a piece of work on the short pool takes
 /// longer than estimated, that pool demotes the thread that runs it.
@@ -11,7 +12,7 @@ public struct Workers: Sendable {
         /// example for the disk.
         case short
         /// The pool for work that takes longer: large tables, bodies, answers and histories. Its threads have a low
-        /// priority. So they only use processor time that the event loops, the short pool and the store do not need.
+        /// priority. So the event loops, the short pool and the store get most of the processor time.
         case long
         /// The pool for requests for readiness and metrics, which the server must answer even when the other pools are
         /// busy. This pool runs no request of a session.

@@ -11,9 +11,9 @@ public struct KeptAnswer: Sendable, Equatable {
     /// The id of the token with which the request was made, or empty for a controller. If the same idempotency key
     /// comes with another token, it belongs to another request.
     public var requester: String
-    /// The value of the `Idempotency-Key` field of the answered request.
+    /// The value of the `Idempotency-Key` field of the answered request, without quotes.
     public var key: String
-    /// The time of the answer by the store's ``AnswerClock``, in milliseconds. The store keeps an answer for a day.
+    /// The time of the answer by the store's ``AnswerClock``, in milliseconds. The answer expires after a day.
     public var at: Int
     /// A hash of the request to which this answer belongs. A client that sends the same idempotency key with a request
     /// that has another hash has made a mistake.
@@ -21,7 +21,8 @@ public struct KeptAnswer: Sendable, Equatable {
     /// The answer.
     public var answer: JSONText
 
-    /// The time for which the store keeps an answer, in milliseconds.
+    /// The time after which an answer expires, in milliseconds. The store can delete an answer earlier, because of
+    /// ``quota`` or because the session has ended.
     public static let lifetime = 24 * 60 * 60 * 1000
 
     /// The largest total cost of one requester's stored answers in one session, in bytes. If the total cost is larger,

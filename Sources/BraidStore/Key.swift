@@ -1,5 +1,6 @@
-/// The integer keys of SQLite's tables `model`, `section` and `journal`. Such a key combines the session's number with
-/// a number within the session: of a row, a section or a revision. Each of the two numbers has 32 bits.
+/// The integer keys of the SQLite tables that contain rows, sections or journal records, such as `model`. Such a key
+/// combines the session's number with a number within the session: of a row, a section or a revision. Each of the two
+/// numbers has 32 bits.
 package enum Key {
     static let bits = 32
     package static let largest = 1 << bits - 1

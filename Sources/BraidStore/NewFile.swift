@@ -4,8 +4,9 @@ import Glibc
 /// A new file that gets its final name PATH only when the file is complete and on disk. Before that, the file's name is
 /// `PATH-partial`.
 ///
-/// A `NewFile` never replaces an existing file. If `finish` is not called, the partial file is removed. Only the file's
-/// owner can read the file, because the data of sessions is confidential.
+/// A `NewFile` does not replace a file that exists when the `NewFile` is created. It replaces a file that is created
+/// later only if the file system has no hard links. If `finish` is not called, the partial file is removed. Only the
+/// file's owner can read the file, because the data of sessions is confidential.
 package final class NewFile {
     package let path: String
     package let partial: String
@@ -20,7 +21,7 @@ package final class NewFile {
     /// killed process has left such a file, this file is reused.
     ///
     /// - Parameter isDatabase: whether the file will be an SQLite database. If so, the initializer also throws if an
-    ///   old write-ahead log PATH-wal exists, which would damage the new database.
+    ///   old write-ahead log PATH-wal with content exists, which would damage the new database.
     package init(_ path: String, isDatabase: Bool) throws {
         self.path = path
         partial = path + "-partial"

@@ -35,7 +35,7 @@ package struct SchemaShape: Equatable {
 
     package var tables: [String: [String: Column]] = [:]
     /// The table indexes, each with the SQL statement that creates it. The statement is `nil` for an index that belongs
-    /// to a table's definition.
+    /// to a table's definition, and for each index that was read from PostgreSQL's catalog.
     package var indexes: [Index: String?] = [:]
 
     package init() {}

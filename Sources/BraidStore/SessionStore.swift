@@ -37,22 +37,24 @@ public protocol SessionStore: Sendable {
     /// versions exist and no session used it, this method stores it again.
     ///
     /// - Returns: the session's number, which is never used again.
-    /// - Throws: ``StoreError`` with `sessionExists`, or with `tableMissing` if the registered description was deleted
-    ///   before the session was stored.
+    /// - Throws: ``StoreError`` with `sessionExists` or `exhausted`, or with `tableMissing` if the registered
+    ///   description was deleted before the session was stored. A store that several servers share throws `answered` if
+    ///   the requester's idempotency key already has an answer.
     func createSession(_ session: NewSession) async throws -> Int
     /// Returns a session with all its content, or `nil` if the session does not exist.
     ///
     /// - Complexity: O(rows · log rows).
     func session(_ id: String) async throws -> StoredSession?
     /// Returns a session as clients saw it at an earlier or the current revision. In the result, no change is
-    /// unpublished. Returns `nil` if the session does not exist, or if its journal does not lead back to the revision.
+    /// unpublished. Returns `nil` if the session does not exist or has not reached the revision, or if its journal does
+    /// not lead back to the revision.
     ///
     /// The result's `totalRowCount` is that of the current revision.
     ///
     /// - Complexity: O(rows · log rows + journal after the revision).
     func session(_ id: String, at revision: Int) async throws -> StoredSession?
-    /// Returns the request body and the description with which a session was opened, or `nil` if the session does not
-    /// exist.
+    /// Returns the body and the description with which a session was opened (``StoredOpening``), or `nil` if the
+    /// session does not exist.
     func opening(_ id: String) async throws -> StoredOpening?
     /// Returns a session's summary, or `nil` if the session does not exist.
     func sessionSummary(_ id: String) async throws -> SessionSummary?
@@ -70,10 +72,10 @@ public protocol SessionStore: Sendable {
 
     // MARK: Revisions
 
-    /// Stores one new revision of a session. Commits that wait for the disk at the same time share one transaction.
+    /// Stores one new revision of a session. Commits that wait for the disk at the same time can share a transaction.
     ///
-    /// - Throws: ``StoreError``: the error of the disk, or `revisionConflict`, `sessionMissing` or `answered`. These
-    ///   last three errors do not affect the other commits of the transaction.
+    /// - Throws: ``StoreError``: the error of the disk, or `revisionConflict`, `sessionMissing`, `tableMissing`,
+    ///   `exhausted` or `answered`. These last five errors do not affect the other commits of the transaction.
     func commit(_ commit: SessionCommit) async throws
     /// Returns the records of a session's journal that follow a revision, by ascending revision.
     ///
@@ -133,8 +135,8 @@ public protocol SessionStore: Sendable {
     ///
     /// - Complexity: O(sessions). The method reads one database page for every few hundred sessions.
     func size() async throws -> StoreSize
-    /// Checks that the store can be read and written. If the disk is full, returns `full`. For any other reason why the
-    /// store cannot be read or written, the method throws this reason.
+    /// Checks that the store can be read and written. If an SQLite store has found its disk full, returns `full`. For
+    /// any other reason why the store cannot be read or written, the method throws this reason.
     func check() async throws -> StoreCondition
     /// Finishes the waiting writes and closes the store. Later calls of the store's methods throw `closed`.
     func close() async

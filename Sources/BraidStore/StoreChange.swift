@@ -10,8 +10,8 @@ public enum StoreChange: Sendable, Equatable {
     case newEpochs
 }
 
-/// Knows whether a store's operations fail at the moment. Reports the first failure and the recovery, but not each
-/// further failed operation.
+/// Knows whether a store's operations fail at the moment. Reports the first failure and the recovery. Reports a further
+/// failed operation only if its error is of another kind than the last one.
 package final class StoreTrouble: Sendable {
     private let error = Mutex<StoreError?>(nil)
     private let isFailing = Atomic<Bool>(false)

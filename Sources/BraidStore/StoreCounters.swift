@@ -2,11 +2,12 @@ import Synchronization
 
 /// The statistics of a store's writes since the store was opened, for metrics.
 public struct StoreStatistics: Sendable, Equatable {
-    /// The duration of each transaction in seconds, its disk flush included. Each transaction flushes the disk once.
+    /// The duration of each committed transaction in seconds, its disk flush included. With `synchronous = normal`, a
+    /// transaction does not wait for a disk flush.
     public var commitSeconds = Histogram(bounds: [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5,
     ])
-    /// For each transaction, the number of write requests that shared it.
+    /// For each committed transaction, the number of write requests that shared it.
     public var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
     /// The number of writes that failed, for example because the disk was full.
     public var failures = 0

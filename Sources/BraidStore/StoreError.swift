@@ -12,7 +12,7 @@ public enum StoreError: Error, Sendable, Equatable {
     case tableMissing
     /// The latest version of the table description is not the one that the caller expects.
     case tableChanged
-    /// The session has used up its row keys, section numbers or revisions, of which it has 2^32 each.
+    /// The session has used up its row keys, section numbers or revisions, of which it has 2^32 − 1 each.
     case exhausted
     case closed
 
@@ -26,7 +26,7 @@ public enum StoreError: Error, Sendable, Equatable {
     /// The database cannot be reached, or does not accept requests at the moment.
     case unavailable(String)
 
-    // Reasons why the server did not open a database.
+    // Reasons why the server did not open a database. `readOnly` is also an error of later writes.
     /// Another process uses the database, so this process must not open it. `holder` is that process's ID, if it is
     /// known.
     case locked(path: String, holder: String?)
@@ -43,7 +43,7 @@ public enum StoreError: Error, Sendable, Equatable {
     // Reasons why a command such as `braid-server backup` did not read or write a file or a database.
     case missing(path: String)
     case exists(path: String)
-    /// A command could not write a new file, because the disk is full. The command has removed the incomplete file.
+    /// A command could not write a file, because the disk is full. If the file was new, the command has removed it.
     case noRoom(path: String)
     /// The database has an older or newer schema than the command needs. The command does not upgrade a schema.
     case otherVersion(found: Int, known: Int)

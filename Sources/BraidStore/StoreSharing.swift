@@ -6,8 +6,8 @@
 public protocol StoreSharing: Sendable {
     /// Returns the stored revision of a session with its time, or `nil` if the session has ended.
     ///
-    /// The result includes every commit that was finished before the call. Calls that arrive while a database query is
-    /// in progress share the next query.
+    /// The result includes every commit that was finished before the call. Calls that arrive before the next database
+    /// query begins share this query.
     func revision(of session: Int) async throws -> StoredRevision?
 
     /// Starts to receive the notices of other servers, and calls the closure `hear` with each notice. Call this method

@@ -15,13 +15,14 @@ public struct NewSession: Sendable {
     /// The new session's epoch, which distinguishes this session from earlier and later sessions with the same id.
     public var epoch: String
     public var created: Int
-    /// The body of the request that opened the session. The operations `reset` and `replay` start from this body.
+    /// The body of the request that opened the session. For a fork, a body with the copied table takes its place. The
+    /// operations `reset` and `replay` start from this body.
     public var opening: JSONText
     public var state: JSONText
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
     /// sections.
     public var displayedSections: JSONText?
-    /// The cells that the session's client has registered, as JSON. `nil` if the client has registered none.
+    /// The session's own cells by model type, as JSON. `nil` if the session has none.
     public var cells: JSONText?
     /// The key that the session's next new row will get.
     public var nextKey: Int
@@ -146,7 +147,7 @@ public struct StoredOpening: Sendable {
     /// since then, which `StoredSession.description` contains. For a session without a description, this property has
     /// the same value as `StoredSession.description`.
     public var description: JSONText?
-    /// The body of the request that opened the session.
+    /// The body of the request that opened the session. For a fork, a body with the copied table takes its place.
     public var body: JSONText
 
     public init(facts: SessionSummary, description: JSONText?, body: JSONText) {
@@ -166,7 +167,7 @@ public struct StoredSession: Sendable {
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
     /// sections.
     public var displayedSections: JSONText?
-    /// The cells that the session's client has registered, as JSON. `nil` if the client has registered none.
+    /// The session's own cells by model type, as JSON. `nil` if the session has none.
     public var cells: JSONText?
     /// The key that the session's next new row will get.
     public var nextKey: Int

@@ -31,7 +31,8 @@ public struct StoredUndo: Sendable {
         self.isPublished = isPublished
     }
 
-    /// The undo record as JSON. The JSON has no members for values that the revision did not change.
+    /// The undo record as JSON. The JSON always has the members `updated`, `nextKey` and `nextSection`. It has other
+    /// members only for values that the revision changed, and `unpublished` if changes were unpublished before it.
     public var json: JSONText {
         var writer = JSONWriter()
         func list<Element>(_ name: String, _ elements: [Element], _ write: (Element) -> Void) {
@@ -89,7 +90,8 @@ public struct StoredUndo: Sendable {
         return writer.text
     }
 
-    /// Decodes an undo record from the JSON that the property ``json`` returns. Throws `corrupt` for any other JSON.
+    /// Decodes an undo record from the JSON that the property ``json`` returns. Throws `corrupt` for JSON that the
+    /// initializer cannot decode.
     public init(json: JSONText) throws {
         func integers(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.storedInt } }
         change = TableChange()
@@ -294,8 +296,8 @@ extension StoredSectionSummary {
         }
     }
 
-    /// Decodes a section from a JSON object with the members that `writeMembers` writes. Throws `corrupt` for any other
-    /// JSON.
+    /// Decodes a section from a JSON object with the members that `writeMembers` writes. Throws `corrupt` if `number`,
+    /// `ordinal` or `id` is missing or malformed.
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(

@@ -1,5 +1,5 @@
-// SQLite's C interface, and functions for the parts of it that Swift cannot import: a variadic function and two macros
-// with casts.
+// SQLite's C interface, and functions for the parts of it that Swift cannot import: a variadic function and a macro
+// with a cast.
 #include <sqlite3.h>
 
 /// Calls `sqlite3_db_config` for an option that has one integer argument.

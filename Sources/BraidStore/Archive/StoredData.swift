@@ -30,7 +30,7 @@ package protocol ArchiveTarget {
     /// refuses a row, for example because another row has the same key.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
     /// Completes an import. Stores the database's `facts`, and converts the times of kept answers to the clock of this
-    /// database. Checks that all references lead to existing rows.
+    /// database. Throws an ``ArchiveFault`` if `danglingReferences` finds a fault.
     ///
     /// Also marks the database, so that the first start of a server begins new epochs for all sessions, as after the
     /// restore of a backup.
@@ -38,9 +38,9 @@ package protocol ArchiveTarget {
 }
 
 extension StoredData {
-    /// Returns a sentence for each reference to a row that does not exist, for example to the session of a row. Returns
-    /// at most 100 sentences for each kind of reference. Also checks that no session that is opened later can get the
-    /// number of a stored session.
+    /// Returns a sentence for each reference to a row that does not exist, for example to the session of a row. Does
+    /// not check the references of kept answers, nor the sections of published rows. Returns at most 100 sentences for
+    /// each kind of reference. Also checks that no session that is opened later can get the number of a stored session.
     package func danglingReferences() throws -> [String] {
         var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
         let last = try texts("SELECT '' || coalesce(max(number), 0) FROM session").first.flatMap { Int($0) } ?? 0
@@ -52,8 +52,8 @@ extension StoredData {
     private var danglingQueries: [String] {
         func session(_ table: ArchiveTable) -> String { table.expressions(dialect)[table.sessionColumn ?? 0] }
         var queries: [String] = []
-        // A kept answer may stay stored for up to a day after its session was ended. For example, the answer to a
-        // refused command may be stored after the end of the session.
+        // A kept answer may stay stored after its session was ended. For example, the answer to a refused command may
+        // be stored after the end of the session.
         for table in ArchiveTable.all where table.sessionColumn != nil && table.name != "answer" {
             queries.append(
                 """

@@ -17,7 +17,7 @@ struct DiskRoom {
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
     /// Returns whether the disk has too little free space for all requests. If the disk was full, the method tries to
-    /// make the reserve file again, at most once a second.
+    /// make the reserve file again, at most once a second or after a call of `retry`.
     ///
     /// `unused` returns the number of unused bytes in the database. If this number is at least twice the size of the
     /// reserve file, the disk does not count as short of space. The database then need not grow, and the write-ahead

@@ -1,6 +1,7 @@
 import Glibc
 
-/// The error of a failed disk flush. After a failed flush, no program can find out whether the transaction is on disk.
+/// The error of a failed disk flush, or of another failed disk access during COMMIT. After such an error, no program
+/// can find out whether the transaction is on disk.
 struct LostWrite: Error {
     let detail: String
 
@@ -51,7 +52,7 @@ extension SQLiteError {
     /// Whether the error is a failed flush (fsync) of a file or a directory to disk.
     var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
-    /// Whether SQLite could not write, flush or lengthen a file. SQLite reports these failures as SQLITE_IOERR with a
+    /// Whether SQLite could not write, flush or shorten a file. SQLite reports these failures as SQLITE_IOERR with a
     /// detail from 3 to 6.
     var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
 

@@ -96,8 +96,9 @@ struct Opening {
     /// statement then fails. In mapped memory, an unreadable page would send a signal to the process.
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
-    /// Refuses an empty or missing database file if its lock file or its write-ahead log shows that a database was
-    /// there. Without this check, SQLite would create a new, empty database instead.
+    /// Refuses an empty database file if its lock file shows that a database was there. Also refuses an empty or
+    /// missing database file if its write-ahead log has content. Without this check, SQLite would create a new, empty
+    /// database instead.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = size(of: path)
         if let size, size > 0 { return }

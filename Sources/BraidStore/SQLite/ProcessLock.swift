@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// The lock has a separate file, because SQLite holds POSIX locks on the database file. A process that closes any
 /// descriptor of a file drops all its POSIX locks on that file. The lock file stays after the lock ends. If it were
-/// removed, two processes could lock two different files of the same name. Only a process that made the lock file, and
-/// then opened no database, removes it.
+/// removed, two processes could lock two different files of the same name. Only a process that made the lock file
+/// removes it: a server that then opened no database, or the command `compact`.
 ///
 /// The database file itself is locked as well. Another process may use the database under another name, for example a
 /// hard link or a mount in another container. Another lock file can be next to that name.
@@ -95,7 +95,8 @@ final class ProcessLock: Sendable {
     /// file.
     private static let setLockOfOpenFile: CInt = 37
 
-    /// Removes the lock file if this process has made it. Called when the database could not be opened.
+    /// Removes the lock file if this process has made it. Called when the database could not be opened, and at the end
+    /// of the command `compact`.
     func removeIfNew() {
         if isNew { unlink(path) }
     }

@@ -66,9 +66,9 @@ final class SQLiteConnection {
 
     /// Closes the connection and finalizes its statements. If a transaction is under way, it is rolled back.
     ///
-    /// Every later call on the connection throws ``SQLiteError/closed``. Closing the connection twice does nothing. A
-    /// connection that is not closed explicitly is closed when the last reference to it and to its statements is
-    /// released.
+    /// Every later statement on the connection throws ``SQLiteError/closed``. Closing the connection twice does
+    /// nothing. A connection that is not closed explicitly is closed when the last reference to it and to its
+    /// statements is released.
     func close() {
         statements.removeAll()
         handle.close()
@@ -209,7 +209,7 @@ extension SQLiteConnection {
 
     /// Limits the size of a single text or blob in the database, in bytes, and so also the size of a row.
     ///
-    /// SQLite does not accept a limit above 1,000,000,000 or below 30.
+    /// SQLite lowers a limit above 1,000,000,000 to this number.
     func setLengthLimit(_ bytes: CInt) {
         if let pointer = handle.pointer { sqlite3_limit(pointer, SQLITE_LIMIT_LENGTH, bytes) }
     }

@@ -49,7 +49,8 @@ extension SQLiteResultCode: CustomStringConvertible {
 struct SQLiteError: Error, Hashable, Sendable {
     /// SQLite's extended result code, which says what failed as precisely as SQLite knows.
     let code: SQLiteResultCode
-    /// SQLite's English description of the error. The description does not contain the text of the SQL statement.
+    /// The English description of the error, by SQLite or by ``SQLiteConnection``. SQLite's description does not
+    /// contain the whole text of the SQL statement.
     let message: String
     /// For errors of the file system, the `errno` of the system call that failed. For other errors, 0 or the `errno` of
     /// an earlier error.

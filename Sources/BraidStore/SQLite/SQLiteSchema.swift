@@ -42,7 +42,8 @@ enum SQLiteSchema {
         }
     }
 
-    /// Throws `differentSchema` if the database lacks a table, column or index that this server needs.
+    /// Throws `differentSchema` if a table, column or index that this server needs is missing or different, or if an
+    /// unknown column needs a value.
     static func check(_ db: SQLiteConnection, path: String, version: Int) throws {
         let differences = expected.differences(in: try db.schemaShape())
         guard differences.isEmpty else {

@@ -36,7 +36,7 @@ struct SQLiteStatementCache {
 
     /// Adds a statement to the cache, unless the cache already contains a statement with the same SQL text.
     ///
-    /// - Complexity: O(capacity) if the cache is full.
+    /// - Complexity: O(capacity · log capacity) if the cache is full.
     mutating func insertIfMissing(_ statement: SQLiteStatement) {
         guard capacity > 0, self.statement(for: statement.sql) == nil else { return }
         if count >= capacity { removeOldest() }

@@ -13,8 +13,8 @@ public final class SQLiteStore: SessionStore {
     private var isInMemory: Bool { path == ":memory:" }
     let writer: SQLiteWriter
     public let answerClock: AnswerClock
-    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database had this
-    /// server's schema version.
+    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database was new,
+    /// or had this server's schema version.
     public let schemaNotice: String?
 
     /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, whose content is lost

@@ -14,8 +14,8 @@ public struct SQLiteStoreOptions: Sendable {
     }
 
     public var synchronous: Synchronous
-    /// The number of latest revisions that each session's journal keeps. A journal can temporarily contain up to a 64th
-    /// more revisions than this number.
+    /// The largest number of revisions that each session's journal keeps. A journal can temporarily contain up to a
+    /// 64th more revisions than this number.
     public var journalLimit: Int
     /// The size limit of each session's journal in bytes of its stored records. The journal always keeps the last
     /// revision, even if its record alone is larger.
@@ -27,8 +27,9 @@ public struct SQLiteStoreOptions: Sendable {
     /// The size of the reserve file in bytes. When the disk is full, the store deletes this file to make room. 0 means
     /// that the store has no reserve file.
     public var reserveBytes: Int
-    /// The store calls this closure when a disk flush has failed, so that the written data may or may not be on disk. A
-    /// later flush cannot find out, because the kernel reports such an error once and then forgets it.
+    /// The store calls this closure when a disk flush or another disk access of a COMMIT has failed, so that the
+    /// written data may or may not be on disk. A later flush cannot find out, because the kernel reports a failed flush
+    /// once and then forgets it.
     ///
     /// The program must not continue as usual after this call. If the closure returns, the store refuses every further
     /// write. The default closure writes the explanation to stderr and ends the process.

@@ -9,8 +9,8 @@ import Glibc
 final class SQLiteWriter: @unchecked Sendable {
     /// One caller's request for a write. The writer performs the request in one of its next transactions.
     struct Request: Sendable {
-        /// Whether the request deletes more than it writes. The writer performs such a request even when the disk is
-        /// full.
+        /// Whether the writer performs the request even when the disk is full. Such a request deletes data of the
+        /// database.
         let makesRoom: Bool
         /// Whether the request only tests if the database accepts writes. The statistics of commits do not count such a
         /// request.
@@ -28,7 +28,8 @@ final class SQLiteWriter: @unchecked Sendable {
     /// writing thread uses the writer's other variables.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
-    /// The time at which the writer began its current transaction. `nil` while no transaction is under way.
+    /// The time at which the writer began its current transaction. `nil` while no transaction or checkpoint is under
+    /// way.
     private var writingSince: ContinuousClock.Instant?
     /// Whether the writer's last transaction was committed. `false` if the last transaction failed.
     private var lastSucceeded = true
@@ -48,8 +49,8 @@ final class SQLiteWriter: @unchecked Sendable {
     private let files: OpenFiles?
     private var disk: DiskRoom
     let log = LogLength()
-    /// The error of a failed disk flush, or `nil` if no flush has failed. After such an error, the writer writes
-    /// nothing more.
+    /// The error after which it is unknown whether the last transaction is on disk, or `nil` if there was no such
+    /// error. After such an error, the writer writes nothing more.
     private var lostWrite: LostWrite?
     let counters = StoreCounters()
     private let trouble: StoreTrouble
@@ -175,7 +176,7 @@ extension SQLiteWriter {
     }
 
     /// Performs a group of requests. On a full disk, performs only the requests that make room, and fails the group's
-    /// other requests. Returns whether the whole group was committed.
+    /// other requests. Returns `false` if no request was committed, or if the disk is full.
     private func perform(_ group: [Request]) -> Bool {
         if let lostWrite {
             fail(group, StoreError(lostWrite, path: path))

@@ -31,8 +31,8 @@ const char *cepoll_argument(int index);
 
 /// Returns the kernel's ID of the calling thread (gettid(2)).
 int cepoll_thread_id(void);
-/// Sets the niceness of one thread of this process (setpriority(2), "C library/kernel differences"). Lowering a
-/// thread's priority needs no privilege.
+/// Sets the niceness of one thread of this process (setpriority(2), "BUGS"). Lowering a thread's priority needs no
+/// privilege.
 void cepoll_set_niceness(int thread, int niceness);
 /// Sets the name of the calling thread. The name has at most 15 bytes.
 void cepoll_name_thread(const char *name);
