@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The reason why a session or this server could not do what a request asked. A request that fails with such an error
+/// The reason why a session or this server could not do what a request asked. A command that fails with such an error
 /// has changed nothing.
 ///
 /// The engine throws `Refusal` instead, and the store throws `StoreError`.

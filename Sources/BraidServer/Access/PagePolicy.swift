@@ -10,7 +10,7 @@ import Glibc
 ///
 /// - With a controller token, a page without a token can do no harm: browsers never add a bearer token themselves.
 /// - Without a controller token, every requester is a controller. A server without a controller token therefore refuses
-///   requests from pages of other origins.
+///   requests from pages of other origins, except the origins of `--allow-origin`.
 ///
 /// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
 package struct PagePolicy: Sendable {

@@ -55,7 +55,7 @@ package struct JournalFile {
     ///
     /// Commands are deterministic: templates read the record's time, and new ids are derived from the session, the
     /// revision and the record's time.
-    /// - Throws: `JournalFault` with the number of the faulty line.
+    /// - Throws: `JournalFault` with the number of the faulty line, or without a number if the journal is empty.
     package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
         var number = 0

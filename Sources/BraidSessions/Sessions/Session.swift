@@ -164,7 +164,8 @@ package final class Session: Sendable {
         package var updateText: JSONText
         /// The snapshot after the command.
         package var snapshot: Snapshot
-        /// The current index path of the row that the command names, if the command was rebased. Otherwise `nil`.
+        /// The current index path of the row that the command names, if the command was rebased. `nil` if it was not,
+        /// or if it names no single row.
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
