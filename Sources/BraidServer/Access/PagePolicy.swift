@@ -43,8 +43,8 @@ package struct PagePolicy: Sendable {
         }
     }
 
-    /// Throws `misdirectedRequest` if the request's `Host` is not accepted. Throws `originNotAllowed` if the request
-    /// comes from a page that may not use the API.
+    /// Throws `misdirectedRequest` if the request's `Host` is not accepted. If the server has no token, throws
+    /// `originNotAllowed` for an API request that comes from a page of an origin that is not allowed.
     package func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)

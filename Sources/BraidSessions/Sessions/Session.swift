@@ -410,9 +410,9 @@ extension Session {
     /// returned command refer to the current revision. Also returns the command's text for the journal and the current
     /// place of its row.
     ///
-    /// - Throws: `rowGone` if the row cannot be found any more. `badRequest` if the base is ahead of the session.
-    ///   `baseTooOld` if the journal does not reach back to the base, if the base is of another epoch, or if a data
-    ///   source call meets unpublished changes.
+    /// - Throws: the refusals of `RowHistory.rebased`, such as `rowGone`. `badRequest` if the base is ahead of the
+    ///   session. `baseTooOld` if the journal does not reach back to the base, if the base is of another epoch, or if a
+    ///   data source call meets unpublished changes.
     private func rebased(
         _ command: Command, _ text: JSONText, base: Position?, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, at: RowPath?) {
