@@ -7,10 +7,10 @@ import BraidStore
 ///   "checkpoint"?}`.
 /// - Each further line is the record of one revision: `{"revision", "at", "command", "update", "emitted"?}`.
 ///
-/// `opening` is the body of the request that opened the session. For a fork, `opening` also contains the table with
-/// which the fork was opened. `description` is the table description with which the session was opened. If the journal
-/// does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored table at the
-/// revision before the first record, with its table description if that differs from `description`.
+/// `opening` is the body of the request that opened the session. For a fork, `opening` contains `from` and the table
+/// with which the fork was opened. `description` is the table description with which the session was opened. If the
+/// journal does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored table
+/// at the revision before the first record, with its table description if that differs from `description`.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
