@@ -1,5 +1,5 @@
-# Installs the missing Debian packages that a build of the server needs, and prints their names. The scripts ./run and
-# ./test source this file.
+# Installs the missing Debian packages that a build of the server needs, and prints their names. ./run, ./test and
+# other scripts source this file.
 command -v swift >/dev/null || { echo "Swift 6.1 or later is needed: https://swift.org/install" >&2; exit 1; }
 missing=
 [ -e /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"

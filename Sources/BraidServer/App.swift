@@ -313,8 +313,9 @@ package final class App: HTTPHandler {
         return await withTaskExecutorPreference(workers.long) { finish(response, exchange) }
     }
 
-    /// Returns the response of the route's handler. A stream or a long poll that was opened with a token ends when the
-    /// token is revoked or expires.
+    /// Returns the response of the route's handler. An event stream or a long poll that was opened with a token for one
+    /// session ends when the token is revoked or expires. An event stream that was opened with a controller token ends
+    /// when the server no longer accepts this token.
     private func response(of route: Route, _ context: RequestContext) async throws -> HTTPResponse {
         let token = context.requester.token
         if let token, context.isLongPoll {
@@ -345,8 +346,8 @@ package final class App: HTTPHandler {
     /// Returns a lease that counts a request among the current requests, whose number `--max-requests` limits. Returns
     /// `nil` if the request does not count.
     ///
-    /// Readiness and metrics need no lease, because operators need them most when the server is full. A long poll needs
-    /// no lease because it counts as a subscriber.
+    /// Readiness and metrics need no lease, because operators need them most when the server is full. A request with
+    /// `wait` needs no lease, because a long poll of a session counts as a subscriber.
     /// - Throws: `unavailable` if the server accepts no more requests, and `quotaExceeded` if the session or the token
     ///   has used its share of the requests.
     private func lease(for route: Route, _ exchange: HandledRequest) throws -> Quota.Lease? {
@@ -362,7 +363,8 @@ package final class App: HTTPHandler {
         let start: Int
         /// The route of the request. `nil` if no route matches.
         var route: Route?
-        /// The sender of the request. `nil` if the server has not identified the sender, or does not need to.
+        /// The sender of the request. `nil` if the server has not identified the sender. On a route for everyone, each
+        /// sender is a controller.
         var requester: Requester?
         var account = Quota.Account()
         /// The lease that counts this request among the `--max-requests` current requests, while the server answers the

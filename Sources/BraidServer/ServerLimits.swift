@@ -11,8 +11,8 @@ package struct ServerLimits: Sendable {
     package var jsonDepth = 128
     /// The most requests that the server answers at the same time. Event streams and waiting long polls do not count.
     package var requests = 2_048
-    /// The quota of memory for decompressed request bodies. A decompressed body counts in addition to its compressed
-    /// bytes.
+    /// The quota of memory for request bodies, which the HTTP server shares. A decompressed body counts in addition to
+    /// its compressed bytes.
     package var bodies = Quota(256 << 20)
     /// The limits of the server's sessions, as opposed to those of single requests.
     package var session = SessionLimits()

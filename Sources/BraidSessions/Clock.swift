@@ -3,7 +3,7 @@ import BraidStore
 import Synchronization
 
 /// A clock that returns milliseconds since 1970: either the system's time, or artificial times that advance by one
-/// millisecond with each change (`--deterministic`).
+/// millisecond with each call of `instant()` (`--deterministic`).
 package final class Clock: Sendable {
     private let isCounting: Bool
     /// The time that a counting clock returns next.
@@ -28,8 +28,8 @@ package final class Clock: Sendable {
     /// The clock's time, in milliseconds since 1970. Reading this time does not advance a counting clock.
     package func now() -> Int { isCounting ? counted.withLock { $0 } : systemTime() }
 
-    /// Returns the time for a change, in milliseconds since 1970. Each call advances a counting clock by one
-    /// millisecond.
+    /// Returns the time for a command, a new session or a new version of a table description, in milliseconds since
+    /// 1970. Each call advances a counting clock by one millisecond.
     package func instant() -> Int {
         guard isCounting else { return systemTime() }
         return counted.withLock { next in
@@ -61,8 +61,8 @@ package final class Clock: Sendable {
 /// Returns a clock and an ID generator that count, so that equal requests get equal answers, byte for byte.
 ///
 /// The clock and the generator continue after the sessions, tables and tokens in `store`, so they never repeat a stored
-/// ID, epoch or time. Ended sessions and revoked tokens leave no trace in the store, so their IDs and epochs can appear
-/// again.
+/// ID or epoch, or the time of a stored revision. Ended sessions and revoked tokens leave no trace in the store, so
+/// their IDs and epochs can appear again.
 /// - Complexity: O(sessions and tokens in the store).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
     var latest = 0, counts = IDGenerator.Counts()

@@ -81,8 +81,9 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an ID for a request, which is unique in this process. Unless the generator counts, a random prefix
-    /// distinguishes the ID from the request IDs of other processes.
+    /// Returns an ID for a request, which is unique in this process. A counting generator repeats IDs after a reset in
+    /// test mode. Unless the generator counts, a random prefix distinguishes the ID from the request IDs of other
+    /// processes.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

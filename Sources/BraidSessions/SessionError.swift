@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The reason why a session or this server could not do what a request asked. A request that fails with such an error
+/// The reason why a session or this server could not do what a request asked. A command that fails with such an error
 /// has changed nothing.
 ///
 /// The engine throws `Refusal` instead, and the store throws `StoreError`.
@@ -11,7 +11,8 @@ package struct SessionError: Error, Sendable, Equatable {
     package enum Code: Sendable, CaseIterable {
         /// The request is malformed, or names a position of the session that does not exist.
         case badRequest
-        /// The session's journal does not reach back to the position (`base`) to which a command refers.
+        /// The session cannot rebase a command from its position `base`. The journal does not reach back to the
+        /// position, the position is of another epoch, or a data source call meets unpublished changes.
         case baseTooOld
         /// Another request with the same idempotency key is still being answered.
         case idempotencyKeyInUse
@@ -23,11 +24,13 @@ package struct SessionError: Error, Sendable, Equatable {
         case invalidToken
         /// No session has the ID that the request names.
         case noSession
-        /// No table description with the given name is registered.
+        /// No table description with the given name or version is registered. Or the session to bind to another version
+        /// has no description.
         case noTable
         /// The session is at another position than the request's `If-Match` demands.
         case positionMismatch
-        /// The session's journal does not reach back to the revision that the request names.
+        /// The session's journal does not reach back to the revision that the request names, or the position in the
+        /// request is of another epoch.
         case revisionNotAvailable
         /// The session or the token already uses its share of a resource that all sessions share, such as memory.
         case quotaExceeded

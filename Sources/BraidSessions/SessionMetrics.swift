@@ -6,8 +6,8 @@ import Synchronization
 /// No counter is labelled with a value that clients choose, such as a session or a token.
 package final class SessionMetrics: Sendable {
     package let commands = CommandCounters()
-    /// The number of times that a client read its event stream too slowly, and received a snapshot instead of the
-    /// missed updates.
+    /// The number of times that a client read its event stream too slowly, so that the stream's queue was full. The
+    /// client then received a snapshot, or the missed updates if the feed still had them in memory.
     package let streamsBehind = Counter()
     /// The number of this server's commits that failed because another server on the same database had committed that
     /// revision first.
@@ -35,7 +35,8 @@ package final class CommandCounters: Sendable {
         case dryRun = "dry-run"
         /// The command failed because of an error of the client.
         case refused
-        /// The command failed because of the server, its disk or its load.
+        /// The command failed because of the server, its disk or its load. Or the client disconnected while the command
+        /// waited for the session's lock.
         case failed
     }
 

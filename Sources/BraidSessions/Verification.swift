@@ -3,7 +3,7 @@ import BraidStore
 
 /// Checks all data of a database, and reports each fault with its place.
 ///
-/// 1. SQLite checks the database file.
+/// 1. SQLite checks the file of an SQLite database.
 /// 2. Every reference from one row to another leads to a row that exists.
 /// 3. Every value of every row has the form that its column must have. Every version of a table description compiles.
 ///    The table with which a fork was opened can be read.

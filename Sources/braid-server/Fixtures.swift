@@ -13,7 +13,8 @@ import Glibc
 struct Fixtures {
     let directories: [String]
 
-    /// Loads the fixtures. If the content of a file is invalid, stores nothing and throws the faults of all files.
+    /// Loads the fixtures, and throws the faults of all files. If a file cannot be read or parsed, stores nothing. If a
+    /// session cannot be opened, the tables and the other sessions stay stored.
     func load(into app: App) async throws {
         var files = Contents(), faults: [String] = []
         for directory in directories {

@@ -17,8 +17,8 @@ enum Program {
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
-        // Only the user that runs the process may use the files and sockets that the process creates, such as the
-        // database, its copies and the log.
+        // Only the user that runs the process may use the files that the process creates, such as the database, its
+        // copies and the log. `--socket-access` can let other users connect to the Unix socket.
         umask(0o077)
         let all = ProcessArguments.all
         let arguments = Array(all.dropFirst())

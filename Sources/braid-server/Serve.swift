@@ -6,7 +6,8 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// The command that runs the server until a signal stops it.
+/// The command that runs the server until a signal, or the end of the standard input with `--exit-with-stdin`, stops
+/// it.
 struct Serve: ServerCommand {
     static let name = "serve"
     static let abstract = "Run the server."

@@ -6,7 +6,7 @@ import Synchronization
 /// The signals that a server receives, and the failure of the server's background task, as one sequence of events.
 struct Signals: Sendable {
     enum Event: Sendable {
-        /// The server must stop: the process has received SIGTERM or SIGINT.
+        /// The server must stop: the process has received SIGTERM or SIGINT, or its standard input has ended.
         case stop
         /// The server must read the token file and open the log file again: the process has received SIGHUP.
         case reload
@@ -33,8 +33,8 @@ struct Signals: Sendable {
     }
 
     /// Registers for SIGTERM, SIGINT and SIGHUP. A program that has read the server's line on stdout can send a signal
-    /// at once. This method therefore returns only when the registration is complete. The second SIGTERM or SIGINT
-    /// calls `stopAtOnce` with the signal's number.
+    /// at once. This method therefore returns only when the registration is complete. A SIGTERM or SIGINT after the
+    /// first request to stop calls `stopAtOnce` with the signal's number.
     init(stopAtOnce: @escaping @Sendable (CInt) -> Void) async {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         (self.events, self.continuation) = (events, continuation)

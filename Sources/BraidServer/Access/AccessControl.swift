@@ -20,7 +20,7 @@ struct AccessControl: Sendable {
     /// every requester as a controller.
     ///
     /// - Throws: `unauthorized` if the request has no token, `badRequest` if the `Authorization` field is malformed,
-    ///   and `invalidToken` if the token is malformed, or cached and expired.
+    ///   and `invalidToken` if the token is malformed, or if it is cached and expired or has a wrong secret.
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
         guard !controllers.isEmpty, admission != .everyone else { return .known(.controller) }
         guard let token = try Bearer.token(in: head) else { throw Bearer.missing }

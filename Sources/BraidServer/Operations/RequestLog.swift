@@ -46,7 +46,8 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs that a limit is reached. The log contains at most one such line a minute for each limit.
+    /// Logs that a limit is reached. The log contains at most one such line a minute for each limit, and one for shares
+    /// of this limit.
     ///
     /// - Parameters:
     ///   - limit: the option that sets the limit.
@@ -88,8 +89,8 @@ struct LoggedRequest: Sendable {
     let requester: Requester?
 }
 
-/// The limits that requests have reached in the last minute, so that the log contains one line for a limit and not one
-/// for each request.
+/// The limits that requests have reached, so that the log contains one line a minute for a limit and not one for each
+/// request.
 private final class LimitWarnings: Sendable {
     private struct Limit: Hashable {
         let name: String

@@ -17,7 +17,8 @@ final class StoreHealth: Sendable {
         sizes = SharedOperation { try await store.size() }
     }
 
-    /// Returns whether the store accepts writes. Throws the reason if the store can neither be read nor written.
+    /// Returns whether the store accepts writes. Throws the reason if the store cannot be read, or if it cannot be
+    /// written for another reason than a full disk.
     func condition() async throws -> StoreCondition { try await checks.value(within: Self.longestWait) }
 
     func size() async throws -> StoreSize { try await sizes.value(within: Self.longestWait) }

@@ -86,7 +86,7 @@ final class Route: Sendable {
     /// The media types that the route accepts as a body's `Content-Type`. Other types that end with `+json` are
     /// refused, as they are not plain JSON.
     let bodyTypes: [String]
-    /// The media types that every PATCH accepts. For a PATCH, both types mean a JSON merge patch (RFC 7396).
+    /// The media types that every PATCH accepts: JSON and JSON merge patch (RFC 7396). Both have the same meaning.
     static let patchTypes = ["application/json", "application/merge-patch+json"]
     /// Whether the route evaluates a request's `If-Match`. If the condition is not met, the route changes nothing.
     let obeysIfMatch: Bool

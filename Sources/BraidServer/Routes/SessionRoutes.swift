@@ -77,8 +77,8 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters.union(["at"]),
             atOnce: { context in
                 let request = try SnapshotRequest(context)
-                // The event loop's thread answers only with whole snapshots of small sessions. A window needs a task,
-                // because the time to find its anchor depends on the size of the table.
+                // The event loop's thread answers only with whole snapshots that are small or cached. A window needs a
+                // task, because the time to find its anchor depends on the size of the table.
                 guard request.window == nil, request.position == nil,
                     let session = sessions.currentInMemory(context.parameter("id")),
                     !session.isLarge

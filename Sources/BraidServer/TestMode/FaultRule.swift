@@ -31,8 +31,8 @@ struct FaultRule: Sendable {
     /// Reads a rule from JSON.
     ///
     /// - Parameters:
-    ///   - index: the index of the rule in the list of rules, from 0. A rule without an ID gets an ID with this
-    ///     number.
+    ///   - index: the index of the rule in the list of rules, from 0. A rule without an ID gets an ID with the
+    ///     number `index + 1`.
     ///   - pointer: the place of the rule in the request's body, for error messages.
     init(_ text: JSONText, index: Int, at pointer: JSONPointer) throws {
         let rule = try BodyReader(

@@ -39,9 +39,10 @@ package struct PresentedToken: Sendable {
 
 /// Creates, checks and revokes the tokens for single sessions.
 ///
-/// Tokens in use are cached in memory, so that requests do not wait for the store. A revocation is answered after the
-/// token is removed from the cache and from the store. Every stream and long poll is registered with the token that
-/// opened it, and ends when the token is revoked or expires.
+/// Tokens in use are cached in memory, so that requests do not wait for the store. If several servers can share the
+/// store, each request reads its token from the store. A revocation is answered after the token is removed from this
+/// server's cache and from the store. Every event stream and long poll is registered with the token that opened it, and
+/// ends when the token is revoked or expires.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
@@ -154,7 +155,7 @@ package final class SessionTokens: Sendable {
     // MARK: Checking tokens
 
     /// Returns the token that a client has sent, if it is in the cache. Returns `nil` if the store must be read. If
-    /// several servers share the store, always returns `nil`, because another server may have revoked the token.
+    /// several servers can share the store, always returns `nil`, because another server may have revoked the token.
     ///
     /// - Throws: `invalidToken` if the token is malformed, wrong or expired.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
@@ -165,8 +166,8 @@ package final class SessionTokens: Sendable {
 
     /// Returns the token that a client has sent, from the cache or the store.
     ///
-    /// - Throws: `invalidToken` if the token is unknown, wrong or expired. An unknown token and a wrong secret cost the
-    ///   same work, so that the time of the answer does not tell which was wrong.
+    /// - Throws: `invalidToken` if the token is unknown, wrong or expired. For a token that is not cached, an unknown
+    ///   ID and a wrong secret cost the same work, so that the time of the answer does not tell which was wrong.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
@@ -210,15 +211,16 @@ package final class SessionTokens: Sendable {
 
 extension SessionTokens {
     /// Registers a stream with the token that opened it. The stream ends when the token is revoked or expires. Throws
-    /// `invalidToken` if the token has already ended.
+    /// `invalidToken` if the token was revoked.
     package func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
             stream?.endFromServer()
         }
     }
 
-    /// Runs the work of a long poll, and cancels the work when the token that opened the poll is revoked or expires. If
-    /// the token was revoked or has expired, this method throws `invalidToken`, even if the work has returned a value.
+    /// Runs the work of a long poll, and cancels the work when the token that opened the poll is revoked or expires.
+    /// After this method has cancelled the work for this reason, it throws `invalidToken`, even if the work has
+    /// returned a value.
     package func whileValid<Value: Sendable>(
         _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
     )
@@ -247,7 +249,8 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // Every revocation removes its token from the cache, so a token that is in the cache is not revoked.
+                // A revocation removes its token from the cache and ends the followers, both under the same lock. So a
+                // token that is in the cache is not revoked, as far as this server knows.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)

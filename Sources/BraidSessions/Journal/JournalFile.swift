@@ -7,10 +7,10 @@ import BraidStore
 ///   "checkpoint"?}`.
 /// - Each further line is the record of one revision: `{"revision", "at", "command", "update", "emitted"?}`.
 ///
-/// `opening` is the body of the request that opened the session. For a fork, `opening` also contains the table with
-/// which the fork was opened. `description` is the table description with which the session was opened. If the journal
-/// does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored table at the
-/// revision before the first record, with its table description if that differs from `description`.
+/// `opening` is the body of the request that opened the session. For a fork, `opening` contains `from` and the table
+/// with which the fork was opened. `description` is the table description with which the session was opened. If the
+/// journal does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored table
+/// at the revision before the first record, with its table description if that differs from `description`.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
@@ -55,7 +55,7 @@ package struct JournalFile {
     ///
     /// Commands are deterministic: templates read the record's time, and new ids are derived from the session, the
     /// revision and the record's time.
-    /// - Throws: `JournalFault` with the number of the faulty line.
+    /// - Throws: `JournalFault` with the number of the faulty line, or without a number if the journal is empty.
     package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
         var number = 0

@@ -31,8 +31,9 @@ extension JournalRecord {
 }
 
 extension Session {
-    /// Returns at most `limit` records of the session's journal after a revision, and whether the journal has more
-    /// records after these.
+    /// Returns at most `limit` records of the session's journal after a revision, and whether the journal may have more
+    /// records after these. If the only record of a page reaches the page's limit of bytes, `isCut` is `true` even
+    /// without further records.
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = feed.limits.longHistoryBytes
         var records = try await history(after: revision, limit: limit + 1, bytes: bytes)
@@ -64,8 +65,8 @@ extension Sessions {
                     while await body.writeWhole(
                         lines.piece(in: body.coding), try lines.lease(streams, for: account))
                     {
-                        // A page of the journal fills the queue of the stream, or contains a single record that is
-                        // larger than the queue.
+                        // A page of the journal needs at least half of the stream's queue, unless it is the last page.
+                        // A large record can make a page larger than the queue.
                         let records = try await store.journal(
                             of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
                         guard let first = records.first, let last = records.last else {

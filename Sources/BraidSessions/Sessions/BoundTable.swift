@@ -115,9 +115,9 @@ extension Sessions {
     }
 
     /// Binds all sessions of a registered table to a version. A session that would lose models or titles keeps its
-    /// version. A session whose opening request contained its description also keeps its description.
+    /// version. A session whose description is not a registered version keeps its description.
     ///
-    /// Sessions with event streams or long polls are bound first.
+    /// Sessions with event streams or long polls on this server are bound first.
     ///
     /// - Returns: the number of sessions that were bound to the version by this call, and the sessions that keep their
     ///   version, with the errors.

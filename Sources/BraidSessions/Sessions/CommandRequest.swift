@@ -78,9 +78,9 @@ package struct CommandRequest: Sendable {
 extension Sessions {
     /// Executes the command of a request.
     ///
-    /// - Throws: ``SessionError``, a `Refusal` of the engine, or a `StoreError`. A command with such an error has
-    ///   changed nothing. Throws `CancellationError` if the task is cancelled before the command gets the session's
-    ///   lock.
+    /// - Throws: ``SessionError`` or a `Refusal` of the engine: the command has changed nothing. After a `StoreError`,
+    ///   the store may contain the command's changes. Throws `CancellationError` if the task is cancelled while the
+    ///   command waits for the session's lock.
     package func perform(_ request: CommandRequest) async throws -> (session: Session, answer: Session.Answer) {
         try await perform(request, keep: nil)
     }

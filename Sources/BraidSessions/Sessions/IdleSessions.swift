@@ -7,8 +7,8 @@ import BraidRuntime
 /// sweep increments the count. A sweep drops the sessions whose count has reached `sweeps`. So the algorithm costs a
 /// request only one relaxed store of an atomic number.
 package struct IdleSessions: Sendable {
-    /// The shortest time that a session stays in memory after its last use. At the latest, the session is dropped after
-    /// a quarter more than this time.
+    /// The shortest time that an idle session stays in memory after its last use. At the latest, the session is dropped
+    /// after a quarter more than this time. A session with event streams or waiting long polls is not dropped.
     let time: Duration
 
     private static let sweeps = 5
@@ -32,8 +32,8 @@ package struct IdleSessions: Sendable {
 }
 
 extension Sessions {
-    /// Drops the sessions from memory that no request has used during the last `sweeps` calls of this method. Returns
-    /// their number.
+    /// Drops the sessions from memory that no request has used during the last `sweeps` calls of this method. Keeps
+    /// sessions with event streams, waiting long polls or a running command. Returns the number of dropped sessions.
     func unloadIdle(after sweeps: Int) -> Int {
         inMemory.count { session in
             guard session.isUnused(for: sweeps), session.unload() else { return false }

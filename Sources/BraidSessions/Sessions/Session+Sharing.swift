@@ -4,8 +4,8 @@ import BraidStore
 
 // Several servers can share a store. Each server then has a copy of the stored session in its memory.
 //
-// - A command notices that the server's copy is behind when its commit is refused. A read asks the store for the
-//   current revision first.
+// - A command notices that the server's copy is behind when its commit is refused. A command that failed or changed
+//   nothing asks the store for the current revision before it is answered. A read asks the store first.
 // - A copy catches up by applying the other servers' commands from the journal again. The cost of catching up depends
 //   on the commands, not on the size of the session.
 

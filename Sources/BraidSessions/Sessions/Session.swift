@@ -29,8 +29,8 @@ package final class Session: Sendable {
     /// indented. Such a read needs a multiple of its answer's size in memory, so each session executes one such request
     /// at a time.
     package let largeReads = FIFOLock()
-    /// The lock of requests that restore an earlier table of the session, so that memory contains only one such table
-    /// at a time. A request that locks `rewinds` may already hold `largeReads`.
+    /// The lock of requests that restore an earlier table of the session or fork a large session, so that each session
+    /// does this work for one request at a time. A request that locks `rewinds` may already hold `largeReads`.
     let rewinds = FIFOLock()
     /// The time since which this server has locked the session against commits of other servers (its turn). `nil` while
     /// it has not locked the session. Only the holder of `commands` may use this property.
@@ -44,8 +44,8 @@ package final class Session: Sendable {
     /// The time that the engine needed for the last command of each kind, by the kind's name, in nanoseconds.
     private let engineTimes = Mutex<[String: Int]>([:])
 
-    /// The session's state at one revision. Each commit replaces the whole state, but only after the new revision is on
-    /// disk.
+    /// The session's state at one revision. Each commit replaces the whole state, but only after the store has
+    /// committed the new revision.
     struct Committed: Sendable {
         var model: TableModel
         /// The snapshot that clients see. This is the snapshot of `model`, unless the session has changes that are not
@@ -164,7 +164,8 @@ package final class Session: Sendable {
         package var updateText: JSONText
         /// The snapshot after the command.
         package var snapshot: Snapshot
-        /// The current index path of the row that the command names, if the command was rebased. Otherwise `nil`.
+        /// The current index path of the row that the command names, if the command was rebased. `nil` if it was not,
+        /// or if it names no single row.
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
@@ -210,11 +211,11 @@ package final class Session: Sendable {
         return try body(records)
     }
 
-    /// Executes a command on the session. Clients see the result only after it is on disk.
+    /// Executes a command on the session. Clients see the result only after the store has committed it.
     ///
     /// - Parameter keep: makes the answer that is stored with the command, for a retry with the same idempotency key.
-    /// - Throws: `CancellationError` if the task is cancelled before the command gets the session's lock. A cancelled
-    ///   command has changed nothing.
+    /// - Throws: `CancellationError` if the task is cancelled while the command waits for the session's lock. A
+    ///   cancelled command has changed nothing.
     func perform(
         _ work: Work, _ options: CommandRequest.Options,
         keep: (@Sendable (Session, Answer) -> KeptAnswer)?
@@ -409,7 +410,9 @@ extension Session {
     /// returned command refer to the current revision. Also returns the command's text for the journal and the current
     /// place of its row.
     ///
-    /// - Throws: `rowGone` if the row no longer exists. `baseTooOld` if the journal does not reach back to the base.
+    /// - Throws: the refusals of `RowHistory.rebased`, such as `rowGone`. `badRequest` if the base is ahead of the
+    ///   session. `baseTooOld` if the journal does not reach back to the base, if the base is of another epoch, or if a
+    ///   data source call meets unpublished changes.
     private func rebased(
         _ command: Command, _ text: JSONText, base: Position?, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, at: RowPath?) {

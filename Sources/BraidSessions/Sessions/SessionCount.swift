@@ -6,7 +6,7 @@ final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
     /// The number of sessions in the store, and the time at which this number was last read. `nil` before the first
-    /// use, so that a server need not count the sessions at its start.
+    /// use, so that a server need not count the sessions at its start. Also `nil` after `forget()`.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
     /// The time after which the known number of sessions is outdated, if servers share the store. This server does not
     /// notice the sessions that other servers open and end.

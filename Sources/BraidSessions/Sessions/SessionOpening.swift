@@ -29,7 +29,8 @@ package struct SessionOpening: Sendable {
     package var id: String?
     /// The models of each section, which replace the models in the table description.
     package var models: [(section: SectionID, models: [JSONText])] = []
-    /// The state with which the session starts. It replaces the state in the table description.
+    /// A merge patch (RFC 7396) for the state in the table description. The result is the state with which the session
+    /// starts.
     package var state: JSONText?
     /// The sections with their rows, for a session without a table description.
     package var sections: [SectionContent] = []

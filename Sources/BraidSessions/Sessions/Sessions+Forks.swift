@@ -13,7 +13,7 @@ extension Session {
     /// Returns the table that clients saw at a revision. Unpublished changes are not part of the returned table.
     ///
     /// The current table is in memory. An earlier table is restored from the session's journal. The time depends on the
-    /// size of the whole table: `O(rows · log rows)`.
+    /// size of the whole table and of the journal after the revision: `O(rows · log rows + journal)`.
     ///
     /// - Throws: `badRequest` if the revision is ahead of the session. `revisionNotAvailable` if the journal does not
     ///   reach back to the revision. `StaleSession` if the session was ended.
@@ -65,8 +65,9 @@ extension Session {
 }
 
 extension Sessions {
-    /// Opens a session with the table that another session has, or had at an earlier revision. The two sessions share
-    /// memory, until one of them changes its table: the changed parts are then copied.
+    /// Opens a session with the table that another session has, or had at an earlier revision. A fork of the current
+    /// revision shares memory with the other session, until one of the two sessions changes its table: the changed
+    /// parts are then copied.
     func fork(
         _ origin: SessionOpening.Origin, as given: String?, keep: (@Sendable (Session) -> KeptAnswer)?
     ) async throws -> Session {

@@ -79,7 +79,7 @@ package final class Sessions: Sendable {
     }
 
     /// Returns a session by its ID if it is in memory and certainly at its stored revision. Always returns `nil` if
-    /// servers share the store.
+    /// several servers can share the store.
     package func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
 
     /// All sessions in memory.
@@ -186,7 +186,8 @@ package final class Sessions: Sendable {
     /// Opens a new session and stores it.
     ///
     /// - Parameters:
-    ///   - text: the request's body, which the store keeps for `reset` and `replay`.
+    ///   - text: the request's body, which the store keeps for `reset` and `replay`. For a fork, the store keeps the
+    ///     copied table instead.
     ///   - keep: makes the answer that is stored with the session, for a retry with the same idempotency key.
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil

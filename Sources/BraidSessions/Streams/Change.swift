@@ -118,8 +118,8 @@ struct WindowStep: Sendable {
     var events: EventBytes
 }
 
-/// The steps of windows (new window and events) that the feed's pump has computed in one round. All clients that follow
-/// the same window share a step.
+/// The steps of windows (new window and events) that the feed's pump, or a subscriber that catches up, has computed in
+/// one round. In a round of the pump, all clients that follow the same window in the same form share a step.
 struct WindowSteps {
     private struct Key: Hashable {
         var window: TableWindow

@@ -31,7 +31,7 @@ final class ChangeFeed: Sendable {
         /// The highest revision of this session that another server has reported in a notification of the database.
         var heard = 0
         /// The encoded event with the latest snapshot that a subscriber of this feed needed. `nil` if the feed has no
-        /// subscribers.
+        /// subscribers, or if none of them has needed a snapshot.
         var snapshotEvent: SnapshotEvent?
 
         /// The number of subscribers that follow a window.
@@ -172,7 +172,7 @@ final class ChangeFeed: Sendable {
     }
 
     /// Starts the pump for a subscriber that has just caught up, if the feed has changes after the subscriber's
-    /// `revision`.
+    /// `revision` or is closed.
     func resume(after revision: Int) {
         let startsPump = state.withLock { state in
             revision < state.recent.last || state.end != nil ? Self.noteNews(&state) : false

@@ -32,8 +32,9 @@ extension Session {
 
     /// Returns an event stream of the session's changes after a position.
     ///
-    /// If `position` is `nil`, or if the journal does not reach back to `position`, the stream starts with a snapshot.
-    /// The stream of a window starts with a snapshot if the table at `position` is no longer in memory.
+    /// The stream starts with a snapshot if `position` is `nil`, of another epoch or ahead of the session, or if the
+    /// journal does not reach back to `position`. The stream of a window also starts with a snapshot if the table at
+    /// `position` is no longer in memory.
     /// - Parameters:
     ///   - window: the window that the stream follows. `nil` for the whole table.
     ///   - old: the window that the client has at `position`, if it is another window than `window`.
@@ -56,7 +57,8 @@ extension Session {
     /// Returns the session's updates after a position: one update for each revision, or one update for all revisions.
     /// If there are no updates, waits for the next update for at most `time`.
     ///
-    /// If the journal does not reach back to the position, the list contains a snapshot instead.
+    /// If the journal does not reach back to the position, or if the position is of another epoch or ahead of the
+    /// session, the list contains a snapshot instead.
     /// - Parameter isKnown: returns whether the client already has the answer that leads to the given position. If the
     ///   client has the answer, the method makes no JSON.
     package func updates(

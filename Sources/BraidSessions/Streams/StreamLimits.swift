@@ -23,7 +23,7 @@ package struct StreamLimits: Sendable {
     /// The size in bytes above which encoded events need a lease of memory from `buffers` until they are sent. All
     /// event streams that send the same events share one lease.
     var largeBytes: Int
-    /// The quota of memory for the large events and long histories of all sessions.
+    /// The quota of memory for the large answers of all sessions, which include large events and long histories.
     package var buffers: Quota
 
     package init(

@@ -6,9 +6,9 @@ import Synchronization
 /// One open event stream of a session, with its reader's progress.
 ///
 /// A subscriber that is not too slow is *live*: the pump of the session's feed writes each change to the subscriber's
-/// queue. A new subscriber, or a subscriber whose queue is full, catches up in a separate task. The separate task reads
-/// the journal or sends a new snapshot, and then makes the subscriber live. The pump and the separate task never write
-/// to a queue at the same time.
+/// queue. A new subscriber, or a subscriber whose queue is full, catches up in a separate task. The separate task sends
+/// the recent changes in memory, the records of the journal or a new snapshot, and then makes the subscriber live. The
+/// pump and the separate task never write to a queue at the same time.
 final class Subscriber: Sendable {
     let stream: ByteStream
     private let session: Session
@@ -154,7 +154,7 @@ final class Subscriber: Sendable {
     }
 
     /// Queues the feed's changes after the reader's position, and the end of the stream if the feed is closed. Returns
-    /// `nil` if the feed no longer keeps some of these changes.
+    /// `nil` if the feed no longer keeps some of these changes, or if the reader needs a snapshot first.
     private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps)
         -> ByteStream.WriteResult?
     {

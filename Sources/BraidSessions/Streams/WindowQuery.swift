@@ -127,8 +127,8 @@ extension Session {
     struct WindowStart: Sendable {
         var window: WindowedSnapshot
         /// The update that leads from the client's window to `window` at the same revision. `nil` if the stream must
-        /// start with a snapshot: the client has no window yet, or the table at the client's revision is no longer in
-        /// memory.
+        /// start with a snapshot: the client has no window yet, the table at the client's revision is no longer in
+        /// memory, or that table does not contain the window's section or anchor.
         var update: WindowUpdate?
     }
 
@@ -151,7 +151,8 @@ extension Session {
     /// since the position, waits for a change for at most `time`.
     ///
     /// The update leads from the window `old` at the position to the window `query` at the newest revision. If the
-    /// table at the position is no longer in memory, the answer contains a snapshot of the window instead.
+    /// table at the position is no longer in memory, or if the position is of another epoch or ahead of the session,
+    /// the answer contains a snapshot of the window instead.
     package func windowUpdates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ query: WindowQuery, from old: WindowQuery?, isSequential: Bool

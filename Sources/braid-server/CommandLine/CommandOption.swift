@@ -113,7 +113,7 @@ extension CommandOption {
         }
     }
 
-    /// An option without a value. Its environment variable is `true` or `false`.
+    /// An option without a value. Its environment variable is `true`, `1` or `yes`, or `false`, `0` or `no`.
     static func flag(_ name: String, _ path: SettingPath<Settings, Bool>, help: String) -> Self {
         CommandOption(name: name, form: .flag, help: help, current: { String($0[keyPath: path]) }) {
             text, settings throws(WrongValue) in

@@ -101,7 +101,7 @@ struct ServeOptions {
         ),
     ]
 
-    /// The names and values of all options, for the log. The values contain no secrets.
+    /// The names and values of all options that have a value, for the log. The values contain no secrets.
     var settings: [(name: String, value: String)] {
         Self.options.compactMap { option in
             option.current(self).map { (option.name, Secrets.redacted($0)) }

@@ -1,6 +1,7 @@
 -- The tables of a Braid Server database in SQLite. The binary contains this file.
 --
--- Times are milliseconds since 1970. JSON is stored as text, as the client has sent it.
+-- Times are milliseconds since 1970. JSON is stored as text. JSON of a client keeps the order of its members and the
+-- written form of its numbers, but not the white space.
 --
 -- Sections, rows and journal records have a key that starts with the number of their session: `session << 32 | n`. So
 -- the entries of one session are next to each other in a table, and one range of keys selects all of them. A change
@@ -33,8 +34,8 @@ CREATE TABLE table_description (
 CREATE TABLE epoch_suffix (
     suffix TEXT NOT NULL,
     last_session INTEGER NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
-    -- 1: the next start of a server replaces the suffix, because this file is a backup, or because a server uses it
-    -- with --synchronous normal
+    -- 1: the next start of a server replaces the suffix, because this file is a backup or comes from an import, or
+    -- because a server uses it with --synchronous normal
     is_due INTEGER NOT NULL
 ) STRICT;
 

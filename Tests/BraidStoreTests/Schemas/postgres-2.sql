@@ -1,13 +1,13 @@
 -- The tables of a Braid Server database in PostgreSQL. The binary contains this file. Most tables are those of
 -- schema.sql, which explains more about each of them. Only PostgreSQL has the tables of the servers that share it.
 --
--- Times are milliseconds since 1970. JSON is stored as `text`, as the client has sent it: `jsonb` would lose the order
--- of members and the written form of numbers. Names that clients choose are stored as `bytea`, in UTF-8: a name can
--- contain U+0000, which `text` cannot store, and `bytea` is sorted by bytes.
+-- Times are milliseconds since 1970. JSON is stored as `text`, without white space between tokens. `jsonb` would lose
+-- the order of members and the written form of numbers. Names that clients choose are stored as `bytea`, in UTF-8: a
+-- name can contain U+0000, which `text` cannot store, and `bytea` is sorted by bytes.
 --
 -- The sections, models and journal records of a session have a key that starts with the session's number, so that one
--- range of the index, or one shard, contains all of them. The large tables (section, model, journal) have no foreign keys, which each command
--- would have to check.
+-- range of the index, or one shard, contains all of them. The large tables (section, model, journal) have no foreign
+-- keys, which each command would have to check.
 
 -- A table with one row, for all servers that share the database.
 CREATE TABLE braid_server (
@@ -36,7 +36,8 @@ CREATE TABLE epoch_suffix (
     -- the cluster, timeline, database and table for which the suffix was made. If the present ones differ, this is a
     -- restored copy, or a standby that took over
     place TEXT NOT NULL,
-    -- whether a server uses the database with --synchronous normal, so that a crash of the database may lose commits
+    -- whether a server has used the database with --synchronous normal since the suffix was made, so that a crash of
+    -- the database may lose commits
     loses_commits BOOLEAN NOT NULL
 );
 INSERT INTO epoch_suffix (suffix, last_session, place, loses_commits) VALUES ('', 0, '', false);
