@@ -106,7 +106,8 @@ extension SessionCommand {
     }
 
     /// Reports which rows are visible on the screen. If one of these rows is near the end of its section, the server
-    /// runs the handler `onPrefetch`.
+    /// runs the handler `onPrefetch`. It runs the handler again only when the section has more rows than at the last
+    /// run.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
