@@ -40,7 +40,10 @@ export interface Section {
    * The index, among all rows of the section, of the first element of `rows`. Present only in the snapshot of a window.
    */
   offset?: number;
-  /** The sections to which rows of this section may be moved: any section, or the sections with these ids. */
+  /**
+   * The sections to which rows of this section may be moved: the sections with these ids, or with "anySection" all
+   * sections whose rows are stored and have the same model type.
+   */
   movesTo?: "anySection" | string[];
   /** `false` if some rows of the section have no id. */
   diffable?: false;
@@ -83,7 +86,7 @@ export interface Snapshot {
   window?: WindowPlace;
   sections: Section[];
   state: { [name: string]: JSONValue };
-  /** A value that says what to show while the table has no rows. Absent if the table has rows. */
+  /** A value that says what to show while the table has no rows. Absent if the table has rows or has no such value. */
   empty?: JSONValue;
 }
 
@@ -160,7 +163,10 @@ export interface Step {
   stage: Stage;
   /** The snapshot before the stage. */
   previous: Snapshot;
-  /** The snapshot with the sections after the stage. Its `revision`, `state` and `empty` are still those before the update. */
+  /**
+   * The snapshot with the sections after the stage. Its `revision`, `state` and `empty` are still those before the
+   * update. In a window, its `totalRowCount`, `window`, `offset` and `rowCount` are, too.
+   */
   snapshot: Snapshot;
 }
 
@@ -228,7 +234,7 @@ export declare class Problem extends Error {
 }
 
 /**
- * The error for a request without a complete answer, for example after a lost connection. The server may have applied a
+ * The error for a request without a usable answer, for example after a lost connection. The server may have applied a
  * command that failed with this error. If the command is sent again with the same idempotency key, it is not applied twice.
  */
 export declare class ConnectionError extends Error {
@@ -292,7 +298,7 @@ export interface SessionSummary {
   id: string;
   /** The name of the session's table description. Absent for a session without a table description. */
   table?: string;
-  /** The version of the table description. Absent if the description is not a registered version. */
+  /** The version of the table description. Absent if the session has no description, or one that is not registered. */
   tableVersion?: number;
   epoch: string;
   revision: number;
@@ -421,7 +427,7 @@ export interface StrictOptions extends CommandOptions {
 }
 
 export interface DataSourceOptions extends StrictOptions {
-  /** If false, the server stores the change, and publishes it with the next command. */
+  /** If false, the server stores the change, and publishes it with the next command without `notify: false`. */
   notify?: boolean;
 }
 
@@ -481,7 +487,7 @@ interface Commands<Result> {
   patchState(patch: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   /** Applies all of the commands as one revision. If a command fails, the server applies none of them. */
   transaction(commands: object[], options?: StrictOptions): Result;
-  /** Resets the session to the models, titles and state that it was opened with. */
+  /** Resets the session to the models, titles, displayed sections and state that it was opened with. */
   reset(options?: CommandOptions): Result;
   /**
    * Binds the session to another version of its table description. `discard` lists the ids of sections that may lose models
@@ -543,8 +549,9 @@ export declare class Session {
    */
   snapshot(options?: { window?: TableWindow; at?: Position; signal?: AbortSignal }): Promise<Snapshot>;
   /**
-   * Gets the updates after the position `since`. If there are none, the server waits up to `wait` seconds for one, at
-   * most 60 seconds. If the caller's snapshot at `since` shows another window than `window`, `from` is that window.
+   * Gets the updates after the position `since`. If there are none, the server waits up to `wait` seconds for one. The
+   * server refuses a `wait` of more than 60. If the caller's snapshot at `since` shows another window than `window`,
+   * `from` is that window.
    */
   updates(
     since: Position,
@@ -622,7 +629,10 @@ export interface SubscribeOptions {
    * may come again, as described for `onCellEvent`.
    */
   onEmitted?: (event: EmittedEvent) => void;
-  /** Called with each change of the subscription's status. `failure` says why the subscription waits or has ended. */
+  /**
+   * Called with each change of the subscription's status, except by `close()`. `failure` says why the subscription
+   * waits or has ended.
+   */
   onStatus?: (status: SubscriptionStatus, failure?: Error) => void;
   /**
    * Called when the subscription ends. Without a `problem`, the session has ended. A `problem` is a refusal that the
@@ -646,15 +656,16 @@ export declare class Subscription {
   /** The window that the subscription follows, with its current anchor. `undefined` for the whole table. */
   readonly window?: TableWindow;
   /**
-   * Follows another window from now on. The next update changes the snapshot of the old window into the snapshot of the
-   * new one.
+   * Follows another window from now on. An update changes the snapshot of the old window into the snapshot of the new
+   * one, or a new snapshot arrives.
    */
   move(window: TableWindow): void;
   /**
    * Tells the subscription which rows are visible: from the row with the index `first` to the row with the index
    * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if the visible
-   * rows come within half of `overscan` of the window's edge. The new window stays with the row in the middle of the
-   * visible rows, and contains `overscan` rows before and after the visible rows.
+   * rows come within half of `overscan` of the window's edge. The new window contains the visible rows, and `overscan`
+   * rows before and after them. It stays with the row in the middle of the visible rows, if this row is loaded and has
+   * an id.
    */
   show(first: number, last: number): void;
   /** Closes the connection until `resume`, for example while the page is hidden. */

@@ -42,8 +42,8 @@ export class Problem extends Error {
 }
 
 /**
- * The error for a request without a complete answer: the connection failed, or the answer took too long. `cause` is the
- * error of the connection or the timeout.
+ * The error for a request without a usable answer: the connection or the token provider failed, the answer took too
+ * long, or the answer is not of the expected type. `cause` is the error that caused this one, if there is one.
  */
 export class ConnectionError extends Error {
   constructor(message, cause) {
@@ -71,8 +71,9 @@ export class UpdateFault extends Error {
 
 /**
  * Returns the snapshot after the update. `snapshot` does not change, and shares its unchanged sections and rows with
- * the result. The time is proportional to the number of rows in changed sections. Throws `UpdateFault` if the update
- * breaks a rule of docs/http-api/following.md ("The update"): a table view could crash if it applied such an update.
+ * the result. The time is proportional to the number of sections and the number of rows in changed sections. Throws
+ * `UpdateFault` if the update does not start at the snapshot's revision, or breaks a rule of docs/http-api/following.md
+ * ("The update"): a table view could crash if it applied such an update.
  */
 export function applying(update, snapshot) {
   if (snapshot.revision !== update.from) {
@@ -116,8 +117,8 @@ function withExtents(sections, extents) {
 
 /**
  * Yields the stages of an update in order, each with the snapshot before and after it, so that a view can animate each
- * stage. These snapshots have the sections after the stage, but still the old `revision`, `state` and `empty`. `applying`
- * sets these three members at the end.
+ * stage. These snapshots have the sections after the stage, but still the old `revision`, `state` and `empty`, and in a
+ * window the old `totalRowCount`, `window`, `offset` and `rowCount`. `applying` sets these members at the end.
  */
 export function* stages(update, snapshot) {
   let previous = snapshot;
@@ -502,7 +503,7 @@ export class BraidClient {
    * Sends a request and returns the answer's JSON, the answer's text if the request's `Accept` asks for text, or
    * `undefined` if the answer has no body. The client sends the request again, with the same idempotency key, if the
    * connection failed or the server was overloaded. Because of the key, the server does not apply the command twice.
-   * The client does not repeat a command without a key if the server may have applied the command.
+   * The client does not repeat a request with `isRepeatable: false` if the server may have handled the request.
    *
    * The client sends the commands of one session in the order of the calls. It sends a command only after the earlier
    * commands of the session were answered or have failed. A command that is aborted while it waits is never sent.
@@ -829,7 +830,9 @@ export class Subscription {
   #silence;
   /** Aborts the current connection. */
   #controller;
-  /** The position after the last event that the subscription processed. The next connection continues after it. */
+  /**
+   * The position after the last processed event that had an id. The next connection continues after this position.
+   */
   #position;
   /**
    * The longest random delay before the first try to connect again, in milliseconds. The server can set this time with
@@ -908,8 +911,8 @@ export class Subscription {
   }
 
   /**
-   * Follows another window from now on. The next update changes the snapshot of the old window into the snapshot of the
-   * new one.
+   * Follows another window from now on. An update changes the snapshot of the old window into the snapshot of the new
+   * one, or a new snapshot arrives.
    */
   move(window) {
     // `show` must not move the window again until the new window has arrived, because the rows known so far belong to
@@ -930,7 +933,8 @@ export class Subscription {
    * Tells the subscription which rows are visible: from the row with the index `first` to the row with the index
    * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if the visible
    * rows come within half of `overscan` of the window's edge. The anchor of the new window is the row in the middle of
-   * the visible rows. The new window contains the visible rows, and `overscan` rows before and after them.
+   * the visible rows, if this row is loaded and has an id. Otherwise the new window has a fixed offset. The new window
+   * contains the visible rows, and `overscan` rows before and after them.
    */
   show(first, last) {
     const shown = this.snapshot?.window;
@@ -994,8 +998,8 @@ export class Subscription {
   }
 
   /**
-   * Replaces the window after its anchor row was deleted: the new window has the same offset and no anchor. The server
-   * cannot tell which row would be the nearest to the deleted anchor.
+   * Replaces a window whose anchor is not displayed: the new window has the same offset and no anchor. The server
+   * cannot tell which row would be the nearest to this anchor.
    */
   #leaveAnchor() {
     const { section, before = 50, after = 50 } = this.#window;
@@ -1004,8 +1008,8 @@ export class Subscription {
   }
 
   /**
-   * Returns the window that the snapshot shows, with its current anchor. If the snapshot names no anchor, which happens
-   * if none of its rows has an id, the returned window begins with the first row that the snapshot shows.
+   * Returns the window that the snapshot shows, with its current anchor. If the snapshot names no anchor, because the
+   * server found no row with an id for it, the returned window begins with the first row that the snapshot shows.
    */
   #withAnchor(window) {
     const { offset, anchor } = this.snapshot.window;

@@ -260,8 +260,8 @@ def rows(snapshot):
 
 
 def shown(snapshot):
-    """The part of a snapshot that a client must have, for comparisons: everything except the revision, which can rise
-    without a visible change. A missing header or footer counts as null.
+    """The part of a snapshot that a client must have, for comparisons: everything except the names of the session and
+    the table, and the revision, which can rise without a visible change. A missing header or footer counts as null.
     """
     sections = [{"header": None, "footer": None} | section for section in snapshot["sections"]]
     return {name: snapshot.get(name) for name in ("epoch", "totalRowCount", "state", "empty", "window")} | {"sections": sections}

@@ -60,7 +60,7 @@ export declare class BraidServer {
  */
 export interface Match {
   method?: string;
-  /** The path of the request. `*` stands for one segment, and `**` for any number of segments. */
+  /** The path of the request. `*` stands for any text in a segment. A last segment `**` stands for any rest. */
   path?: string;
   session?: string;
   role?: "controller" | "participant" | "viewer";
@@ -129,8 +129,8 @@ export declare class Faults {
    */
   set(rules: Rule[], options?: { seed?: number; test?: Test }): Promise<void>;
   /**
-   * Returns all rules. `matched` is the number of requests that matched the rule, and `applied` the number of requests
-   * to which the rule was applied.
+   * Returns all rules. `matched` is the number of requests that matched the rule and to which no earlier rule was
+   * applied. `applied` is the number of requests to which the rule was applied.
    */
   all(): Promise<(Rule & { id: string; matched: number; applied: number })[]>;
   /**
@@ -177,7 +177,10 @@ export declare class VerificationFailed extends Error {
   readonly nearestMisses: { request: Entry; differences: { member: string; expected?: any; actual?: any }[] }[];
 }
 
-/** The record of the requests that the server received since its start, its last reset or the last `clear`. */
+/**
+ * The record of the newest requests to `/v1` that the server received since its start, its last reset or the last
+ * `clear`. The record does not contain requests to `/v1/test`.
+ */
 export declare class Requests {
   private constructor();
   /** Returns all recorded requests with their answers, the oldest first. */
@@ -194,7 +197,9 @@ export declare class Requests {
 export declare class Clock {
   private constructor();
   now(): Promise<Date>;
-  /** Sets the clock. The time continues to run from `time`. */
+  /**
+   * Sets the clock. The clock continues from `time`: in real time, or with `--deterministic` by 1 ms with each change.
+   */
   set(time: Date): Promise<Date>;
   advance(milliseconds: number): Promise<Date>;
 }

@@ -14,8 +14,8 @@ const ARGUMENTS = ["serve", "--test-mode", "--deterministic", "--database", ":me
 const execute = promisify(execFile);
 
 /**
- * Sends a request of the server's test mode. `isRepeatable` says whether the client may repeat the request after a
- * failure.
+ * Sends a request of the server's test mode. `isRepeatable` says whether the client may repeat the request even if the
+ * server may have handled it.
  */
 function send(client, method, path, body, isRepeatable = true) {
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
@@ -218,8 +218,8 @@ class Faults {
   }
 
   /**
-   * Returns all rules. `matched` is the number of requests that matched the rule, and `applied` the number of requests
-   * to which the rule was applied.
+   * Returns all rules. `matched` is the number of requests that matched the rule and to which no earlier rule was
+   * applied. `applied` is the number of requests to which the rule was applied.
    */
   async all() {
     return (await send(this.#client, "GET", "faults")).faults;
@@ -257,7 +257,10 @@ export class VerificationFailed extends AssertionError {
   }
 }
 
-/** The record of the requests that the server received since its start, its last reset or the last `clear`. */
+/**
+ * The record of the newest requests to `/v1` that the server received since its start, its last reset or the last
+ * `clear`. The record does not contain requests to `/v1/test`.
+ */
 class Requests {
   #client;
 
@@ -300,7 +303,10 @@ class Clock {
     return new Date((await send(this.#client, "GET", "clock")).time);
   }
 
-  /** Sets the clock. The time continues to run from `time`, a `Date`. */
+  /**
+   * Sets the clock. The clock continues from `time`, a `Date`: in real time, or with `--deterministic` by 1 ms with
+   * each change.
+   */
   async set(time) {
     return new Date((await send(this.#client, "PUT", "clock", { time: time.toISOString() })).time);
   }

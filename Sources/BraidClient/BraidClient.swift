@@ -26,7 +26,8 @@ public struct BraidClient: Sendable {
     /// Each delay is random, between 0 and a bound that doubles with each attempt. A `Retry-After` of the server is
     /// added to the random delay.
     public struct Retrying: Sendable, Hashable {
-        /// The largest number of times that the client sends a failed request again.
+        /// The largest number of times that the client sends a failed request again. For streams of events, there is no
+        /// such limit.
         public var count: Int
         /// The upper bound of the first random delay.
         public var first: Duration
@@ -123,8 +124,8 @@ public struct BraidClient: Sendable {
     ///   - name: the table's name, which must be the description's member `table`.
     ///   - description: the document. docs/table-description.md says what it contains.
     ///   - onlyIfNew: whether the server must refuse the request if a description with this name exists.
-    /// - Throws: ``Problem`` 422 whose `errors` name every fault. 412 `etag-mismatch` if `onlyIfNew` is true and a
-    ///   description with this name exists.
+    /// - Throws: ``Problem`` 422 whose `errors` name up to a hundred faults. 412 `etag-mismatch` if `onlyIfNew` is true
+    ///   and a description with this name exists.
     @discardableResult
     public func putTable(_ name: String, _ description: JSON, onlyIfNew: Bool = false) async throws -> TableSummary {
         try await value(
@@ -142,7 +143,7 @@ public struct BraidClient: Sendable {
     /// Checks a table description without storing it.
     ///
     /// - Returns: the warnings: allowed parts of the description that are probably mistakes.
-    /// - Throws: ``Problem`` 422 whose `errors` name every fault.
+    /// - Throws: ``Problem`` 422 whose `errors` name up to a hundred faults.
     @discardableResult
     public func validate(_ description: JSON) async throws -> [Problem.Fault] {
         struct Answer: Decodable { var warnings: [Problem.Fault]? }
@@ -158,8 +159,8 @@ public struct BraidClient: Sendable {
         public var id: String
         /// The name of the session's table description. `nil` if the session was opened without a description.
         public var table: String?
-        /// The version of the session's registered table description. `nil` if the session has a description that is
-        /// not registered.
+        /// The version of the session's registered table description. `nil` if the session has no description, or a
+        /// description that is not registered.
         public var tableVersion: Int?
         /// The session's epoch: an opaque word that changes when the server may have lost revisions.
         public var epoch: String
@@ -204,7 +205,8 @@ public struct BraidClient: Sendable {
     ///     `["from": ["session": "party", "revision": 12]]` for a fork of another session. See
     ///     docs/http-api/sessions-and-snapshots.md.
     ///   - key: the idempotency key. A program that keeps the key can repeat a call whose answer was lost.
-    /// - Returns: a handle for the session, and the session's first snapshot.
+    /// - Returns: a handle for the session, and the session's snapshot. If the request was repeated, this is the
+    ///   snapshot at the time of the repeat.
     /// - Throws: ``Problem`` 422 if a model is invalid, 409 `session-exists` if the chosen id is taken, and 410
     ///   `revision-not-available` if the other session's journal does not reach back to the revision.
     public func openSession(_ opening: JSON, key: String = UUID().uuidString) async throws -> (

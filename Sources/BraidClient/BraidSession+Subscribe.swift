@@ -1,8 +1,8 @@
 /// An event that a subscriber of a session receives.
 public enum SessionEvent: Sendable {
-    /// A snapshot that replaces the displayed content, without animation. The first event is a snapshot, unless the
-    /// subscriber passed its own snapshot. The server also sends a snapshot if the session's journal does not reach
-    /// back far enough for updates.
+    /// A snapshot that replaces the displayed content, without animation. Unless the subscriber passed its own
+    /// snapshot, a snapshot is the first event that the server sends. The server also sends a snapshot if the session's
+    /// journal does not reach back far enough for updates.
     case snapshot(Snapshot)
     /// An update of the displayed table, or of the followed window. Applying the update to the snapshot `before` gives
     /// the snapshot `after`.
@@ -20,7 +20,8 @@ public enum SessionEvent: Sendable {
     /// receives events as they happen. This event comes again after each reconnection and after each move of the
     /// window.
     case live
-    /// The connection was lost. The client reconnects.
+    /// The client connects again. The connection was lost or not possible, the server refused it for now, or an update
+    /// did not fit the snapshot.
     case interrupted(any Error)
 }
 
@@ -28,11 +29,11 @@ public enum SessionEvent: Sendable {
 public struct Tap: Decodable, Sendable, Hashable {
     /// The row's index path in the displayed table, before the tap was handled.
     public var at: RowPath
-    /// The row's id. `nil` if the section's rows have no ids.
+    /// The row's id. `nil` if the row has no id.
     public var id: String?
     /// The name of the cell that shows the row: its reuse identifier.
     public var cell: String
-    /// The row's model before the tap was handled. `nil` if the row has no model.
+    /// The row's model before the tap was handled. `nil` if the row has no model, or if its model is `null`.
     public var model: JSON?
 }
 
@@ -40,13 +41,13 @@ public struct Tap: Decodable, Sendable, Hashable {
 public struct CellEvent: Decodable, Sendable, Hashable {
     /// The row's index path in the displayed table, before the event was handled.
     public var at: RowPath
-    /// The row's id. `nil` if the section's rows have no ids.
+    /// The row's id. `nil` if the row has no id.
     public var id: String?
     /// The name of the cell that shows the row: its reuse identifier.
     public var cell: String
     /// A JSON object with one member: its name is the event's name, and its value is the event's parameters.
     public var event: JSON
-    /// The row's model before the event was handled. `nil` if the row has no model.
+    /// The row's model before the event was handled. `nil` if the row has no model, or if its model is `null`.
     public var model: JSON?
 }
 
@@ -54,18 +55,19 @@ public struct CellEvent: Decodable, Sendable, Hashable {
 public struct EmittedEvent: Decodable, Sendable, Hashable {
     /// The event's name, from the table description.
     public var name: String
-    /// The event's payload. `nil` if the event has none.
+    /// The event's payload. `nil` if the event has none, or if the payload is `null`.
     public var payload: JSON?
 }
 
 extension BraidSession {
     /// Returns a stream of the session's events, which starts from the given snapshot or from a new one. Even if
-    /// connections are lost, the stream contains each update exactly once.
+    /// connections are lost, the stream contains each update once, or a snapshot in place of missed updates.
     ///
     /// The stream finishes when the session ends. Unread events wait in memory. To stop following, leave the loop over
     /// the stream or cancel the task.
     ///
-    /// - Parameter snapshot: the snapshot that the program shows. If it is `nil`, the first event is a new snapshot.
+    /// - Parameter snapshot: the snapshot that the program shows. If it is `nil`, the server first sends a new
+    ///   snapshot.
     /// - Throws: ``Problem``, through the stream, if the session no longer exists, or if the server refuses the token
     ///   and the token provider has no other token.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
@@ -88,8 +90,8 @@ extension BraidSession {
     ///
     /// - Parameters:
     ///   - window: the window to follow, in place of the whole table.
-    ///   - snapshot: the snapshot of the same window that the program shows. If it is `nil`, the first event is a new
-    ///     snapshot.
+    ///   - snapshot: the snapshot of the same window that the program shows. If it is `nil`, the server first sends a
+    ///     new snapshot.
     ///   - overscan: the number of rows that ``WindowSubscription/show(_:)`` requests before and after the visible
     ///     rows.
     public func subscribe(window: TableWindow, from snapshot: Snapshot? = nil, overscan: Int = 50)

@@ -25,8 +25,9 @@ public struct BraidSession: Sendable {
     ///
     /// - Parameter position: the position of an earlier snapshot. `nil` for the current one.
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` if the window's section does not exist or its
-    ///   anchor is not displayed, and 409 `ambiguous-row` if several sections contain a row with the anchor's id. 410
-    ///   `revision-not-available` if the session's journal does not reach back to the position.
+    ///   anchor is not displayed. 409 `ambiguous-row` if the window names no section, and several sections display a
+    ///   row with the anchor's id. 410 `revision-not-available` if the session's journal does not reach back to the
+    ///   position.
     public func snapshot(window: TableWindow? = nil, at position: Position? = nil) async throws -> Snapshot {
         var query = window?.parameters ?? [:]
         query["at"] = position?.description
@@ -36,10 +37,11 @@ public struct BraidSession: Sendable {
     /// The changes of a session since a position in its history.
     public enum News: Sendable, Hashable {
         /// The updates since the position: one for each revision, without a gap. If the caller asked for coalesced
-        /// updates, there is a single one. For a window there is at most one, and none if nothing in the window
-        /// changed. `to` is the position up to which these updates lead, to be passed to the next call.
+        /// updates, there is at most one. For a window there is also at most one. `to` is the position up to which
+        /// these updates lead, to be passed to the next call.
         case updates([Update], to: Position)
-        /// The current snapshot, because the session's journal does not reach back to the position.
+        /// The current snapshot, because the server does not have the updates since the position: for example, the
+        /// session's journal does not reach back to the position, or the position has another epoch.
         case snapshot(Snapshot)
     }
 
@@ -47,9 +49,9 @@ public struct BraidSession: Sendable {
     ///
     /// - Parameters:
     ///   - position: the position of the snapshot that the caller already has.
-    ///   - wait: how long the server waits for a change if there is none yet. The server waits at most one minute. The
-    ///     duration is rounded down to whole seconds.
-    ///   - coalesced: whether the server combines the updates into a single one.
+    ///   - wait: how long the server waits for a change if there is none yet, at most one minute. The server refuses a
+    ///     longer time. The duration is rounded down to whole seconds.
+    ///   - coalesced: whether the server combines all updates into one.
     ///   - window: the window whose changes the caller wants. `nil` for the whole table. After a change of its anchor,
     ///     use the anchor that the snapshot's ``Snapshot/window`` names.
     ///   - old: the window of the caller's snapshot, if it is not `window`. One update then changes the snapshot of the
@@ -158,16 +160,17 @@ public struct BraidSession: Sendable {
     ///   - command: the command.
     ///   - base: the revision to which the command's index paths refer. The server rebases the index paths. `nil` means
     ///     the current revision.
-    ///   - ifMatch: the position that the session must have. If the session has another position, the server answers
-    ///     412.
+    ///   - ifMatch: the position that the session must have, with its epoch. If the session has another position, the
+    ///     server answers 412.
     ///   - dryRun: whether the server computes and answers the command, but does not apply it.
     ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw
     ///     ``ConnectionFailure``.
     ///   - isolation: the caller's actor. The command gets its place in the order of commands on this actor, before
     ///     other code can run.
     /// - Returns: the server's answer.
-    /// - Throws: ``Problem`` if the server refuses the command, which then changed nothing. ``ConnectionFailure`` if no
-    ///   complete answer arrived: the server may have applied the command.
+    /// - Throws: ``Problem`` if the server refuses the command, which then changed nothing. But after a ``Problem``
+    ///   with status 408, 429, 502, 503 or 504, or `idempotency-key-in-use`, an earlier attempt may have applied the
+    ///   command. ``ConnectionFailure`` if no complete answer arrived: the server may have applied the command.
     @discardableResult
     public func perform(
         _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false,

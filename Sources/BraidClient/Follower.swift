@@ -15,8 +15,8 @@ actor Follower {
     private var shown: TableWindow?
     /// The window that the next connection follows. `nil` for the whole table.
     private var window: TableWindow?
-    /// The position in the session's history after the last processed event. A new connection continues from this
-    /// position.
+    /// The position in the session's history after the last processed event that had an id. A new connection continues
+    /// from this position.
     private var position: String?
     private var retryTime = Duration.seconds(1)
     private var hasEnded = false
@@ -68,7 +68,7 @@ actor Follower {
         return problem.status < 500 && problem.status != 408 && problem.status != 429
     }
 
-    /// Replaces the window by one at the same offset, because the window's anchor no longer exists. The server cannot
+    /// Replaces the window by one at the same offset, because the window's anchor is not displayed. The server cannot
     /// tell which row was near the anchor.
     private func leaveAnchor() {
         window = window?.withoutAnchor(offset: snapshot?.window?.offset ?? 0)

@@ -39,10 +39,11 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(status) \(kind): \(detail ?? title ?? "no details")" }
 }
 
-/// The failure of a request without a complete answer. The server may have applied the command of this request. To be
-/// safe, the program can send the command again with the same idempotency key.
+/// The failure of a request without a complete answer, or with an answer that does not match the API. The server may
+/// have applied the command of this request. To be safe, the program can send the command again with the same
+/// idempotency key.
 public struct ConnectionFailure: Error, CustomStringConvertible {
-    /// The error of the connection, if there is one.
+    /// The error of the connection, the decoder or the token provider, if there is one.
     public var underlying: (any Error)?
     /// A sentence for a developer about what failed.
     public var detail: String

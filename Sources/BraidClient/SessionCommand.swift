@@ -106,7 +106,8 @@ extension SessionCommand {
     }
 
     /// Reports which rows are visible on the screen. If one of these rows is near the end of its section, the server
-    /// runs the handler `onPrefetch`.
+    /// runs the handler `onPrefetch`. It runs the handler again only when the section has more rows than at the last
+    /// run.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
@@ -143,7 +144,8 @@ extension SessionCommand {
         SessionCommand("PATCH", "footers", body: .object(footers))
     }
 
-    /// Displays exactly these sections, in this order.
+    /// Displays exactly these sections, in this order. The server ignores the command if the table description hides
+    /// sections automatically.
     public static func setDisplayedSections(_ ids: [String]) -> SessionCommand {
         SessionCommand("PUT", "displayed-sections", body: .array(ids.map { .string($0) }))
     }
@@ -183,8 +185,9 @@ extension SessionCommand {
     }
 }
 
-/// Commands that correspond to the calls of DataSourceController. With `notify: false` the server only stores the
-/// change, and a later command publishes it. Index paths refer to the stored table, which includes unpublished changes.
+/// The calls of the data source, most of which correspond to calls of DataSourceController. With `notify: false` the
+/// server only stores the change, and a later command publishes it. Index paths refer to the stored table, which
+/// includes unpublished changes.
 extension SessionCommand {
     private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil)
         -> SessionCommand
@@ -303,11 +306,11 @@ public struct Answer: Decodable, Sendable, Hashable {
     /// The reason why the server ignored the command. `nil` if the server did not ignore the command.
     public var reason: String?
     /// The index path to which the server rebased the command's index path. `nil` if the command was sent without a
-    /// base or was ignored.
+    /// base, was ignored or names no single row.
     public var at: RowPath?
     /// The notification that the delegate of an iOS DataSourceController would have received: see
-    /// docs/http-api/data-source.md. `nil` if it would have received none, and for commands that are not calls of
-    /// DataSourceController.
+    /// docs/http-api/data-source.md. `nil` if it would have received none, and for commands that are not calls of the
+    /// data source.
     public var notification: JSON?
     /// The update that the command led to. Its list of stages is empty if no displayed row or section changed.
     public var update: Update

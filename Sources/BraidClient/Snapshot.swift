@@ -16,7 +16,7 @@ public struct Snapshot: Codable, Sendable, Hashable {
     /// The window's place in the table. `nil` for a snapshot of the whole table.
     public var window: TableWindow.Place?
     /// The displayed sections, in order. In the snapshot of a window, these are the sections from which the window
-    /// contains rows.
+    /// contains rows, and the empty sections that belong to the window.
     public var sections: [Section]
     /// The session's state, an object.
     public var state: JSON
@@ -111,13 +111,13 @@ extension Snapshot {
 
     /// One displayed row.
     public struct Row: Codable, Sendable, Hashable {
-        /// The row's id, unique within its section. `nil` if the section's rows have no ids.
+        /// The row's id, unique within its section. `nil` if the row has no id.
         public var id: String?
         /// The name of the cell that shows the row.
         public var cell: String
         /// The row's model. `nil` if the row has no model. `JSON.null` if the row's model is `null`.
         public var model: JSON?
-        /// The view model that the row's cell receives. `nil` if the cell receives the model.
+        /// The view model that the row's cell receives. `nil` if the description makes no view model for the row.
         public var viewModel: JSON?
         /// The edit that a person may make to the row. `nil` for none.
         public var editing: Editing?

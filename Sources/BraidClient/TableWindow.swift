@@ -23,8 +23,8 @@ public struct TableWindow: Sendable, Hashable {
         self.run = run
     }
 
-    /// Returns a window with a fixed offset. The offset does not change when rows are inserted or deleted before the
-    /// window.
+    /// Returns a window with a fixed offset. An offset from 0 does not change when rows are inserted or deleted before
+    /// the window. A window with a negative offset keeps its distance from the end.
     ///
     /// - Parameters:
     ///   - offset: the index of the first row, in the section or in the whole table. A negative offset counts from the
@@ -55,7 +55,8 @@ public struct TableWindow: Sendable, Hashable {
         /// The number of rows before the window's first row. It counts the rows of the window's section, or of the
         /// whole table.
         public var offset: Int
-        /// The window's anchor. `nil` for a window with a fixed offset, and if none of the window's rows has an id.
+        /// The window's anchor. `nil` for a window with a fixed offset, and if the server found no row with an id for
+        /// the anchor, for example in an empty window.
         public var anchor: Anchor?
 
         /// Creates a place.

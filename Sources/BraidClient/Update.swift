@@ -131,8 +131,8 @@ extension Update {
             public var row: Snapshot.Row?
         }
 
-        /// The change of the header, footer or `movesTo` of a section whose rows stay. A member is `nil` if the update
-        /// does not change it.
+        /// The change of the header, footer or `movesTo` of a section. The same stage can also change rows of this
+        /// section. A member is `nil` if the update does not change it.
         public struct SectionUpdate: Codable, Sendable, Hashable {
             /// The section's index before the stage.
             public var at: Int

@@ -88,12 +88,13 @@ extension Snapshot {
 
     /// The sections that a section's rows may move to.
     public enum MovesTo: Codable, Sendable, Hashable {
-        /// Every section.
+        /// Every section whose rows are stored and have the same model type.
         case anySection
         /// The sections with these ids.
         case sections([String])
 
-        /// Returns whether the rows may move to the section whose id is `section`. Ids are compared by their bytes.
+        /// Returns whether the rows may move to the section whose id is `section`. Ids are compared by their bytes. For
+        /// `anySection`, the result is always true, but the server refuses a section with another model type.
         public func allows(_ section: String) -> Bool {
             switch self {
             case .anySection: true

@@ -5,8 +5,9 @@ import Synchronization
 ///
 /// A subscription has the same events as ``BraidSession/subscribe(from:)``: a snapshot, and then updates without a gap.
 /// The snapshots contain only the window's rows, and the index paths of updates refer to the window. When the window
-/// moves, one update changes the snapshot of the old window into the snapshot of the new one. This update contains the
-/// content of only those rows that enter the window.
+/// moves, one update changes the snapshot of the old window into the snapshot of the new one. This update contains only
+/// the rows that enter the window or have changed. If the server no longer has the old table, it sends a snapshot
+/// instead.
 ///
 /// To stop following, leave the loop or cancel the task. A later loop over the same subscription continues where the
 /// earlier loop stopped. A new loop ends an earlier loop that is still running.
@@ -49,8 +50,8 @@ public final class WindowSubscription: AsyncSequence, Sendable {
     /// Whether the window was moved and the loop has not received the rows of the new window yet.
     public var isMoving: Bool { state.withLock { $0.requested != nil } }
 
-    /// Follows another window from now on. The next update changes the snapshot of the old window into the snapshot of
-    /// the new one.
+    /// Follows another window from now on. An update changes the snapshot of the old window into the snapshot of the
+    /// new one, or a new snapshot arrives.
     public func move(to window: TableWindow) {
         // `show` must not move the window again until the new window has arrived, because the visible rows are still
         // those of the old window.
@@ -60,8 +61,9 @@ public final class WindowSubscription: AsyncSequence, Sendable {
     /// Tells the subscription which rows are visible. If they come near the window's edge, the window moves.
     ///
     /// The window does not move while it contains at least half of the overscan before and after the visible rows. The
-    /// anchor of a new window is the row in the middle of the visible rows. A new window contains the visible rows, and
-    /// the subscription's overscan before and after them.
+    /// anchor of a new window is the row in the middle of the visible rows, if this row is loaded and has an id.
+    /// Otherwise the new window has a fixed offset. A new window contains the visible rows, and the subscription's
+    /// overscan before and after them.
     ///
     /// - Parameter rows: the indexes of the first and the last visible row, among all displayed rows of the window's
     ///   section or of the whole table. ``Snapshot/displayIndex(of:)`` returns a row's index.
@@ -112,7 +114,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         fileprivate var events: AsyncThrowingStream<Told, any Error>.Iterator
         fileprivate let subscription: WindowSubscription
 
-        /// Returns the next event. `nil` if the session has ended.
+        /// Returns the next event. `nil` if the session has ended, a newer loop has begun or the task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> SessionEvent? {
             guard let told = try await events.next(isolation: actor) else { return nil }
             subscription.note(told)

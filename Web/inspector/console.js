@@ -6,7 +6,7 @@ const modelsOf = (sections) => Object.fromEntries(sections.map(({ id, rows }) =>
 const titlesOf = (sections, name) => Object.fromEntries(sections.map((section) => [section.id, section[name]?.title ?? null]));
 const firstRow = ({ sections }) => ({ section: sections[0]?.id ?? "", rowId: sections[0]?.rows[0]?.id ?? "" });
 
-/** The suggested body of each command, made from the displayed snapshot. */
+/** The suggested body of each command that the console offers, made from the displayed snapshot. */
 const samples = {
   patchModels: ({ sections }) => modelsOf(sections.slice(0, 1)),
   models: ({ sections }) => modelsOf(sections),
@@ -33,8 +33,8 @@ const samples = {
 };
 
 /**
- * The form in which a person writes any command as JSON. The buttons send the command, send it as a dry run, or copy it
- * as curl.
+ * The form in which a person writes one of the commands of `samples` as JSON. The buttons send the command, send it as
+ * a dry run, or copy it as curl.
  */
 export class Console {
   #screen;

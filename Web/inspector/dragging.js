@@ -152,7 +152,7 @@ export class Dragging {
 
   /**
    * Handles a key on a row's handle. Space or Enter picks the row up and drops it, the arrow keys move it, and Escape
-   * returns it to its old place.
+   * or Tab returns it to its old place.
    */
   byKey(event, from) {
     const { key } = event;

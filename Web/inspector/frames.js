@@ -78,7 +78,7 @@ export function withMovedRow(frame, from, to) {
  */
 export const indexIn = (section, r) => (section.offset ?? 0) + r;
 
-/** A row's name in labels: its title, its id, or its row number. */
+/** A row's name in labels: its title, name or text, its id, or its row number. */
 export function rowName(row, r) {
   const content = row.viewModel ?? row.model;
   const named = content && typeof content === "object" ? content.title ?? content.name ?? content.text : content;

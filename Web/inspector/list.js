@@ -117,8 +117,8 @@ export class List {
   }
 
   /**
-   * Estimates the height of unknown rows from the first measured rows. The estimate does not change later, so that the
-   * scroll bar does not jump.
+   * Estimates the height of unknown rows from the first measured rows. The estimate stays until the width of the list
+   * changes, so that the scroll bar does not jump.
    */
   #learnRowHeight() {
     if (this.#rowHeight !== undefined || !this.#layout.items.some(({ kind }) => kind === "gap")) return;
@@ -223,8 +223,8 @@ export class List {
   #place(anchors = this.#anchors(), from = null) {
     if (!this.#frame) return;
     let range;
-    // A measured height that differs from its estimate moves the items below, so this step repeats until all items in
-    // the range are measured.
+    // A measured height that differs from its estimate moves the items below, so this step repeats, at most four times,
+    // until all items in the range are measured.
     for (let round = 0; round < 4; round++) {
       this.#scroll.height = this.#layout.height;
       this.#hold(anchors);

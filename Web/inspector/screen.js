@@ -15,8 +15,9 @@ const calm = 150;
 /** Milliseconds. If the rows of a moved window take longer than this, the status says "Connecting…". */
 const patience = 300;
 /**
- * The page follows a table of at most this many rows as a whole, and a longer table through a window. The window
- * contains the visible rows and `overscan` more rows before and after them.
+ * The page follows a table of at most this many rows as a whole, and a longer table through a window. A table that has
+ * grown is followed as a whole up to twice this number of rows. The window contains the visible rows and `overscan`
+ * more rows before and after them.
  */
 const most = 500;
 const overscan = 100;
@@ -284,7 +285,7 @@ export class Screen {
 
   /**
    * Reads the command that led to a revision from the journal. Resolves to `undefined` if the page may not read the
-   * journal.
+   * journal, or if the journal does not contain the revision.
    */
   async commandOf(revision) {
     if (!this.description) return undefined;

@@ -32,8 +32,8 @@ export const commands = {
 };
 
 /**
- * The server that served this page, with the person's token. This object records the requests by which the page changes
- * something.
+ * The server that served this page, with the person's token. This object records the requests that the page sends with
+ * `perform`.
  */
 export class Server {
   /** The last 100 recorded requests, as `{request, error?, took}`, the newest first. `took` is in milliseconds. */

@@ -8,7 +8,8 @@ import { UpdatesPanel } from "./updates.js";
 const panelPause = 150;
 
 /**
- * The view of one session: its screen and its panels. `app` is `{server, main, panel, go(path), sessionsChanged()}`.
+ * The view of one session: its screen and its panels. `app` is `{server, main, panel, sidebar, go(path), refused(),
+ * sessionsChanged()}`.
  */
 export class SessionView {
   constructor(app, id) {

@@ -4,7 +4,9 @@ import { copy, dialog, problemToast, untilAnswered } from "./toasts.js";
 const atOnce = 100;
 const shownAtOnce = 500;
 
-/** The lists of sessions and table descriptions on the left. `app` is `{server, go(path), path}`. */
+/**
+ * The lists of sessions and table descriptions on the left. `app` is `{server, path, previews, go(path), refused()}`.
+ */
 export class Sidebar {
   #app;
   /** The cursor of the next page of sessions, or `undefined` if all sessions are listed. */

@@ -1,6 +1,6 @@
 // The picture of an update. For each stage, it shows the table before the stage on the left and after the stage on the
-// right. The picture contains the rows that the stage changes and their neighbors; gaps take the place of all other
-// rows.
+// right. For each section, the picture contains the first rows that the stage changes and their neighbors; gaps take
+// the place of all other rows.
 import { h, svg } from "./dom.js";
 import { rowName, sectionName } from "./frames.js";
 
@@ -84,7 +84,7 @@ function marksOf(stage, before, after) {
 
 const shownTouched = 12;
 
-/** The entries of one side: sections, the changed rows with their neighbors, and gaps. */
+/** The entries of one side: sections, their first changed rows with the neighbors of these rows, and gaps. */
 function entries(keys, marks) {
   return keys.sections.flatMap(({ id, rows }) => {
     const mark = marks.get(id);

@@ -30,7 +30,7 @@ export class Table {
    * "Home" or "End" after this key was pressed, until the first or last row of the table is loaded and can be selected.
    */
   #edge;
-  /** The session's description, or null if the page may not read it. */
+  /** The session's description, or null if the page has not read it or may not read it. */
   description = null;
   readOnly = false;
   editing = false;
@@ -127,8 +127,8 @@ export class Table {
   }
 
   /**
-   * A reference to a row, and the base that the reference needs. A unique id needs no base. Otherwise the reference is
-   * an index path, and the base is the displayed revision.
+   * A reference to a row, and the base that the reference needs. A unique id needs no base. Otherwise the reference
+   * contains the row's index in its section, and the base is the displayed revision.
    */
   reference([s, r]) {
     const { sections, revision, window } = this.frame.snapshot;
@@ -267,9 +267,10 @@ export class Table {
   }
 
   /**
-   * Sends a cell event. The control shows the person's choice before the server agrees; after a refusal, the control
-   * shows the old value again.
-   * An input without an answer stays, marked as not sent, until the person sends it again or enters something else.
+   * Sends a cell event. A field shows the person's input before the server agrees; after a refusal, the field shows the
+   * old value again.
+   * An input without an answer stays, marked as not sent, until the person sends it again, discards it or enters
+   * something else.
    */
   async #send(element, event, parameters) {
     const place = this.#at(element);

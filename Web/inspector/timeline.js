@@ -15,8 +15,8 @@ const keptOfWindows = 100;
 export class Timeline {
   /**
    * The moments, as `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, in the order of revisions.
-   * The first moment has no update. The update leads from the frame `before` to the frame `after`. `frame` is the same
-   * as `after`, until the window moves.
+   * A moment that began with a snapshot has no update. The update leads from the frame `before` to the frame `after`.
+   * `frame` is the same as `after`, until the window moves.
    */
   moments = [];
   /**

@@ -14,7 +14,8 @@ const open = [];
 
 /**
  * Shows a message. The message disappears after some seconds, unless the pointer or the focus is on it, or `stays` is
- * set. Returns a function that closes the message. `closed()` is called when the message is closed.
+ * set. If four messages are visible, a new message closes the oldest one. Returns a function that closes the message.
+ * `closed()` is called when the message is closed.
  */
 export function toast(title, { detail, errors = [], kind = "", actions = [], stays = false, closed } = {}) {
   const close = () => {
@@ -49,8 +50,8 @@ const unanswered = "The server does not answer";
 const offered = new WeakSet();
 
 /**
- * Sends a request, and offers a Retry button whenever the server does not answer. Throws the error if the person closes
- * the message without a retry.
+ * Sends a request, and offers a Retry button whenever the server does not answer. Throws the error if the message is
+ * closed without a retry.
  * `failed()` is called each time the server does not answer. `signal` is aborted when a retry no longer makes sense.
  */
 export async function untilAnswered(send, { curl, failed, signal } = {}) {

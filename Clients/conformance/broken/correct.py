@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A small client that follows every rule of the protocol, with its driver program. Each other client in this folder is
-a variant of this client that breaks one rule.
+"""A small client that follows every rule of the levels `commands`, `stream` and `poll`, with its driver program. Each
+other client in this folder is a variant of this client that breaks one rule.
 
-This client needs only Python's standard library. It is written to be read: one method implements each rule of
+This client needs only Python's standard library. It is written to be read: one method implements each of these rules of
 docs/http-api/client-protocol.md.
 """
 import collections

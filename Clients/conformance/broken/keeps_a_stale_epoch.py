@@ -1,5 +1,5 @@
-"""Breaks a rule: this client always names positions with the epoch of its first snapshot, even after the epoch has
-changed.
+"""Breaks a rule: in commands and in requests for lists of updates, this client names positions with the epoch of its
+first snapshot, even after the epoch has changed.
 """
 from correct import Client, main
 

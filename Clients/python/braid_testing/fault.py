@@ -16,7 +16,7 @@ class Match(TypedDict, total=False):
     """
 
     method: str
-    path: str  # the request's path; `*` stands for one segment, `**` for any number of segments
+    path: str  # the request's path; `*` stands for any text in a segment, a last segment `**` for any rest of the path
     session: str
     role: str  # the role of the client: "controller", "participant" or "viewer"
     token: str  # the id of the token with which the request was sent

@@ -49,7 +49,9 @@ def braid_fixtures(pytestconfig: pytest.Config) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def braid_server(pytestconfig: pytest.Config, braid_fixtures: pathlib.Path) -> Iterator[Server]:
-    """A server in test mode for the whole test run. With pytest-xdist, each worker has its own server."""
+    """A server in test mode for the whole test run. With pytest-xdist, each worker starts its own server, unless the
+    tests use a server that runs already.
+    """
     names = {"braid_url": "BRAID_SERVER_URL", "braid_image": "BRAID_SERVER_IMAGE", "braid_binary": "BRAID_SERVER_BINARY"}
     chosen = {variable: pytestconfig.getoption(name) for name, variable in names.items() if pytestconfig.getoption(name)}
     # If a command-line option names a server, the environment variables that name a server are ignored.

@@ -22,8 +22,8 @@ class Faults:
         self._client.send("PUT", "/v1/test/faults", {"seed": seed, "faults": rules})
 
     def all(self) -> list[dict[str, Any]]:
-        """Returns all rules. `matched` is the number of requests that matched the rule, and `applied` the number of
-        requests to which the rule was applied.
+        """Returns all rules. `matched` is the number of requests that matched the rule and to which no earlier rule was
+        applied. `applied` is the number of requests to which the rule was applied.
         """
         rules: list[dict[str, Any]] = self._client.send("GET", "/v1/test/faults")["faults"]
         return rules
@@ -86,7 +86,9 @@ class VerificationFailed(AssertionError):
 
 
 class Requests:
-    """The record of the requests that the server received since its start, its last reset or the last `clear`."""
+    """The record of the newest requests to `/v1` that the server received since its start, its last reset or the last
+    `clear`. The record does not contain requests to `/v1/test`.
+    """
 
     def __init__(self, client: BraidClient) -> None:
         self._client = client
@@ -126,7 +128,9 @@ class Clock:
         return _time(self._client.send("GET", "/v1/test/clock"))
 
     def set(self, time: datetime) -> datetime:
-        """Sets the clock. `time` needs a time zone. The time continues to run from there."""
+        """Sets the clock. `time` needs a time zone. The clock continues from there: in real time, or with
+        `--deterministic` by 1 ms with each change.
+        """
         if time.tzinfo is None:
             raise ValueError("The time has no time zone.")
         return _time(self._client.send("PUT", "/v1/test/clock", {"time": time.isoformat()}))

@@ -116,7 +116,8 @@ def applying(update: Update, snapshot: Snapshot) -> Snapshot:
 
 def stages(update: Update, snapshot: Snapshot) -> Iterator[Step]:
     """Yields the stages of an update in order. The snapshots of a stage still have the revision, `state` and `empty`
-    from before the update; `applying` sets the new ones.
+    from before the update, and in a window `totalRowCount`, `window`, `offset` and `rowCount`; `applying` sets the new
+    ones.
     """
     before = snapshot
     for number, stage in enumerate(update["stages"]):

@@ -41,7 +41,9 @@ class Problem(Exception):
 
 
 class ConnectionLost(Exception):
-    """Raised if no complete answer arrived. The server may have handled the request."""
+    """Raised if no complete answer arrived, or if the answer is of the wrong type. The server may have handled the
+    request.
+    """
 
     tries = 1
 

@@ -3,8 +3,9 @@ import BraidEngine
 /// Fuzzes table descriptions and commands. The first line of the input is a table description. Each further line is a
 /// command as JSON, or bytes that choose a command.
 ///
-/// An accepted description must open a table and answer every command. The update of a command must lead to the same
-/// snapshot that would be computed from the whole table. A refused description must have faults.
+/// An accepted description must open a table or be refused with a reason, and must answer or refuse every command. The
+/// update of a command must lead to the snapshot after the command. If nothing is unpublished, this snapshot must be
+/// the same as one that is computed from the whole table. A refused description must have faults.
 func fuzzDescription(_ input: [UInt8]) {
     var lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 24, omittingEmptySubsequences: false)[...]
     guard let first = lines.popFirst(), let text = try? JSONText(parsing: Array(first)) else { return }

@@ -4,8 +4,8 @@ import BraidEngine
 /// two snapshots are made.
 ///
 /// The update must obey a table view's rules and lead from the first snapshot to the second, both in stages and one
-/// operation at a time. The same must hold for the update in the other direction, and for both updates combined into
-/// one.
+/// operation at a time. The same must hold for the update in the other direction. Both updates combined into one must
+/// lead back to the first snapshot in stages.
 func fuzzDiff(_ input: [UInt8]) {
     let old: Snapshot, new: Snapshot
     if input.first == UInt8(ascii: "{") {

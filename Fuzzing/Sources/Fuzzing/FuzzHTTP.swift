@@ -2,8 +2,8 @@ import BraidHTTP
 
 /// Fuzzes the HTTP parser. The first byte of the input decides how the other bytes are cut into packets.
 ///
-/// Whatever the cuts are, the parser must read the same requests and bodies, and report the same failure. Each head
-/// that the parser accepts must be a head that a client may send.
+/// Whatever the cuts are, the parser must read the same requests and bodies, and report the same failure. A failure
+/// must have a status from 400 to 599 and a detail.
 func fuzzHTTP(_ input: [UInt8]) {
     guard let first = input.first else { return }
     let bytes = Array(input.dropFirst())

@@ -22,8 +22,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A server in test mode: a process of the binary, a container, or a server that is already running. If {@code start},
- * {@code run} or {@code find} started the server, its controller has a new token. {@code close} ends such a server, at
- * the latest when this process ends.
+ * {@code run} or {@code find} started the server, its controller has a new token. Such a server ends with {@code
+ * close}, at the latest when this process ends.
  */
 public final class BraidServer implements AutoCloseable {
     private static final List<String> ARGUMENTS =

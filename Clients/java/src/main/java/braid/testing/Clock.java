@@ -16,7 +16,10 @@ public final class Clock {
         return time(server.send("GET", "/v1/test/clock", null));
     }
 
-    /** Sets the clock. The time continues to run from there. */
+    /**
+     * Sets the clock. The clock continues from there: in real time, or with {@code --deterministic} by 1 ms with each
+     * change.
+     */
     public Instant set(Instant time) {
         return time(server.send("PUT", "/v1/test/clock", Map.of("time", time.toString())));
     }

@@ -1,6 +1,6 @@
 package braid.testing;
 
-/** Thrown if no complete answer arrived. The server may have handled the request. */
+/** Thrown if no complete answer arrived, or if the answer is not JSON. The server may have handled the request. */
 public final class ConnectionLost extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -26,8 +26,8 @@ public final class Faults {
     }
 
     /**
-     * Returns all rules. {@code matched} is the number of requests that matched the rule, and {@code applied} the
-     * number of requests to which the rule was applied.
+     * Returns all rules. {@code matched} is the number of requests that matched the rule and to which no earlier rule
+     * was applied. {@code applied} is the number of requests to which the rule was applied.
      */
     public List<Object> all() {
         return Json.array(server.send("GET", "/v1/test/faults", null), "faults");

@@ -8,7 +8,8 @@ import java.util.Map;
 
 /**
  * JSON as values of Java: {@code Map<String, Object>}, {@code List<Object>}, {@code String}, {@code Long}, {@code BigDecimal},
- * {@code Boolean} and {@code null}. Integers are {@code Long} if they fit, all other numbers are {@code BigDecimal}.
+ * {@code Boolean} and {@code null}. Integers of at most 18 digits are {@code Long}, all other numbers are {@code
+ * BigDecimal}.
  */
 public final class Json {
     private final String text;
@@ -55,7 +56,10 @@ public final class Json {
         return found;
     }
 
-    /** The object at a path. Throws {@code ClassCastException} if the value at the path is not an object. */
+    /**
+     * The object at a path. The result is {@code null} if there is no value. Throws {@code ClassCastException} if the
+     * value is not an object.
+     */
     @SuppressWarnings("unchecked")
     public static Map<String, Object> object(Object value, Object... path) {
         return (Map<String, Object>) Map.class.cast(at(value, path));

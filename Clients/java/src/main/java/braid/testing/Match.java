@@ -31,7 +31,10 @@ abstract class Match<Self extends Match<Self>> {
         return with("method", method);
     }
 
-    /** The path of the request. {@code *} stands for one segment, and {@code **} for any number of segments. */
+    /**
+     * The path of the request. {@code *} stands for any text in a segment. A last segment {@code **} stands for any
+     * rest of the path.
+     */
     public final Self path(String pattern) {
         return with("path", pattern);
     }

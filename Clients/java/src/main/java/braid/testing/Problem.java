@@ -12,7 +12,7 @@ public final class Problem extends RuntimeException {
     public final String kind;
     /** All members of the problem document. */
     public final transient Map<String, Object> document;
-    /** The number of seconds in the header {@code Retry-After}, or 0 without this header. */
+    /** The number of seconds in the header {@code Retry-After}, or 0 if the header is missing or contains a date. */
     final double retryAfter;
 
     Problem(int status, Map<String, Object> document, double retryAfter) {

@@ -3,7 +3,10 @@ package braid.testing;
 import java.util.List;
 import java.util.Map;
 
-/** The record of the requests that the server received since its start, its last reset or the last {@code clear}. */
+/**
+ * The record of the newest requests to {@code /v1} that the server received since its start, its last reset or the last
+ * {@code clear}. The record does not contain requests to {@code /v1/test}.
+ */
 public final class Requests {
     private final BraidServer server;
 
