@@ -54,7 +54,7 @@ public final class BraidServer implements AutoCloseable {
      * none.
      */
     public static BraidServer at(URI uri, String token) {
-        return new BraidServer(uri, token, null, null, List.of());
+        return new BraidServer(URI.create(uri.toString().replaceFirst("/+$", "")), token, null, null, List.of());
     }
 
     /**

@@ -1,6 +1,7 @@
 package braid.testing;
 
 import java.math.BigDecimal;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -182,6 +183,14 @@ class KitTests {
         assertEquals(0, found.session("party").revision());
         String message = assertThrows(IllegalStateException.class, () -> BraidServer.find(Map.of("PATH", empty.toString()), empty)).getMessage();
         assertTrue(message.contains("BRAID_SERVER_BINARY"));
+    }
+
+    @Test
+    @DisplayName("The address of a running server may end with a slash")
+    void addressWithSlash() {
+        BraidServer named = BraidServer.at(URI.create(server.uri() + "/"), server.token());
+        assertEquals(server.uri(), named.uri());
+        assertEquals(0, named.session("party").revision());
     }
 
     @Test
