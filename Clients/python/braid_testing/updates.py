@@ -100,8 +100,7 @@ def applying(update: Update, snapshot: Snapshot) -> Snapshot:
         result["totalRowCount"] = update["totalRowCount"]
         if "window" in update:
             result["window"] = update["window"]
-        if "extents" in update:
-            result["sections"] = _with_extents(last["sections"], update["extents"])
+        result["sections"] = _with_extents(last["sections"], update.get("extents", []))
     elif last["totalRowCount"] != update["totalRowCount"]:
         raise UpdateFault(f"`totalRowCount` is {update['totalRowCount']}, but there are {last['totalRowCount']} rows")
     if "state" in update:
@@ -130,7 +129,11 @@ def stages(update: Update, snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _with_extents(sections: list[Section], extents: list[dict[str, int]]) -> list[Section]:
-    result = sections.copy()
+    """Returns the sections of a window with the new values of `offset` and `rowCount`.
+
+    Raises `UpdateFault` if the rows in the sections are not consecutive rows of the table.
+    """
+    result = sections.copy() if extents else sections
     for extent in extents:
         index = extent["section"]
         if not _is_index(index, len(result)):
@@ -138,6 +141,14 @@ def _with_extents(sections: list[Section], extents: list[dict[str, int]]) -> lis
         section = result[index].copy()
         section["offset"], section["rowCount"] = extent["offset"], extent["rowCount"]
         result[index] = section
+    for index, section in enumerate(result):
+        offset, count = section.get("offset", 0), section["rowCount"]
+        end = offset + len(section["rows"])
+        if offset < 0 or (index > 0 and offset > 0) or end > count or (index < len(result) - 1 and end < count):
+            raise UpdateFault(
+                f"the window is not one run of rows: of the {count} rows of section {index}, "
+                f"it has {len(section['rows'])} from index {offset} on"
+            )
     return result
 
 
@@ -165,7 +176,7 @@ class _Stage:
         self.staying: dict[int, list[Row | None]] = {}
         """The rows of changed sections, by the index before the stage. `None` for a row that was removed."""
         self.arriving: dict[int, dict[int, Row]] = {}
-        """The rows that are inserted, by the indexes of their section and of themselves after the stage."""
+        """The rows that are inserted or moved, by the indexes of their section and of themselves after the stage."""
         self.sources: set[tuple[int, int]] = set()
 
     def fault(self, detail: str) -> UpdateFault:
