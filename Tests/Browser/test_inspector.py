@@ -1233,7 +1233,7 @@ def test_a_description_is_saved_and_applied_to_its_sessions(page, make_server):
         assert [row["viewModel"] for section in server.snapshot(session)["sections"] for row in section["rows"]] == [{"title": "new x"}]
 
 
-def test_a_saved_file_is_on_the_screen_and_its_faults_are_shown(page, make_server, tmp_path):
+def test_a_saved_file_is_on_the_screen_and_its_faults_are_shown_until_it_is_corrected_or_deleted(page, make_server, tmp_path):
     fixtures = tmp_path / "fixtures"
     fixtures.mkdir()
     file = fixtures / "sheet.table.json"
@@ -1254,6 +1254,11 @@ def test_a_saved_file_is_on_the_screen_and_its_faults_are_shown(page, make_serve
     expect(fault).to_contain_text('the cell "D" is not declared')
     expect(row).to_have_text("new x")
     file.write_text(text.replace("old", "newer"))
+    expect(fault).to_have_count(0)
+    expect(row).to_have_text("newer x")
+    file.write_text("{")
+    expect(fault).to_have_count(1)
+    file.unlink()
     expect(fault).to_have_count(0)
     expect(row).to_have_text("newer x")
 

@@ -7,7 +7,7 @@ const patience = 2000;
 
 /**
  * Follows the description files that the server watches (`--watch`), and shows the faults of each file until they are
- * corrected.
+ * corrected or the file is deleted.
  */
 export class WatchedFiles {
   #app;
@@ -45,6 +45,12 @@ export class WatchedFiles {
   }
 
   #show(files) {
+    const listed = new Set(files.map(({ file }) => file));
+    for (const [file, { close }] of this.#shown) {
+      if (listed.has(file)) continue;
+      close();
+      this.#shown.delete(file);
+    }
     for (const { file, faults, behind } of files) {
       const lines = [...faults, ...behind.map(({ session, detail }) => `${session} keeps its version: ${detail}`)];
       const text = lines.join("\n");
