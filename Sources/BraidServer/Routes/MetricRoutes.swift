@@ -87,7 +87,8 @@ extension PrometheusText {
             "braid_subscribers_max", .gauge, "Event streams and long polls that may be open at the same time.", maximum)
         single(
             "braid_subscribers_behind_total", .counter,
-            "Times that a stream's reader was too slow and got a snapshot instead of the missed updates.", behind)
+            "Times that a stream's queue was full; the reader got the missed updates from memory, or else a snapshot.",
+            behind)
     }
 
     fileprivate mutating func write(sharing metrics: SessionMetrics) {
@@ -112,7 +113,10 @@ extension PrometheusText {
         histogram("braid_commit_duration_seconds", [], store.commitSeconds)
         family("braid_commit_group_size", .histogram, "Writes that shared a transaction.")
         histogram("braid_commit_group_size", [], store.groupSizes)
-        single("braid_commit_failures_total", .counter, "Writes that failed because of the disk.", store.failures)
+        single(
+            "braid_commit_failures_total", .counter,
+            "Writes that failed because of the database: its disk, a lock, a lost connection and others.",
+            store.failures)
     }
 
     fileprivate mutating func write(_ size: StoreSize, maximum: Int) {
@@ -137,7 +141,9 @@ extension PrometheusText {
         single(
             "braid_http_connections_stalled_total", .counter,
             "Connections closed because the client read nothing of its answer for too long.", connections.stalled)
-        single("braid_subscribers_dropped_total", .counter, "Of these, event streams.", connections.stalledStreams)
+        single(
+            "braid_subscribers_dropped_total", .counter,
+            "Of these, streamed answers: event streams, large snapshots and journals.", connections.stalledStreams)
     }
 
     fileprivate mutating func write(_ process: ProcessStatistics, start: Double) {
