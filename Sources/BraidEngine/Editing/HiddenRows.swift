@@ -74,7 +74,7 @@ extension BatchUpdate {
                 return (RowPath(section: origin, row: path.row), before.sections[origin].rows[path.row])
             }
             for path in stage.deleteRows { if let (at, row) = row(path), let id = row.id { rows.append((at, id)) } }
-            for update in stage.updateRows where !update.row.content.hasID {
+            for update in stage.updateRows + stage.reloadRows where !update.row.content.hasID {
                 if let (at, row) = row(update.at),
                     row.model != update.row.model || row.model == nil && !row.looksSame(as: update.row)
                 {

@@ -162,7 +162,8 @@ extension CommandInProgress {
         if isTransaction {
             throw Refusal(
                 .rowNotFound,
-                "The session has changes that are not published: until they are, a transaction cannot move rows.")
+                "The session has unpublished changes. Until they are published, a transaction cannot move a row to an index path. Name the target by the id of a row."
+            )
         }
         let from = try seen.resolve(reference), destination = try seen.shown.section(section)
         let target = SectionReference.id(destination.id)

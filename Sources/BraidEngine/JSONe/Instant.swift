@@ -18,7 +18,8 @@ public struct Instant: Equatable, Sendable {
     }
 
     /// Parses `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Unlike RFC 3339, the month,
-    /// day, hour, minute and second may have a single digit. Returns `nil` for other texts.
+    /// day, hour, minute and second may have a single digit. Returns `nil` for other texts, and for a moment whose year in
+    /// UTC is not 1 to 9999.
     package init?(_ text: String) {
         var scanner = Scanner(text)
         guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
@@ -30,6 +31,7 @@ public struct Instant: Equatable, Sendable {
         else { return nil }
         let seconds = (hour * 60 + minute - offset) * 60 + second
         microseconds = Self.dayNumber(year, month, day) * Self.perDay + seconds * Self.perSecond + fraction
+        guard Self.first...Self.last ~= microseconds else { return nil }
     }
 
     /// Returns the moment that is `days` and `seconds` later, or `nil` if that moment is outside the years 1 to 9999.

@@ -72,7 +72,11 @@ struct RowLocator: Sendable {
             for row in section.rows where row.content.hasID { entries.append(Entry(row.content.idHash, section.id)) }
         }
         entries.sort { $0.isBefore($1) }
-        return Entries(list: PersistentList(entries), most: 2 * entries.count + 1_024)
+        // Two ids of a section can have the same half of their hashes.
+        var distinct = ContiguousArray<Entry>()
+        distinct.reserveCapacity(entries.count)
+        for entry in entries where distinct.last?.isBefore(entry) != false { distinct.append(entry) }
+        return Entries(list: PersistentList(distinct), most: 2 * distinct.count + 1_024)
     }
 
     /// Notes that the table's sections have changed. If the shared index is not built yet, the changed table gets a new

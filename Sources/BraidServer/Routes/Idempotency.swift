@@ -64,7 +64,11 @@ extension Sessions {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
-        guard session.epoch == reference["epoch"]?.stringValue else {
+        // Version 0.1.0 stored the epoch instead of the time of the opening.
+        let isSame =
+            reference["created"].map { $0.intValue == session.created }
+            ?? (reference["epoch"]?.stringValue == session.epoch)
+        guard isSame else {
             throw SessionError(
                 .noSession,
                 "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
@@ -80,7 +84,7 @@ extension HTTPResponse {
     /// Returns the response in the form in which the store keeps it for retries: `{"status", "headers", "body"?}`.
     ///
     /// - Parameter session: the session whose snapshot is the response's body. With a session, the store keeps a
-    ///   reference, `"snapshot": {"session", "epoch"}`, instead of the snapshot and its headers.
+    ///   reference, `"snapshot": {"session", "created"}`, instead of the snapshot and its headers.
     func kept(snapshotOf session: Session?) -> JSONText {
         var writer = JSONWriter()
         writer.beginObject()
@@ -100,8 +104,8 @@ extension HTTPResponse {
             writer.beginObject()
             writer.name("session")
             writer.value(session.id)
-            writer.name("epoch")
-            writer.value(session.epoch)
+            writer.name("created")
+            writer.value(session.created)
             writer.endObject()
         } else if case .bytes(let bytes) = body, let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
             writer.name("body")

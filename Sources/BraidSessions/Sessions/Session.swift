@@ -16,7 +16,9 @@ package final class Session: Sendable {
     package let table: String?
     /// The session's epoch. The store assigns a new epoch when it may have lost revisions.
     package let epoch: String
-    let created: Int
+    /// The time at which the session was opened, in milliseconds since 1970. Distinguishes the session from others that
+    /// had the same id.
+    package let created: Int
     let ids: CommandIDs
     private let limits: SessionLimits
     let store: any SessionStore

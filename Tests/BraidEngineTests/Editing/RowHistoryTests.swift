@@ -199,6 +199,20 @@ import Testing
         #expect(refusal.code == .rowGone)
     }
 
+    @Test("A row without an id is gone once its model has changed, even if only this row was reloaded")
+    func changedRowWithoutID() throws {
+        var session = try Played(
+            #"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"N","models":[{"v":1},{"v":2}],"onTap":[{"update":{"merge":{"v":5}}}]}]}"#
+        )
+        let before = session.snapshot
+        let update = try session.perform(.tap(RowReference(path(0, 1)))).update
+        #expect(update.stages.flatMap(\.reloadRows).map(\.at) == [path(0, 1)])
+        let history = try RowHistory([(update.json, update.hidden(in: before))], now: session.snapshot)
+        #expect(try history.rebased(.tap(RowReference(path(0, 0)))).at == path(0, 0))
+        let refusal = try #require(throws: Refusal.self) { try history.rebased(.tap(RowReference(path(0, 1)))) }
+        #expect(refusal.code == .rowGone)
+    }
+
     @Test("A rebased move puts the row between the rows that the client saw at the target")
     func aMoveGoesToTheRowsThatTheClientSaw() throws {
         // The client moves a row before row 5. In the meantime, another row was inserted before row 5.

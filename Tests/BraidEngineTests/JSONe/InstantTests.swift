@@ -29,4 +29,10 @@ import Testing
         #expect(Instant(millisecondsSince1970: .min).text == "0001-01-01T00:00:00.000Z")
         #expect(Instant(millisecondsSince1970: .max).text == "9999-12-31T23:59:59.999Z")
     }
+
+    @Test("A text is no `Instant` if its year in UTC is not 1 to 9999")
+    func yearInUTC() {
+        #expect(Instant("0001-01-01T00:00:00Z") != nil && Instant("9999-12-31T23:59:59Z") != nil)
+        #expect(Instant("0001-01-01T00:00:00+01:00") == nil && Instant("9999-12-31T23:59:59-01:00") == nil)
+    }
 }

@@ -227,6 +227,24 @@ import Testing
         #expect(try revision(server) == 2)
     }
 
+    @Test("A repeated request that opened a session gets the session's snapshot, even if the session has a new epoch")
+    func retryAfterNewEpoch() throws {
+        let server = try TestModeTests.server(), client = try server.client(), key = ["Idempotency-Key": "k"]
+        let body = #"{"id":"kept","rows":[{"id":"a"}]}"#
+        let first = try client.request("POST", "/v1/sessions", body, headers: key)
+        #expect(first.status == 201)
+        try TestModeTests.setFaults(server, #"{"match":{"method":"PATCH"},"times":1,"action":{"newEpoch":{}}}"#)
+        #expect(try client.request("PATCH", "/v1/sessions/kept/state", #"{"n":1}"#).status == 200)
+        let retry = try client.request("POST", "/v1/sessions", body, headers: key)
+        #expect(retry.status == 201 && retry.header("idempotent-replayed") == "true", "\(retry.text)")
+        #expect(
+            retry.object["revision"] as? Int == 1
+                && retry.object["epoch"] as? String != first.object["epoch"] as? String)
+        #expect(try client.request("DELETE", "/v1/sessions/kept").status == 204)
+        #expect(try client.request("POST", "/v1/sessions", body).status == 201)
+        #expect(try client.request("POST", "/v1/sessions", body, headers: key).status == 404, "it is another session")
+    }
+
     @Test("The fault `newEpoch` has no effect if the session does not exist")
     func newEpochOfNothing() throws {
         let server = try started(#"{"action":{"newEpoch":{}}}"#)
