@@ -1,3 +1,5 @@
+import Glibc
+
 /// The reason why a store refused an operation or could not be opened.
 public enum StoreError: Error, Sendable, Equatable {
     // Errors that a caller can cause, as opposed to errors of the disk. The store has changed nothing.
@@ -49,6 +51,14 @@ public enum StoreError: Error, Sendable, Equatable {
     case otherVersion(found: Int, known: Int)
     /// The database already contains data. An import accepts only an empty database.
     case notEmpty(path: String)
+}
+
+extension StoreError {
+    /// Creates the error for a thread that the system has not started. `failure` is the error number of
+    /// pthread_create(3).
+    package static func noThread(_ failure: Int32) -> StoreError {
+        .io("no thread can be started: \(String(cString: strerror(failure)))")
+    }
 }
 
 extension StoreError: CustomStringConvertible {
