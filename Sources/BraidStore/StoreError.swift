@@ -70,7 +70,8 @@ extension StoreError: CustomStringConvertible {
         case .answered: "The request has been answered meanwhile."
         case .tableMissing: "There is no such table description."
         case .tableChanged: "The table description has another latest version than the change starts from."
-        case .exhausted: "The session has used up its 4,294,967,295 row keys or revisions; open a new one."
+        case .exhausted:
+            "The session has used up its 4,294,967,295 row keys, section numbers or revisions; open a new one."
         case .closed: "The store is closed."
         case .full: "The disk is full: nothing was changed. Reads continue; writes continue once there is room."
         case .io(let detail): "The database could not be read or written: \(detail)"
