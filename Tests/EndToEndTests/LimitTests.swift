@@ -529,6 +529,25 @@ import Testing
         #expect(revisions == Array(1...40) && (5..<40).contains(pages))
     }
 
+    @Test("A journal record that fills a page alone is the last page if no record follows it")
+    func largeRecords() throws {
+        let client = try ServerProcess().keptClient()
+        try #require(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"0"}]}"#).status == 201)
+        for character in ["a", "b"] {
+            let text = String(repeating: character, count: 1_100_000)
+            try #require(
+                try client.request("PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":"0","text":"\#(text)"}}"#).status
+                    == 200)
+        }
+        func revisions(_ page: [String: Any]) -> [Int?] {
+            (page["records"] as? [[String: Any]] ?? []).map { $0["revision"] as? Int }
+        }
+        let first = try client.get("/v1/sessions/s/journal").object
+        #expect(revisions(first) == [1] && first["next"] as? Int == 1)
+        let last = try client.get("/v1/sessions/s/journal?after=1").object
+        #expect(revisions(last) == [2] && last["next"] == nil)
+    }
+
     @Test("Large events that nobody reads use bounded memory: a stream without room is closed, and can be opened later")
     func unreadEvents() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
