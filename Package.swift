@@ -79,7 +79,7 @@ let package = Package(
             name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient", "TestSupport"],
             exclude: ["Flows", "Golden"]),
         .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime", "TestSupport"]),
-        .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll"]),
+        .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll", "TestSupport"]),
         .testTarget(
             name: "BraidSessionsTests",
             dependencies: ["BraidSessions", "BraidRuntime", "BraidStore", "BraidEngine", "TestSupport"]),

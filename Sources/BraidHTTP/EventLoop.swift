@@ -99,6 +99,13 @@ final class EventLoop: @unchecked Sendable {
         watchListener(true)
     }
 
+    /// Closes the listening socket, which also removes the socket from the epoll set. Only the loop's own thread calls
+    /// this method, or the server if it does not start the loop.
+    func stopAccepting() {
+        acceptor?.close()
+        acceptor = nil
+    }
+
     func start() throws(HTTPServerError) {
         let failure = startThread(named: "braid-loop") { [self] in run() }
         guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
@@ -225,8 +232,7 @@ extension EventLoop {
         self.onExit.append(onExit)
         isStopping = true
         stopDeadline = min(stopDeadline, deadline)
-        acceptor?.close()  // Closing the listening socket also removes it from the epoll set.
-        acceptor = nil
+        stopAccepting()
         for case let connection? in connections { connection.serverStops() }
     }
 

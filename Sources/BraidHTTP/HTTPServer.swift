@@ -133,7 +133,16 @@ public final class HTTPServer: Sendable {
         first.accept(with: Acceptor(listener, dealingTo: loops, load: load, onLimit: configuration.onLimit))
         load.onRoom { [weak first] in first?.post(.acceptAgain) }
         running.withLock { $0 = (loops, listener.address, load) }
-        for loop in loops { try loop.start() }
+        do throws(HTTPServerError) {
+            // The first loop accepts connections for all loops, so it starts after the others.
+            for loop in loops.reversed() { try loop.start() }
+        } catch {
+            // The first loop does not run. The other loops may run, and have no connections.
+            running.withLock { $0 = nil }
+            first.stopAccepting()
+            for loop in loops { loop.post(.stop(deadline: 0, onExit: {})) }
+            throw error
+        }
     }
 
     /// Stops the server. Returns when all connections are closed and all event loops have ended.

@@ -51,9 +51,9 @@ final class ClusterCoordinator: Sendable {
         wake = try WakeUp()
     }
 
-    func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) {
+    func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws {
         state.withLock { $0.hear = hear }
-        start()
+        try start()
     }
 
     // MARK: Session locks
@@ -111,18 +111,21 @@ final class ClusterCoordinator: Sendable {
 
     // MARK: The thread
 
-    private func start() {
-        let starts = state.withLock { state in
-            defer { state.isRunning = true }
-            return !state.isRunning && !state.isStopping
+    /// Starts the coordinator's thread, unless it runs already or the coordinator stops. Throws if the system starts no
+    /// thread. The next call then tries to start the thread again.
+    private func start() throws {
+        let failure: Int32 = state.withLock { state in
+            if state.isRunning || state.isStopping { return 0 }
+            let failure = startThread(named: "store-peers") { [self] in work() }
+            state.isRunning = failure == 0
+            return failure
         }
-        guard starts else { return }
-        startThread(named: "store-peers") { [self] in work() }
+        guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
     /// Runs a statement on the coordinator's connection, and returns the first column of the first row as a Boolean.
     private func run(_ statement: PostgresStatement) async throws -> Bool {
-        start()
+        try start()
         return try await withCheckedThrowingContinuation { continuation in
             let isOpen = state.withLock { state in
                 if !state.isStopping { state.jobs.append(Job(statement: statement) { continuation.resume(with: $0) }) }

@@ -40,7 +40,7 @@ public final class PostgresStore: SessionStore {
         peers = try ClusterCoordinator(
             dialer: dialer, wait: options.timeout / 4, answerClock: dialer.answerClock)
         let connection = connects ? try dialer.connect() : nil
-        writer = PostgresWriter(
+        writer = try PostgresWriter(
             dialer: dialer, connection: connection, sender: peers.sender, onChange: options.onChange)
         readers = Readers(dialer: dialer, maximum: options.readers)
         revisions = Revisions(readers: readers)
@@ -202,9 +202,9 @@ extension PostgresStore: StoreSharing {
 
     public func revision(of session: Int) async throws -> StoredRevision? { try await revisions.revision(of: session) }
 
-    public func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) {
+    public func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws {
         dialer.onRenewal { hear(.renewed) }
-        peers.listen(hear)
+        try peers.listen(hear)
     }
 
     public func takeTurn(of session: Int) async throws { try await peers.takeTurn(of: session) }

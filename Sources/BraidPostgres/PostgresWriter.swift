@@ -44,12 +44,13 @@ final class PostgresWriter: @unchecked Sendable {
     init(
         dialer: Dialer, connection: sending PostgresConnection?, sender: String,
         onChange: @escaping @Sendable (StoreChange) -> Void
-    ) {
+    ) throws {
         self.dialer = dialer
         trouble = StoreTrouble(onChange)
         self.sender = sender
         self.connection = connection
-        startThread(named: "store-writer") { [self] in run() }
+        let failure = startThread(named: "store-writer") { [self] in run() }
+        guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
     /// Queues statements, which the writer runs with its next group of requests. Returns after the commit, even if the

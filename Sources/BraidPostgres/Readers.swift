@@ -49,20 +49,26 @@ final class Readers: @unchecked Sendable {
         perform: @escaping @Sendable (PostgresConnection) throws -> @Sendable () -> Void,
         fail: @escaping @Sendable (StoreError) -> Void
     ) {
-        if !enqueue(Job(perform: perform, fail: fail)) { fail(.closed) }
+        if let refusal = enqueue(Job(perform: perform, fail: fail)) { fail(refusal) }
     }
 
-    private func enqueue(_ job: Job) -> Bool {
-        condition.withLock {
-            if isStopping { return false }
+    /// Adds a read to the queue. Returns the reason if the pool refuses the read, otherwise `nil`.
+    private func enqueue(_ job: Job) -> StoreError? {
+        condition.withLock { () -> StoreError? in
+            if isStopping { return .closed }
             waiting.append(job)
-            if waiting.count > idle, threads < maximum {
-                threads += 1
-                startThread(named: "store-reader") { [self] in run() }
-            } else {
+            guard waiting.count > idle, threads < maximum else {
                 condition.signal()
+                return nil
             }
-            return true
+            let failure = startThread(named: "store-reader") { [self] in run() }
+            if failure == 0 {
+                threads += 1
+            } else if threads == 0 {
+                waiting.removeLast()
+                return .noThread(failure)
+            }
+            return nil
         }
     }
 

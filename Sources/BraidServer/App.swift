@@ -63,7 +63,8 @@ package final class App: HTTPHandler {
                 metricsRoute(
                     metrics, sessions: sessions, health: health, requests: requests, limits: limits, log: log)
             ] + assetRoutes()
-                + tableRoutes(store: store, clock: clock, limits: limits.table) + [fixtureRoute(watchedFiles)]
+                + tableRoutes(store: store, clock: clock, limits: limits.table)
+                + [fixtureRoute(watchedFiles, subscribers: sessions.subscribers)]
                 + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
                 + updateRoutes(sessions)
@@ -346,8 +347,8 @@ package final class App: HTTPHandler {
     /// Returns a lease that counts a request among the current requests, whose number `--max-requests` limits. Returns
     /// `nil` if the request does not count.
     ///
-    /// Readiness and metrics need no lease, because operators need them most when the server is full. A request with
-    /// `wait` needs no lease, because a long poll of a session counts as a subscriber.
+    /// Readiness and metrics need no lease, because operators need them most when the server is full. A long poll needs
+    /// no lease, because it counts as a subscriber.
     /// - Throws: `unavailable` if the server accepts no more requests, and `quotaExceeded` if the session or the token
     ///   has used its share of the requests.
     private func lease(for route: Route, _ exchange: HandledRequest) throws -> Quota.Lease? {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The reason why a store refused an operation or could not be opened.
 public enum StoreError: Error, Sendable, Equatable {
     // Errors that a caller can cause, as opposed to errors of the disk. The store has changed nothing.
@@ -51,6 +53,14 @@ public enum StoreError: Error, Sendable, Equatable {
     case notEmpty(path: String)
 }
 
+extension StoreError {
+    /// Creates the error for a thread that the system has not started. `failure` is the error number of
+    /// pthread_create(3).
+    package static func noThread(_ failure: Int32) -> StoreError {
+        .io("no thread can be started: \(String(cString: strerror(failure)))")
+    }
+}
+
 extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {
@@ -60,7 +70,8 @@ extension StoreError: CustomStringConvertible {
         case .answered: "The request has been answered meanwhile."
         case .tableMissing: "There is no such table description."
         case .tableChanged: "The table description has another latest version than the change starts from."
-        case .exhausted: "The session has used up its 4,294,967,295 row keys or revisions; open a new one."
+        case .exhausted:
+            "The session has used up its 4,294,967,295 row keys, section numbers or revisions; open a new one."
         case .closed: "The store is closed."
         case .full: "The disk is full: nothing was changed. Reads continue; writes continue once there is room."
         case .io(let detail): "The database could not be read or written: \(detail)"

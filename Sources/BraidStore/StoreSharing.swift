@@ -12,7 +12,9 @@ public protocol StoreSharing: Sendable {
 
     /// Starts to receive the notices of other servers, and calls the closure `hear` with each notice. Call this method
     /// once in each server process.
-    func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void)
+    ///
+    /// - Throws: ``StoreError`` with `io` if the system starts no thread for the notices.
+    func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws
 
     /// Locks a session for this server, so that no other server can commit to the session. The lock lasts until
     /// `endTurn`, or until the connection to the store is lost.

@@ -54,7 +54,7 @@ public struct NewSession: Sendable {
     /// registered. Otherwise `nil`.
     package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
 
-    package var isExhausted: Bool { nextKey > Key.largest }
+    package var isExhausted: Bool { nextKey > Key.largest || nextSection > Key.largest }
 
     public init(
         id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,

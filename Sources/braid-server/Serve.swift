@@ -134,7 +134,7 @@ struct Serve: ServerCommand {
                     manager.notify("STATUS=")
                     logReady(database, log)
                 }
-                app.sessions.listen()
+                try app.sessions.listen()
                 if options.watch {
                     var watcher = FixtureWatcher(directories: options.fixtures, app: app)
                     await watcher.run()

@@ -2,6 +2,7 @@ import BraidRuntime
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BraidHTTP
@@ -451,6 +452,21 @@ struct HTTPAddressTests {
         defer { unlink(path) }
         #expect(throws: HTTPServerError.self) { _ = try Listener(.unix(path: path), backlog: 1, userTimeout: 0) }
         #expect(try Data(contentsOf: URL(filePath: path)) == Data("precious".utf8))
+    }
+
+    @Test("If an event loop's thread cannot be started, the server does not run and does not listen")
+    func noThread() async {
+        await #expect(processExitsWith: .exitCode(3)) {
+            refuseThreads()
+            let path = "/tmp/braid-\(getpid())-no-thread"
+            let configuration = HTTPServer.Configuration(address: .unix(path: path), loops: 2)
+            let server = HTTPServer(configuration: configuration, handler: TestApplication())
+            do {
+                try server.start()
+            } catch {
+                exit(server.address == nil && access(path, F_OK) != 0 ? 3 : 4)
+            }
+        }
     }
 
     @Test("The server answers requests at an IPv6 address") func ipv6() async throws {

@@ -52,14 +52,14 @@ import Testing
         let later = first.answerClock.now() + 3 * Self.day
         first.answerClock.advance(to: later)
         let isShared = AsyncStream.makeStream(of: Void.self)
-        first.listen { if case .look = $0 { isShared.continuation.yield() } }
+        try first.listen { if case .look = $0 { isShared.continuation.yield() } }
         for await _ in isShared.stream { break }
         let second = try PostgresStore(url: place)
         #expect(second.answerClock.now() >= later)
         // A server that is already running must also receive the later time of another server.
         second.answerClock.advance(to: later + Self.day)
         let isSharedBack = AsyncStream.makeStream(of: Void.self)
-        second.listen { if case .look = $0 { isSharedBack.continuation.yield() } }
+        try second.listen { if case .look = $0 { isSharedBack.continuation.yield() } }
         for await _ in isSharedBack.stream { break }
         for await _ in isShared.stream where first.answerClock.now() >= later + Self.day { break }
         await first.close()

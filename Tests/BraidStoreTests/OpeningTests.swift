@@ -195,6 +195,16 @@ import Testing
         await store.close()
     }
 
+    @Test("If the database file is deleted, a new database is created, although the lock file is still there")
+    func deletedDatabase() async throws {
+        try await make()
+        #expect(unlink(path) == 0)
+        #expect(contents(path + "-lock")?.isEmpty == false)
+        let store = try SQLiteStore(path: path)
+        #expect(try await store.sessionSummary("s") == nil)
+        await store.close()
+    }
+
     @Test("A write-ahead log without its database is refused as corrupt and kept") func logWithoutDatabase() throws {
         try Data("what is left".utf8).write(to: URL(fileURLWithPath: path + "-wal"))
         #expect { try SQLiteStore(path: path) } throws: { if case StoreError.corrupt = $0 { true } else { false } }

@@ -178,7 +178,7 @@ import Testing
 
     @Test("A store receives notices of the other store's actions, and not of its own") func notices() async throws {
         let heard = Mutex<[StoreNotice]>([])
-        for store in stores[1...] { store.listen { notice in heard.withLock { $0.append(notice) } } }
+        for store in stores[1...] { try store.listen { notice in heard.withLock { $0.append(notice) } } }
         try await wait { heard.withLock { $0.contains(.hearing) } }
         let session = try await stores[0].createSession(.make())
         try await stores[0].createToken(NewToken(id: "t", role: "viewer", created: 1, expires: 2, hash: "h"), for: "s")
@@ -200,7 +200,7 @@ import Testing
     @Test("A store receives a notice for each commit of the other store, even if there are many at the same time")
     func manyNotices() async throws {
         let heard = Mutex<Set<Int>>([]), isHearing = Mutex(false)
-        stores[1].listen { notice in
+        try stores[1].listen { notice in
             switch notice {
             case .committed(let session, 1): heard.withLock { _ = $0.insert(session) }
             case .hearing: isHearing.withLock { $0 = true }
@@ -226,7 +226,7 @@ import Testing
     @Test("A store that has lost its connection restores it, reports this, and receives notices again")
     func lostConnection() async throws {
         let heard = Mutex<[StoreNotice]>([])
-        stores[1].listen { notice in heard.withLock { $0.append(notice) } }
+        try stores[1].listen { notice in heard.withLock { $0.append(notice) } }
         try await wait { heard.withLock { $0.contains(.hearing) } }
         try PostgresCluster.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",

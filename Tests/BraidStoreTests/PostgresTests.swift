@@ -3,6 +3,7 @@ import BraidEngine
 import BraidStore
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BraidPostgres
@@ -47,6 +48,18 @@ import Testing
     }
 
     // MARK: Opening
+
+    @Test("A store that cannot start a thread for its writes is not opened, so that no write waits for ever")
+    func noThread() async {
+        await #expect(processExitsWith: .exitCode(3)) {
+            refuseThreads()
+            do {
+                _ = try PostgresStore(url: "postgres://localhost/none", connects: false)
+            } catch StoreError.io {
+                exit(3)
+            }
+        }
+    }
 
     @Test(
         "A PostgreSQL database of another application is refused and not changed",
@@ -129,7 +142,7 @@ import Testing
         try PostgresCluster.run("UPDATE braid_server SET minimum_version = \(known + 1)", in: url)
         #expect(throws: refusal) { try PostgresStore(url: url) }
         // A running server notices the new minimum version when it next looks for changes of other servers.
-        running.listen { _ in }
+        try running.listen { _ in }
         while running.dialer.retirement == nil { try await Task.sleep(for: .milliseconds(10)) }
         await #expect(throws: refusal) { try await running.commit(.make(number, to: 2)) }
         await #expect(throws: refusal) { try await running.session("s") }

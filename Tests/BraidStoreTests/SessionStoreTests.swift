@@ -194,12 +194,23 @@ import Testing
         await store.close()
     }
 
-    @Test("A commit whose next row key or whose revision exceeds 32 bits is refused", arguments: StoreKind.forTests)
+    @Test(
+        "A new session or a commit is refused if a row key, section number or revision exceeds 32 bits",
+        arguments: StoreKind.forTests)
     func exhaustion(kind: StoreKind) async throws {
         let store = try kind.open()
         let number = try await store.createSession(.make())
         await #expect(throws: StoreError.exhausted) { try await store.commit(.make(number, to: 1, nextKey: 1 << 32)) }
+        await #expect(throws: StoreError.exhausted) {
+            try await store.commit(.make(number, to: 1, nextSection: 1 << 32))
+        }
         await #expect(throws: StoreError.exhausted) { try await store.commit(.make(number, to: 1 << 32)) }
+        var rows = NewSession.make("rows"), sections = NewSession.make("sections")
+        rows.nextKey = 1 << 32
+        sections.nextSection = 1 << 32
+        for session in [rows, sections] {
+            await #expect(throws: StoreError.exhausted) { try await store.createSession(session) }
+        }
         await store.close()
     }
 

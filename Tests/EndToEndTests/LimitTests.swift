@@ -225,9 +225,14 @@ import Testing
             usleep(10_000)
         }
         expect(try next(), 503, "unavailable", retries: true)
-        #expect(
-            try server.client().get("/v1/sessions/s/updates?since=0").status == 200,
-            "who does not wait is no subscriber")
+        expect(try server.client().get("/v1/fixtures?since=0&wait=1"), 503, "unavailable", retries: true)
+        for query in ["", "&wait=0"] {
+            for path in ["/v1/sessions/s/updates", "/v1/fixtures"] {
+                #expect(
+                    try server.client().get("\(path)?since=0\(query)").status == 200,
+                    "who does not wait is no subscriber")
+            }
+        }
         stream = nil
         var again = try next()
         for _ in 0..<500 where again.status != 200 {
@@ -254,6 +259,28 @@ import Testing
         for path in ["/healthz", "/readyz", "/metrics"] {
             #expect(try server.client().get(path).status == 200, "\(path) is not counted")
         }
+    }
+
+    @Test(
+        "A request for updates with `wait=0` or an invalid `wait` counts as a request, and a long poll does not",
+        .enabled(if: TestDatabase.isSQLite && HeldFlush.compiler != nil))
+    func requestsThatDoNotWait() throws {
+        let flush = try HeldFlush(), directory = try TemporaryDirectory()
+        let server = try ServerProcess(
+            database: directory.path("braid.sqlite"), ["--max-requests", "1"], environment: flush.environment)
+        let client = try server.client(), other = try server.client()
+        try #require(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
+        flush.close()
+        let patch = "PATCH /v1/sessions/s/state HTTP/1.1\r\nHost: localhost\r\nContent-Length: 7"
+        try other.send(patch + "\r\n\r\n" + #"{"a":1}"#)
+        while try !client.get("/metrics").text.contains("\nbraid_http_requests_in_progress 1\n") { usleep(10_000) }
+        for wait in ["", "&wait=0", "&wait=61", "&wait=x"] {
+            expect(
+                try client.get("/v1/sessions/s/updates?since=0\(wait)"), 503, "unavailable", retries: true, "\(wait)")
+        }
+        #expect(try client.get("/v1/sessions/s/updates?since=0&wait=1").status == 200)
+        try flush.open()
+        #expect(try other.receive().status == 200)
     }
 
     @Test("A slow head gets 408, an idle connection is closed, and a full server closes idle connections first")
@@ -500,6 +527,25 @@ import Testing
             after = next
         }
         #expect(revisions == Array(1...40) && (5..<40).contains(pages))
+    }
+
+    @Test("A journal record that fills a page alone is the last page if no record follows it")
+    func largeRecords() throws {
+        let client = try ServerProcess().keptClient()
+        try #require(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"0"}]}"#).status == 201)
+        for character in ["a", "b"] {
+            let text = String(repeating: character, count: 1_100_000)
+            try #require(
+                try client.request("PUT", "/v1/sessions/s/rows/0/0", #"{"model":{"id":"0","text":"\#(text)"}}"#).status
+                    == 200)
+        }
+        func revisions(_ page: [String: Any]) -> [Int?] {
+            (page["records"] as? [[String: Any]] ?? []).map { $0["revision"] as? Int }
+        }
+        let first = try client.get("/v1/sessions/s/journal").object
+        #expect(revisions(first) == [1] && first["next"] as? Int == 1)
+        let last = try client.get("/v1/sessions/s/journal?after=1").object
+        #expect(revisions(last) == [2] && last["next"] == nil)
     }
 
     @Test("Large events that nobody reads use bounded memory: a stream without room is closed, and can be opened later")

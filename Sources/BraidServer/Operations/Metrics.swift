@@ -61,11 +61,8 @@ final class RouteCounters: Sendable {
 
     private enum Statuses {
         /// The statuses that the server answers with, each of which has a counter. The number 0 represents any other
-        /// status.
-        static let known = [
-            0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 417, 421, 422, 429, 431,
-            500, 501, 503, 505, 507,
-        ]
+        /// status, such as that of an injected fault.
+        static let known = [0, 200, 201, 204, 304] + Set(Problem.allCases.map(\.status)).sorted()
 
         private static let indices: [UInt8] = {
             var indices = [UInt8](repeating: 0, count: 600)

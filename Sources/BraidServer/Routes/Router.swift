@@ -199,8 +199,17 @@ final class Route: Sendable {
         return nil
     }
 
-    /// Returns whether a request of this route is a long poll, that is, waits for an update (`?wait=…`).
-    func isLongPoll(_ head: HTTPRequestHead) -> Bool { endsAtStop && head.query.contains { $0.name == "wait" } }
+    /// The values that the query parameter `wait` may have: the seconds that a request waits for an update.
+    static let waits = 0...60
+
+    /// Returns whether a request of this route is a long poll, that is, waits for an update (`?wait=…`). A request
+    /// whose `wait` is 0 or invalid does not wait.
+    func isLongPoll(_ head: HTTPRequestHead) -> Bool {
+        guard endsAtStop, let wait = head.query.last(where: { $0.name == "wait" }).flatMap({ Int($0.value) }) else {
+            return false
+        }
+        return wait > 0 && Self.waits.contains(wait)
+    }
 
     /// Returns the account that a request's leases count against: its session and its token. A controller's requests
     /// count against the session only.

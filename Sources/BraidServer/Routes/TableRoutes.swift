@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
 import BraidStore
 
@@ -135,11 +136,19 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
     ]
 }
 
-/// Returns the route that shows the description files that the server watches.
-func fixtureRoute(_ files: WatchedFiles) -> Route {
+/// Returns the route that shows the description files that the server watches. A long poll of this route counts as a
+/// subscriber.
+func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
     Route("GET", "/v1/fixtures", query: ["since", "wait"], endsAtStop: true) { context in
-        let since = try context.integer("since", in: 0...Int.max), wait = try context.integer("wait", in: 0...60)
-        if let since, let wait { try await files.waitForChange(of: since, within: .seconds(wait)) }
+        let since = try context.integer("since", in: 0...Int.max)
+        let wait = try context.integer("wait", in: Route.waits) ?? 0
+        let lease =
+            wait == 0
+            ? nil
+            : try subscribers.required(
+                "subscribers", option: "max-subscribers", for: context.account, retryAfter: 5)
+        defer { lease?.end() }
+        if let since { try await files.waitForChange(of: since, within: .seconds(wait)) }
         return .json { files.write(to: &$0) }
     }
 }

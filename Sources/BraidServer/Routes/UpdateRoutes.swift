@@ -46,7 +46,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 throw ProblemError(
                     .badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.")
             }
-            let wait = try context.integer("wait", in: 0...60) ?? 0
+            let wait = try context.integer("wait", in: Route.waits) ?? 0
             let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
             let head = context.head
             let lease =

@@ -31,14 +31,18 @@ extension JournalRecord {
 }
 
 extension Session {
-    /// Returns at most `limit` records of the session's journal after a revision, and whether the journal may have more
-    /// records after these. If the only record of a page reaches the page's limit of bytes, `isCut` is `true` even
-    /// without further records.
+    /// Returns at most `limit` records of the session's journal after a revision, and whether the journal has more
+    /// records after these.
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = feed.limits.longHistoryBytes
         var records = try await history(after: revision, limit: limit + 1, bytes: bytes)
-        let isCut = records.count > limit || records.reduce(0) { $0 + $1.bytes } >= bytes
-        if isCut, records.count > 1 { records.removeLast() }
+        var isCut = records.count > limit || records.reduce(0) { $0 + $1.bytes } >= bytes
+        if isCut, records.count > 1 {
+            records.removeLast()
+        } else if let last = records.last, last.revision >= self.revision {
+            // A large record can fill a page alone, even if no record follows it.
+            isCut = false
+        }
         return (records, isCut)
     }
 }

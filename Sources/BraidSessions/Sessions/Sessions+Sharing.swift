@@ -2,8 +2,8 @@ import BraidStore
 
 extension Sessions {
     /// Starts to receive the notices of other servers, if several servers can share the store.
-    package func listen() {
-        store.sharing?.listen { [weak self] notice in self?.hear(notice) }
+    package func listen() throws {
+        try store.sharing?.listen { [weak self] notice in self?.hear(notice) }
     }
 
     private func hear(_ notice: StoreNotice) {

@@ -99,6 +99,9 @@ struct Opening {
     /// Refuses an empty database file if its lock file shows that a database was there. Also refuses an empty or
     /// missing database file if its write-ahead log has content. Without this check, SQLite would create a new, empty
     /// database instead.
+    ///
+    /// If both the database file and its log are missing, the server creates a new database, even if the lock file
+    /// shows that a database was there. To start with an empty database, it is enough to delete these two files.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = size(of: path)
         if let size, size > 0 { return }

@@ -70,9 +70,7 @@ final class SQLiteWriter: @unchecked Sendable {
         disk = DiskRoom(reserve: reserve)
         if lock != nil { database.write { $0.follow(with: log) } }
         let failure = startThread(named: "store-writer") { [self] in run() }
-        guard failure == 0 else {
-            throw StoreError.io("no thread can be started: \(String(cString: strerror(failure)))")
-        }
+        guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
     /// Queues a write, which the writer commits in one of its next transactions, together with other writes. Returns when
