@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures, for each coding, the size and the time of a snapshot of 331 KB, and the memory that a stream needs.
+/// Measures, for each coding, the size and the time of a snapshot of 278 KB, and the memory that a stream needs.
 func compressionBenchmark() throws {
     print("\ncompression: in memory (no disk in the way), medians of 19")
     let codings = ["identity", "gzip", "zstd"]
@@ -49,7 +49,7 @@ func compressionBenchmark() throws {
     }
 }
 
-/// The request that opens a session with a snapshot of 331 KB. The rows are those of a guest list, with names,
+/// The request that opens a session with a snapshot of 278 KB. The rows are those of a guest list, with names,
 /// addresses and notes.
 private func guests() -> String {
     let names = ["Ada", "Grace", "Barbara", "Radia", "Frances", "Omar", "Yvonne", "Linus", "Ken", "Dennis", "Edsger"]
