@@ -198,7 +198,8 @@ export declare class Clock {
   private constructor();
   now(): Promise<Date>;
   /**
-   * Sets the clock. The clock continues from `time`: in real time, or with `--deterministic` by 1 ms with each change.
+   * Sets the server's clock. From `time`, the clock follows real time, or with `--deterministic`, advances by 1 ms with
+   * each command.
    */
   set(time: Date): Promise<Date>;
   advance(milliseconds: number): Promise<Date>;

@@ -73,7 +73,7 @@ extension Update {
         public var deleteSections: [Int] = []
         /// The inserted sections with their rows, and their indexes after the stage.
         public var insertSections: [PlacedSection] = []
-        /// The sections that moved, together with their rows.
+        /// The old and new indexes of the sections that moved. A section's rows move with it.
         public var moveSections: [SectionMove] = []
         /// The sections whose whole content is replaced, with their indexes before the stage.
         public var reloadSections: [PlacedSection] = []

@@ -128,8 +128,8 @@ class Clock:
         return _time(self._client.send("GET", "/v1/test/clock"))
 
     def set(self, time: datetime) -> datetime:
-        """Sets the clock. `time` needs a time zone. The clock continues from there: in real time, or with
-        `--deterministic` by 1 ms with each change.
+        """Sets the server's clock. `time` needs a time zone. From there, the clock follows real time, or with
+        `--deterministic`, advances by 1 ms with each command.
         """
         if time.tzinfo is None:
             raise ValueError("The time has no time zone.")

@@ -3,8 +3,7 @@
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// The caller knows that the two rows of each compared pair are the same row. Only pairs with different ids are
-        /// different rows.
+        /// The caller knows that each old row is the same row as the new row at its place, unless their ids differ.
         case known
     }
 

@@ -18,7 +18,7 @@ private struct JTDCompiler {
     private struct Pending {
         var json: JSONValue
         var position: Int
-        /// The `mapping` keyword's object that contains the schema, or `nil` if no `mapping` contains it.
+        /// The object of the keyword `mapping` (RFC 8927) of which the schema is a member. `nil` for other schemas.
         var mapping: Mapping?
     }
 

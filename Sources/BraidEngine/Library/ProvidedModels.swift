@@ -15,7 +15,8 @@ struct ModelTraits<Model> {
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
-        // The conformances are looked up once for each chain, not once for each model.
+        // Whether the model type conforms to these protocols is looked up once for each binding chain, not once for each
+        // model.
         func identity<Known: CollectionIdentifiable>(_: Known.Type) -> (Model) -> String {
             { unsafeBitCast($0, to: Known.self).collectionId }  // `Known` and `Model` are the same type
         }

@@ -53,7 +53,7 @@ struct RequestVerification: Sendable {
             }
         result.detail =
             "\(found) of \(requests.count) recorded requests \(found == 1 ? "matches" : "match"), but \(bound.text) \(count) should."
-        // Requests that do not match can explain too few matches, but not too many.
+        // If too few requests matched, those that nearly match show why. If too many matched, they would explain nothing.
         if found < count {
             misses.sort { $0.mismatches.count < $1.mismatches.count }
             result.nearestMisses = Array(misses.prefix(Self.mostMisses))

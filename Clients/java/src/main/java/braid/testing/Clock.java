@@ -17,8 +17,8 @@ public final class Clock {
     }
 
     /**
-     * Sets the clock. The clock continues from there: in real time, or with {@code --deterministic} by 1 ms with each
-     * change.
+     * Sets the server's clock. From there, the clock follows real time, or with {@code --deterministic}, advances by
+     * 1 ms with each command.
      */
     public Instant set(Instant time) {
         return time(server.send("PUT", "/v1/test/clock", Map.of("time", time.toString())));
