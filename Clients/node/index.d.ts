@@ -199,7 +199,7 @@ export declare class Clock {
   now(): Promise<Date>;
   /**
    * Sets the server's clock. From `time`, the clock follows real time, or with `--deterministic`, advances by 1 ms with
-   * each command.
+   * each command, also with one that changes nothing.
    */
   set(time: Date): Promise<Date>;
   advance(milliseconds: number): Promise<Date>;

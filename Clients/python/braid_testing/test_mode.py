@@ -129,7 +129,7 @@ class Clock:
 
     def set(self, time: datetime) -> datetime:
         """Sets the server's clock. `time` needs a time zone. From there, the clock follows real time, or with
-        `--deterministic`, advances by 1 ms with each command.
+        `--deterministic`, advances by 1 ms with each command, also with one that changes nothing.
         """
         if time.tzinfo is None:
             raise ValueError("The time has no time zone.")

@@ -3,7 +3,8 @@
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// The caller knows that each old row is the same row as the new row at its place, unless their ids differ.
+        /// For sections that are not diffable. The caller has paired each old row with the new row of the same stored row.
+        /// A pair is the same row if both rows have the same id, or if both have none.
         case known
     }
 

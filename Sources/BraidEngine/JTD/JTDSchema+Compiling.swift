@@ -18,7 +18,8 @@ private struct JTDCompiler {
     private struct Pending {
         var json: JSONValue
         var position: Int
-        /// The object of the keyword `mapping` (RFC 8927) of which the schema is a member. `nil` for other schemas.
+        /// The tag of the `discriminator` (RFC 8927), if the schema is the value of a member of `mapping`. `nil` for other
+        /// schemas, even for those deeper in a member of `mapping`.
         var mapping: Mapping?
     }
 

@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// A result code of SQLite: a primary code in the low byte, and details in the bytes above the low byte.
 ///
-/// The list of codes is https://sqlite.org/rescode.html. Codes that the store does not treat in a special way have no
-/// name in this type.
+/// The list of codes is https://sqlite.org/rescode.html. Only codes that the store or its tests name have a constant in
+/// this type.
 struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     let rawValue: CInt
 

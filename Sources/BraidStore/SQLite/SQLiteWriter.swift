@@ -28,8 +28,8 @@ final class SQLiteWriter: @unchecked Sendable {
     /// writing thread uses the writer's other variables.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
-    /// The time at which the writer began its current transaction, to which the checkpoint of SQLite's log after it
-    /// belongs. `nil` while the writer waits for requests.
+    /// The time at which the writer began its current transaction. The value stays until the checkpoint of SQLite's log
+    /// that may follow has ended. `nil` while the writer waits for requests, and after it has stopped.
     private var writingSince: ContinuousClock.Instant?
     /// Whether the writer's last transaction was committed. `false` if the last transaction failed.
     private var lastSucceeded = true
