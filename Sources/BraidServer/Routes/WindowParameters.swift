@@ -13,7 +13,11 @@ extension WindowQuery {
     /// Reads the window from a request's query. Returns `nil` if the query names no window.
     ///
     /// - Throws: `badRequest` if the parameters do not name one window.
-    init?(_ context: RequestContext) throws { try self.init { context.query($0) } }
+    init?(_ context: RequestContext) throws {
+        // Searching a query without parameters for each of them would take 4% of the time of the answer 304.
+        guard !context.head.query.isEmpty else { return nil }
+        try self.init { context.query($0) }
+    }
 
     /// Reads a window from one parameter of a request's query, which contains the parameters of the window as a
     /// percent-encoded query. Returns `nil` without the parameter.
