@@ -101,12 +101,14 @@ test("After a new epoch, or if updates are missing, a subscription continues fro
   await party.edit({ delete: { id: "Sara" } });
   await listener.until(() => copy.snapshot.epoch !== epoch && copy.revision === 1 && copy.status === "live");
   assert.deepEqual(copy.snapshot, await party.snapshot());
+  // The subscription may have continued before the edit, with a snapshot and an update.
+  const updates = listener.of("update").length;
   await server.faults.set([fault.snapshot({ path: UPDATES })], { test: t });
   copy.pause();
   await party.edit({ delete: { id: "Omar" } });
   copy.resume();
   await listener.until(() => copy.revision === 2 && copy.status === "live");
-  assert.equal(listener.of("update").length, 0);
+  assert.equal(listener.of("update").length, updates);
 });
 
 test("Delays, slow answers and paused streams do not change the result", async (t) => {
