@@ -14,7 +14,8 @@ extension WindowQuery {
     ///
     /// - Throws: `badRequest` if the parameters do not name one window.
     init?(_ context: RequestContext) throws {
-        // Searching a query without parameters for each of them would take 4% of the time of the answer 304.
+        // Most requests have no query. Searching the empty query for each parameter of a window took 4% of the server's
+        // time for an answer 304.
         guard !context.head.query.isEmpty else { return nil }
         try self.init { context.query($0) }
     }
