@@ -15,11 +15,20 @@ public enum Files {
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
         defer { piece.deallocate() }
         while true {
-            let count = read(file, piece.baseAddress, piece.count)
-            if count < 0, errno == EINTR { continue }
+            let count = read(file, into: piece)
             guard count >= 0 else { return nil }
             if count == 0 { return bytes }
             bytes.append(contentsOf: piece[..<count])
+        }
+    }
+
+    /// Reads at most as many bytes as fit into `buffer` (read(2)). Repeats a read that a signal interrupts.
+    ///
+    /// - Returns: the number of bytes, 0 at the end of the file. -1 if the read failed; then `errno` contains the error.
+    static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 || errno != EINTR { return count }
         }
     }
 
@@ -49,7 +58,7 @@ public enum Files {
             // Wait with `poll`, because another process may have made the descriptor non-blocking.
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, -1)
-            let count = read(descriptor, &piece, piece.count)
+            let count = Glibc.read(descriptor, &piece, piece.count)
             if count == 0 || count < 0 && errno != EINTR && errno != EAGAIN { return }
         }
     }

@@ -62,13 +62,10 @@ public final class LineReader {
     private func readPiece() throws(Failure) {
         let length = buffer.count, piece = 64 << 10
         buffer.append(contentsOf: repeatElement(0, count: piece))
-        var count = 0, error: CInt = 0
-        repeat {
-            count = buffer.withUnsafeMutableBytes { bytes in
-                read(descriptor, bytes.baseAddress.map { $0 + length }, piece)
-            }
-            error = errno
-        } while count < 0 && error == EINTR
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            Files.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: bytes[length...]))
+        }
+        let error = errno
         buffer.removeLast(piece - max(0, count))
         guard count >= 0 else { throw Failure(description: String(cString: strerror(error))) }
         bytesRead += count
