@@ -10,6 +10,8 @@ let package = Package(
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
         .library(name: "BraidClient", targets: ["BraidClient"]),
         .library(name: "BraidHTTP", targets: ["BraidHTTP"]),
+        // The fuzzing targets are another package, which uses this library.
+        .library(name: "BraidRuntime", targets: ["BraidRuntime"]),
         // The benchmarks are another package, which uses this library.
         .library(name: "TestSupport", targets: ["TestSupport"]),
     ],

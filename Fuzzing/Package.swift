@@ -11,6 +11,7 @@ let package = Package(
             dependencies: [
                 .product(name: "BraidEngine", package: "braid-server"),
                 .product(name: "BraidHTTP", package: "braid-server"),
+                .product(name: "BraidRuntime", package: "braid-server"),
             ])
     ],
     swiftLanguageModes: [.v6]

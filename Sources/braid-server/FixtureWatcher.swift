@@ -9,8 +9,9 @@ import Glibc
 struct FixtureWatcher {
     let directories: [String]
     let app: App
-    /// The content that each watched file had when the watcher last read it, by the file's path.
-    private var known: [String: [UInt8]] = [:]
+    /// The content that each watched file had when the watcher last read it, by the file's path. The content is `nil`
+    /// if the next call of `look` must load the file again.
+    private var known: [String: [UInt8]?] = [:]
     private var tables: [String: String] = [:]
 
     init(directories: [String], app: App) {
@@ -86,7 +87,7 @@ struct FixtureWatcher {
             } else {
                 // The error does not come from the file's content, so the next call of `look` must load the file again.
                 file.faults = ["\(path): \(error)"]
-                known[path] = nil
+                known.updateValue(nil, forKey: path)
             }
             for fault in file.faults { app.logLines?.write(.error, "\(fault)") }
         }

@@ -97,9 +97,10 @@ import Testing
         let (client, etag) = try start()
         let sender = try client.server.client()
         try sender.send(
-            "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIf-Match: \(etag)\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIf-Match: \(etag)\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
-        usleep(200_000)  // the `observe` request has begun by then
+        // The answer `100 Continue` says that the server has begun the `observe` request.
+        while !sender.hasAnswer { usleep(1000) }
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#).status == 200)
         try sender.send("9\r\n{\"a\":[]}\n\r\n0\r\n\r\n")
         let refused = try sender.receive()

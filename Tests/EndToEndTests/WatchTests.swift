@@ -116,6 +116,26 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 2)
     }
 
+    @Test(
+        "With --watch, a file that the server could not load is no longer listed after it was deleted",
+        .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"),
+        .enabled(if: TestDatabase.isSQLite))
+    func deletedAfterAnError() throws {
+        let disk = try SmallDisk(megabytes: 10)
+        let client = try start(disk.path + "/braid.sqlite")
+        var revision = 0
+        try wait(for: 1, client, after: &revision)
+        disk.fill()
+        // The description has more bytes than the disk has left.
+        let large = String(repeating: "x", count: 2_000_000), other = directory.path("fixtures/u.table.json")
+        try #"{"table":"u","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1","text":"\#(large)"}]}]}"#.write(
+            toFile: other, atomically: true, encoding: .utf8)
+        while try !client.get("/v1/fixtures").text.contains("u.table.json") { _ = try next(client, after: &revision) }
+        #expect(try client.get("/v1/tables/u").status == 404)
+        try FileManager.default.removeItem(atPath: other)
+        while try client.get("/v1/fixtures").text.contains("u.table.json") { _ = try next(client, after: &revision) }
+    }
+
     @Test("Without --watch, the server watches no files, and --watch needs --fixtures")
     func options() throws {
         #expect(

@@ -9,7 +9,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 enum FuzzTarget: String {
-    case http, json, template, schema, description, diff
+    case http, gzip, json, template, schema, description, diff
 
     static let current: FuzzTarget = {
         let name = getenv("BRAID_FUZZ_TARGET").map { String(cString: $0) } ?? ""
@@ -22,6 +22,7 @@ enum FuzzTarget: String {
     func run(_ input: [UInt8]) {
         switch self {
         case .http: fuzzHTTP(input)
+        case .gzip: fuzzGzip(input)
         case .json: fuzzJSON(input)
         case .template: fuzzTemplate(input)
         case .schema: fuzzSchema(input)
