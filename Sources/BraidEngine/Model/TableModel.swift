@@ -77,7 +77,7 @@ public struct TableModel: Sendable {
     }
 
     /// The largest number of sections for which a row id is searched in each section instead of in the `RowLocator`.
-    /// Searching 64 sections takes about 10 µs and needs no memory for an index.
+    /// Searching so few sections is fast and needs no memory for an index.
     static let fewSections = 64
 
     /// Notes that a section has received rows. `hashes` contains the hashes of the rows' ids.
