@@ -134,8 +134,8 @@ extension CommandInProgress {
         for (reference, _) in rows {
             switch reference {
             case .at(.displayed(let section), _), .id(_, .displayed(let section)?):
-                // A Swift program may pass a negative index. The call skips such an index, as it skips every index
-                // without a row.
+                // A Swift program may pass a negative section index. The call skips a reference with such an index, as
+                // it skips a reference to a missing row.
                 if section >= shown.sections.count { return noSection(section) }
             case .at(.id(let section), _), .id(_, .id(let section)?):
                 if displayedPlace(of: section) == nil { return noRow(reference) }
@@ -156,8 +156,8 @@ extension CommandInProgress {
             }
             places.append((path, section, index, try identified(model, in: section, at: pointer.appending("model"))))
         }
-        // Rows may exchange their ids in one call, so all rows give up their old ids before the first row gets a new
-        // id.
+        // Rows may exchange their ids in one call, so all rows whose ids change give up their old ids before the first
+        // row gets a new id.
         for (number, (_, section, index, row)) in places.enumerated()
         where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)
