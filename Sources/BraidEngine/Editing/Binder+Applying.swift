@@ -34,7 +34,8 @@ public struct Outcome: Sendable {
     /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
     /// inserted. `nil` if the call replaced a row, for other commands, and for transactions.
     public var inserted: (section: SectionID, id: RowID?)?
-    /// The table description to which the table is bound after the command. `nil` if the command did not change it.
+    /// The table description to which the table is bound after the command. `nil` if the command did not change the
+    /// description.
     public var rebinding: Rebinding?
 
     /// Whether ``kind`` is `ignored`.

@@ -85,7 +85,7 @@ extension Command {
         self = try decode(body, pointer)
     }
 
-    /// The names of all kinds of commands that have a JSON form.
+    /// The names of all kinds of commands that have a decoder from JSON.
     private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
     /// Creates a command from its JSON form, as a transaction contains it.

@@ -7,7 +7,8 @@ extension CommandInProgress {
         case table
         case section(Int)
         case rows([RowPath])
-        /// All rows that a section displays after the call.
+        /// The data source call replaced the rows of a section. The notification names all rows that the section
+        /// displays after the call.
         case rowsOfSection(Int)
         /// The registration of a cell for a model type, which sends no notification.
         case nothingToTell

@@ -2,8 +2,8 @@
 ///
 /// Each kind of command is declared once, in this file. The routes of the HTTP API, the roles, the JSON forms in
 /// transactions and in the journal, and the metrics follow from the declaration. To add a command, add its case to
-/// ``Command``, its kind with a decoder to this file, and its effect to `CommandInProgress.perform`. The compiler finds
-/// the other switches.
+/// ``Command``, its kind with a decoder to this file and to `all`, and its effect to `CommandInProgress.perform`. The
+/// compiler finds the other switches.
 public struct CommandKind: Sendable {
     /// How a command changes what its HTTP resource names. The raw value is the method of the HTTP request (RFC 9110,
     /// 9.3, and RFC 5789).

@@ -22,15 +22,16 @@ public struct SectionContent: Sendable {
 /// The place at which ``DataSourceCommand/insertRow(_:at:in:)`` inserts a row into a section. All stored rows count,
 /// displayed or not.
 public enum RowPlacement: Sendable, Equatable {
-    /// Before the section's first row.
+    /// Inserts the row before the section's first row.
     case start
-    /// After the section's last row.
+    /// Inserts the row after the section's last row.
     case end
-    /// Before the row with the given id.
+    /// Inserts the row before the row with the given id.
     case before(RowID)
-    /// After the row with the given id.
+    /// Inserts the row after the row with the given id.
     case after(RowID)
-    /// At an index among the section's stored rows, from 0. The number of stored rows means the section's end.
+    /// Inserts the row at an index among the section's stored rows, from 0. The number of stored rows means the
+    /// section's end.
     case index(Int)
 }
 

@@ -22,7 +22,7 @@ public struct Refusal: Error, Sendable, Equatable {
         case handlerContract = "handler-contract"
         /// The row's cell does not declare an event of this name.
         case eventUndeclared = "event-undeclared"
-        /// The parameters of an event do not match the schema that its cell declares.
+        /// The parameters of an event do not match the schema that the row's cell declares for the event.
         case eventInvalid = "event-invalid"
         /// A model does not match its declared type, or has no usable id or another id than the request names. Or no
         /// cell is registered for the model's type.
@@ -80,7 +80,7 @@ public struct Refusal: Error, Sendable, Equatable {
 
     /// The machine-readable kind of the refusal. A program acts on this code, not on ``detail``.
     public var code: Code
-    /// A sentence for a developer: what was refused, where, and what would be accepted.
+    /// A text for a developer that says why the input was refused.
     public var detail: String
     /// The faults that were found in the refused document. The document may have more faults. The list is empty if the
     /// refusal is not about a document.

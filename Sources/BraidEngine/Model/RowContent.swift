@@ -82,7 +82,7 @@ struct RowContent: Sendable {
     }
 }
 
-// Access to the row's id.
+// The part of `RowContent` that reads the row's id.
 extension RowContent {
     private static var idStart: Int { #"{"id":"#.utf8.count }
 

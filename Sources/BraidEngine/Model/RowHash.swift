@@ -60,8 +60,8 @@ enum RowHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Calls a closure with all bytes as pairs of words. The last pair may repeat earlier bytes. If there are fewer
-    /// than 16 bytes, the last pair may be padded with zeros.
+    /// Calls a closure with all bytes as pairs of 8-byte words. The last pair may repeat earlier bytes. If there are
+    /// fewer than 16 bytes, the last pair may be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0
