@@ -115,8 +115,9 @@ extension BindingChain {
         return onInsert(handler(takesModel: false) { try run($0, $1.row, bindings.insertionReason($1)) })
     }
 
-    /// Binds the closure that runs when a row near its section's end is displayed. The closure runs again only if the
-    /// section has more rows than at the last run.
+    /// Binds the closure that runs when a row near its section's end is displayed, as
+    /// ``SectionedTableBinder/willDisplay(_:)`` reports. The closure runs again only if the section has more rows than
+    /// at the last run.
     ///
     /// If the section is filled again with fewer rows, the closure can run again, too.
     ///

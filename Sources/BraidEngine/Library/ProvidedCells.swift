@@ -21,8 +21,8 @@ final class ProvidedCells {
 
     init(_ make: @escaping (RowInput) throws -> any ReuseIdentifiable) { self.make = make }
 
-    /// Returns the name of the row's cell. Makes the cell only if no cell was made yet for the same model at the same
-    /// place.
+    /// Returns the name of the row's cell. Makes the cell unless the name that is known at the row's index belongs to
+    /// the same model.
     func name(of row: RowInput) throws -> JSONText { try known(row) ?? newName(of: row) }
 
     /// Makes the row's cell, even if its name is known, and returns the cell's name.

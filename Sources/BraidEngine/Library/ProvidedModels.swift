@@ -4,8 +4,8 @@ struct ModelTraits<Model> {
     /// Returns a model's identity. `nil` if models have no identity. Rows without identity are identified by their
     /// indexes. If a model has changed, the section is reloaded, unless its chain sets `updates(manually: true)`.
     let identity: ((Model) -> String)?
-    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model counts as changed at
-    /// every refresh.
+    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model counts as changed
+    /// whenever the models are read again.
     let areEqual: ((Model, Model) -> Bool)?
     /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
     /// `nil`.
