@@ -157,8 +157,8 @@ extension CommandInProgress {
             }
             places.append((path, section, index, try identified(model, in: section, at: pointer.appending("model"))))
         }
-        // Rows may exchange their ids in one call, so all rows whose ids change give up their old ids before the first
-        // row gets a new id.
+        // Rows may exchange their ids in one call. All rows whose ids change therefore give up their old ids before the
+        // first row gets a new id.
         for (number, (_, section, index, row)) in places.enumerated()
         where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)

@@ -42,9 +42,9 @@ public enum RowPlacement: Sendable, Equatable {
 ///
 /// Row references name rows of the *stored* table, even while clients see an older, published table. Indexes count only
 /// sections that are displayed and rows that are not hidden. Unless the request is strict, no call except `addRow` is
-/// refused because such an index is out of bounds, or because a row reference has an id that no such row has. The
-/// comment of each case says what the call does instead. The table's `editing` policies do not apply, and no handlers
-/// run.
+/// refused because such an index is out of bounds. Unless the request is strict, no call is refused because a row
+/// reference has an id that no such row has. The comment of each case says what the call does instead. The table's
+/// `editing` policies do not apply, and no handlers run.
 ///
 /// The following data source calls are refused, among others:
 /// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
@@ -57,8 +57,8 @@ public enum RowPlacement: Sendable, Equatable {
 public enum DataSourceCommand: Sendable {
     /// Inserts a row before another row. If the reference's row index is out of bounds, the new row is appended to the
     /// section. If a reference with a row index names no displayed section, the row is appended to the hidden section
-    /// with the given id, or to a new section at the end. If the reference has a row id that no displayed row has, the
-    /// call is ignored.
+    /// with the given id. If there is no such section, the row is appended to a new section at the end. If the
+    /// reference has a row id that no displayed row has, the call is ignored.
     case addRow(JSONText, at: RowReference)
     /// Replaces the model of a row. The call is ignored if the row does not exist.
     case updateRow(JSONText, at: RowReference)

@@ -258,8 +258,8 @@ public struct MovementPolicy<Section: TableSection> {
 
     let targets: Targets
 
-    /// The policy that allows every section whose models have the same type as the moved row's model, and every section
-    /// with models of another type whose `onInsert` has no parameter for the model.
+    /// The policy that allows every section whose models have the same type as the moved row's model. The policy also
+    /// allows every other section with models whose `onInsert` has no parameter for the model.
     public static var toAnySection: Self { Self(targets: .anySection) }
     /// Returns the policy that allows the listed sections. Rows can move within their own section only if it is listed,
     /// too.

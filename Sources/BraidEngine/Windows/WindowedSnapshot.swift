@@ -24,8 +24,8 @@ public struct WindowedSnapshot: Sendable {
     /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor. If the anchor was
     /// deleted or moved out of the window's section, the nearest remaining row with an id becomes the new anchor. If
     /// two remaining rows are at the same distance, the later one becomes the anchor. If no such row remains within
-    /// 1,000 rows of the old anchor, the row that is now at the old anchor's index becomes the anchor, or the last row
-    /// if the index is too high. If that row has no id, the first row becomes the anchor.
+    /// 1,000 rows of the old anchor, the row that is now at the old anchor's index becomes the anchor. If that index is
+    /// too high, the last row becomes the anchor. If the chosen row has no id, the first row becomes the anchor.
     ///
     /// - Parameters:
     ///   - follower: the update that leads from this revision to the next one.
