@@ -34,7 +34,8 @@ public struct Outcome: Sendable {
     /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
     /// inserted. `nil` if the call replaced a row, for other commands, and for transactions.
     public var inserted: (section: SectionID, id: RowID?)?
-    /// The table description to which the table is bound after the command. `nil` if the command did not change it.
+    /// The table description to which the table is bound after the command. `nil` if the command did not change the
+    /// description.
     public var rebinding: Rebinding?
 
     /// Whether ``kind`` is `ignored`.
@@ -45,10 +46,13 @@ extension Binder {
     /// Executes a command on a table: checks the policy, runs the handlers, checks the invariants, and computes the new
     /// snapshot and update.
     ///
-    /// All arguments are values, so a command that throws an error changes nothing.
+    /// The method changes neither `table` nor `shown`, so a command that throws an error changes nothing in the
+    /// session.
     ///
     /// - Parameters:
-    ///   - command: the command. Its index paths refer to `shown`.
+    ///   - command: the command. Its index paths refer to `shown`. In a data source call, index paths refer to the
+    ///     snapshot of `table`. In a transaction, index paths refer to the table after the transaction's earlier
+    ///     commands.
     ///   - table: the stored table before the command.
     ///   - shown: the snapshot that clients see. It is the snapshot of `table` or, while a change is unpublished, the
     ///     last published one.

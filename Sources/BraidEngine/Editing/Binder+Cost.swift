@@ -1,13 +1,12 @@
 extension Binder {
-    /// Returns the estimated cost of a command, as a number of rows that the engine renders and compares. Each row
-    /// takes about two microseconds.
+    /// Returns the estimated cost of a command, as a number of rows that the engine renders and compares.
     ///
     /// The estimate does not include what handlers do and how expensive a template is.
     ///
     /// - Parameters:
     ///   - command: the command whose cost is estimated.
     ///   - rowCount: the number of rows of the table before the command.
-    /// - Complexity: O(models in the command).
+    /// - Complexity: O(sections and commands that the command lists).
     public func estimatedCost(of command: Command, rowCount: Int) -> Int {
         switch command {
         case .delete, .insert, .move, .tap, .event:

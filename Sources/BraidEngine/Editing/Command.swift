@@ -1,6 +1,6 @@
 /// A section as a client names it: by its id, or by its index among the displayed sections.
 public enum SectionReference: Sendable, Hashable {
-    /// The displayed section with this section id.
+    /// The section with this section id.
     case id(SectionID)
     /// The section at this index among the displayed sections, from 0.
     case displayed(Int)
@@ -19,8 +19,8 @@ public enum RowReference: Sendable, Hashable {
     init(_ path: RowPath) { self.init(section: path.section, row: path.row) }
 }
 
-/// A command that changes a session or reports something to it. A command is executed as a whole or refused. A command
-/// that changes something makes a new revision.
+/// A command that changes a session or reports something to it. A command is executed completely or not at all. A
+/// command that changes something makes a new revision.
 public indirect enum Command: Sendable {
     /// Deletes a row. The editing policy must give the row the style `delete`.
     case delete(RowReference)
@@ -52,8 +52,8 @@ public indirect enum Command: Sendable {
     case event(RowReference, name: String, parameters: JSONText)
     /// Reports which rows a client has on its screen. `onPrefetch` handlers run for rows near their section's end.
     case displayedRows([RowReference])
-    /// Makes a data source call. If `notify` is false, the change is stored, but clients see it only after a later
-    /// command publishes it.
+    /// Makes a data source call. If `notify` is false, the change is stored, but clients see the change only when
+    /// another command publishes it.
     case dataSource(DataSourceCommand, notify: Bool)
     /// Resets the session to the table that it was opened with.
     case reset(to: TableModel)
@@ -65,9 +65,9 @@ public indirect enum Command: Sendable {
 
 // The JSON form of a session's command: an object with one member.
 //
-// The member has the name of the command's kind. The member's value is the body of a request to the kind's resource:
-// `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`. Transactions and the journal contain commands
-// in this form.
+// The member has the name of the command's kind. For most kinds, the member's value is the body of a request to the
+// kind's resource: `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`. Transactions and the journal
+// contain commands in this form.
 extension Command {
     /// Creates the command that a request to an HTTP resource asks for.
     ///
@@ -85,13 +85,13 @@ extension Command {
         self = try decode(body, pointer)
     }
 
-    /// The names of all kinds of commands that have a JSON form.
+    /// The names of all kinds of commands that have a decoder from JSON.
     private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
-    /// Creates a command from its JSON form, as in transactions and in the journal.
+    /// Creates a command from its JSON form, as a transaction contains it.
     ///
-    /// The form is an object with one member: the name of the command's kind, with the body of a request to its
-    /// resource. The bodies of `edits` and `moves` may be given without the name.
+    /// The form is an object with one member: the name of the command's kind, with the body of a request to the kind's
+    /// resource. The bodies of `edits` and `moves` may be given without the name. A transaction is refused.
     ///
     /// - Parameters:
     ///   - json: the command's object.

@@ -7,7 +7,8 @@ extension CommandInProgress {
         case table
         case section(Int)
         case rows([RowPath])
-        /// All rows that a section displays after the call.
+        /// The data source call replaced the rows of a section. The notification names all rows that the section
+        /// displays after the call.
         case rowsOfSection(Int)
         /// The registration of a cell for a model type, which sends no notification.
         case nothingToTell
@@ -134,8 +135,8 @@ extension CommandInProgress {
         for (reference, _) in rows {
             switch reference {
             case .at(.displayed(let section), _), .id(_, .displayed(let section)?):
-                // A Swift program may pass a negative index. The call skips such an index, as it skips every index
-                // without a row.
+                // A Swift program may pass a negative section index. The call skips a reference with such an index, as
+                // it skips a reference to a missing row.
                 if section >= shown.sections.count { return noSection(section) }
             case .at(.id(let section), _), .id(_, .id(let section)?):
                 if displayedPlace(of: section) == nil { return noRow(reference) }
@@ -156,8 +157,8 @@ extension CommandInProgress {
             }
             places.append((path, section, index, try identified(model, in: section, at: pointer.appending("model"))))
         }
-        // Rows may exchange their ids in one call, so all rows give up their old ids before the first row gets a new
-        // id.
+        // Rows may exchange their ids in one call. All rows whose ids change therefore give up their old ids before the
+        // first row gets a new id.
         for (number, (_, section, index, row)) in places.enumerated()
         where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)

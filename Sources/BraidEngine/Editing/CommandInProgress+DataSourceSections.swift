@@ -75,7 +75,8 @@ extension CommandInProgress {
 }
 
 extension CommandInProgress {
-    /// Creates an empty section that is displayed before the section `next`, or at the end if `next` is `nil`.
+    /// Creates an empty section before the section `next`, or at the end if `next` is `nil`. If there is a list of
+    /// displayed sections, adds the section to the list.
     ///
     /// - Parameter id: the new section's id. `nil` generates an id.
     mutating func makeSection(_ id: SectionID?, before next: SectionID?) throws(Refusal) -> SectionID {

@@ -184,7 +184,7 @@ extension CommandInProgress {
     }
 
     /// Checks that the policies allow a move, and returns the moved row's index among its section's stored rows. Throws
-    /// if they do not allow it.
+    /// if a policy does not allow the move.
     func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding)
         throws -> Int
     {

@@ -36,7 +36,8 @@ extension CommandInProgress {
     }
 
     /// For each section in which a reported row is near the section's end, runs the section's `onPrefetch` handler. The
-    /// handler runs for the section again only after the section has grown, or has been filled with fewer rows.
+    /// handler runs again only if the section has more rows than at the last run, was filled with fewer rows or was
+    /// reset.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
         // All handlers are chosen before the first one runs, because a handler may change rows for which other handlers
         // run.

@@ -43,7 +43,7 @@ extension CommandInProgress {
     /// Returns a section's index among the displayed sections, or `nil` if the section is not displayed.
     ///
     /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some sections are displayed
-    ///   in stored order, else O(sections).
+    ///   in stored order. O(sections) if the order is another, or if the section is not displayed.
     func displayedPlace(of id: SectionID) -> Int? {
         let table = editor.table
         if let position = table.position(of: id) {
@@ -137,8 +137,8 @@ final class RowSearch {
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
     private var stored: [SectionID: [Int]] = [:]
 
-    /// Returns the stored indexes of the rows that a section displays. `find` computes them, and runs only once for
-    /// each section.
+    /// Returns the stored indexes of the rows that a section displays. `find` computes the indexes, and runs once for
+    /// each section until `reset()` is called.
     func storedPlaces(of section: SectionID, _ find: () throws -> [Int]) rethrows -> [Int] {
         if let known = stored[section] { return known }
         let found = try find()

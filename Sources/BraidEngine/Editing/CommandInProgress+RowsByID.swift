@@ -55,8 +55,8 @@ extension CommandInProgress {
     {
         try editor.replace(at: index, in: section, id: row.id, model: row.model)
         guard let place = displayedPlace(of: section) else { return .table }
-        // If the section hides some of its rows, finding the row's displayed index would require a look at every row,
-        // so the notification names only the section.
+        // If the section can hide some of its rows, finding the row's displayed index would require a look at every
+        // row. The notification then names only the section.
         return isWhollyShown(shown.sections[place]) ? .rows([RowPath(section: place, row: index)]) : .section(place)
     }
 

@@ -1,7 +1,7 @@
-// Finds the rows without ids that a command leaves unchanged.
+// Finds the rows without ids that represent the same stored row before and after a command.
 extension CommandInProgress {
-    /// Returns the rows of a section without row ids that represent the same stored row before and after the command.
-    /// The result is a list of ranges of displayed rows.
+    /// Returns the rows of a section without row ids that represent the same stored row before and after the command,
+    /// and keep their order. The result is a list of ranges of displayed rows.
     ///
     /// Changes that were stored with `notify: false` count as changes of single rows. The section's update therefore
     /// depends only on the two tables and the command, and is the same after a restart and on every server.

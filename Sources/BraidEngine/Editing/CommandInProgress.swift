@@ -24,8 +24,8 @@ struct CommandInProgress {
     let unpublished: Unpublished?
     /// The published table, which clients see. `nil` if clients see the stored table.
     let seen: SeenTable?
-    /// Whether clients see the stored table after the command. False only for data source calls with `notify` false,
-    /// and for commands that are ignored.
+    /// Whether the command publishes the stored table to clients. Data source calls with `notify` false and ignored
+    /// commands do not publish the table.
     var publishes = false
     var isTransaction = false
     /// Whether a data source call that would be ignored is refused instead.
@@ -131,7 +131,7 @@ struct CommandInProgress {
         editor.arrangeSections(sections)
     }
 
-    /// Renders the changed parts of the snapshot again, if the table has changed.
+    /// Renders the changed parts of the snapshot again, if the table has changed or if rows or titles read the time.
     mutating func show() throws {
         let step = editor.takeStep()
         // Rows and titles that read the time are rendered again for every revision. A server that loads the session
@@ -216,8 +216,8 @@ extension CommandInProgress {
         title.flatMap { $0.isNull && !isBound ? nil : $0 }
     }
 
-    /// Restores every section, title and model of the table that the session was opened with. A row whose id is also in
-    /// that table keeps its key.
+    /// Restores the table that the session was opened with: sections, titles, models, displayed sections, state and
+    /// registered cells. A row keeps its key if the opening table has the row's id in the same section.
     mutating func reset(to opening: TableModel) throws(Refusal) {
         let ids = opening.sections.map(\.id)
         try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))

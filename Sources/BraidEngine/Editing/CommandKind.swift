@@ -1,10 +1,9 @@
-/// The properties that all commands of one kind have in common. Each method of an HTTP resource that changes a session
-/// has its own kind; the data source calls share one kind.
+/// The properties that all commands of one kind have in common. All data source calls share one kind.
 ///
 /// Each kind of command is declared once, in this file. The routes of the HTTP API, the roles, the JSON forms in
 /// transactions and in the journal, and the metrics follow from the declaration. To add a command, add its case to
-/// ``Command``, its kind with a decoder to this file, and its effect to `CommandInProgress.perform`. The compiler finds
-/// the other switches.
+/// ``Command``, its kind with a decoder to this file and to `all`, and its effect to `CommandInProgress.perform`. The
+/// compiler finds the other switches.
 public struct CommandKind: Sendable {
     /// How a command changes what its HTTP resource names. The raw value is the method of the HTTP request (RFC 9110,
     /// 9.3, and RFC 5789).
@@ -21,17 +20,18 @@ public struct CommandKind: Sendable {
 
     /// The command's name in transactions, in the journal and in the metrics.
     public let name: String
-    /// The last segment of the path of the command's HTTP resource.
+    /// The last segment of the path of the command's HTTP resource. Not used for data source calls.
     public let path: String
     /// The HTTP method of the command's resource. `nil` for data source calls, where each call has its own resource
     /// (``DataSourceCommand/Call``).
     public let method: Method?
     /// The lowest role that may send the command. A transaction also needs the roles of its commands.
     public let role: Role
-    /// Whether a client may send the command for an earlier revision. Such a command is rebased onto the current one.
+    /// Whether a client may send the command for an earlier revision. Such a command is rebased onto the current
+    /// revision.
     public let acceptsBase: Bool
-    /// Whether the kind's commands may contain data source calls. With `strict`, a request asks that such calls are
-    /// refused instead of ignored.
+    /// Whether a request for a command of this kind may have the parameter `strict`. With `strict`, data source calls
+    /// that would be ignored are refused.
     public var acceptsStrict: Bool { self == .transactions || self == .dataSource }
 
     /// Creates the command from the body of a request to its resource. `nil` if the body alone does not define the
@@ -191,7 +191,7 @@ public struct CommandKind: Sendable {
         return .transaction(commands)
     }
 
-    /// A reset has no decoder: its body is empty, and it needs the table that the session was opened with.
+    /// A reset has no decoder, because the command needs the table that the session was opened with.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
     /// The change of a session to another version of its table description. This kind has no decoder, because the body
@@ -249,8 +249,8 @@ extension Command {
         }
     }
 
-    /// The lowest role that may send this command: the role of the command's kind. For a transaction, it is the highest
-    /// role that one of its commands needs.
+    /// The lowest role that may send this command: the role of the command's kind. For a transaction with commands, the
+    /// highest role that one of these commands needs.
     public var role: Role {
         guard case .transaction(let commands) = self else { return kind.role }
         return commands.map(\.role).max() ?? kind.role

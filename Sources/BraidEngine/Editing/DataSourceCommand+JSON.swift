@@ -1,8 +1,8 @@
 // The JSON form of a data source call: `{"dataSource": {call: arguments}}`. Transactions and the journal contain calls
 // in this form.
 //
-// The arguments come from the path and the body of the call's HTTP resource: see `Call.resource` and `Call.wholeBody`.
-// Every call except `registerCell` accepts `notify`.
+// The arguments come from the path, the query and the body of a request to the call's HTTP resource: see
+// `Call.resource` and `Call.wholeBody`. Every call except `registerCell` accepts `notify`.
 extension DataSourceCommand {
     /// The name of a data source call. The raw value is the name in JSON.
     public enum Call: String, CaseIterable, Sendable {
@@ -10,7 +10,7 @@ extension DataSourceCommand {
         case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
         /// A call of DataSourceController's section manager, which changes sections.
         case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
-        /// A call that names a row by the section's id and the row's id.
+        /// A call that names its section by the section's id, and existing rows by their ids.
         case insertRow, putRow, patchRow, deleteRow
         /// The registration of a cell for a model type.
         case registerCell
@@ -40,7 +40,7 @@ extension DataSourceCommand {
             }
         }
 
-        /// Whether the call names its section by the section's id, and its row by the row's id.
+        /// Whether the call names its section by the section's id, and existing rows by their ids.
         public var namesRowByID: Bool { members.contains("rowId") || self == .insertRow }
 
         /// The argument whose value is the whole body of a request to the call's resource. `nil` if the body is an
@@ -83,7 +83,7 @@ extension Command {
     ///
     /// - Parameters:
     ///   - call: the name of the data source call.
-    ///   - arguments: the call's arguments, from the path and the body of its HTTP resource
+    ///   - arguments: the call's arguments, from the path, the query and the body of a request to its HTTP resource
     ///     (``DataSourceCommand/Call/resource``). Every call except `registerCell` accepts `notify`, which is true by
     ///     default.
     ///   - pointer: the pointer to the arguments in a larger document. The faults' pointers begin with it.

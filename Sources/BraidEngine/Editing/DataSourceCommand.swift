@@ -22,15 +22,16 @@ public struct SectionContent: Sendable {
 /// The place at which ``DataSourceCommand/insertRow(_:at:in:)`` inserts a row into a section. All stored rows count,
 /// displayed or not.
 public enum RowPlacement: Sendable, Equatable {
-    /// Before the section's first row.
+    /// Inserts the row before the section's first row.
     case start
-    /// After the section's last row.
+    /// Inserts the row after the section's last row.
     case end
-    /// Before the row with the given id.
+    /// Inserts the row before the row with the given id.
     case before(RowID)
-    /// After the row with the given id.
+    /// Inserts the row after the row with the given id.
     case after(RowID)
-    /// At an index among the section's stored rows, from 0. The number of stored rows means the section's end.
+    /// Inserts the row at an index among the section's stored rows, from 0. The number of stored rows means the
+    /// section's end.
     case index(Int)
 }
 
@@ -39,10 +40,11 @@ public enum RowPlacement: Sendable, Equatable {
 /// The cases are the methods of DataSourceController's RowManager and SectionManager, with their arguments, four calls
 /// that name rows by the section's id and the row's id, and the registration of a cell.
 ///
-/// Row references name rows of the *stored* table, as ``Snapshot/modelObject(at:)`` reads it. Indexes count only
-/// sections that are displayed and rows that are not hidden. Unless the request is strict, no call is refused because
-/// such an index is out of bounds, or because a row reference has an id that no such row has. The comment of each case
-/// says what the call does instead. The table's `editing` policies do not apply, and no handlers run.
+/// Row references name rows of the *stored* table, even while clients see an older, published table. Indexes count only
+/// sections that are displayed and rows that are not hidden. Unless the request is strict, no call except `addRow` is
+/// refused because such an index is out of bounds. Unless the request is strict, no call is refused because a row
+/// reference has an id that no such row has. The comment of each case says what the call does instead. The table's
+/// `editing` policies do not apply, and no handlers run.
 ///
 /// The following data source calls are refused, among others:
 /// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
@@ -53,9 +55,10 @@ public enum RowPlacement: Sendable, Equatable {
 ///
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
-    /// Inserts a row before another row. If the reference's row number is too high, the new row is appended to the
-    /// section. If the reference names no displayed section, the row is appended to the hidden section with the given
-    /// id, or to a new section at the end. The call is ignored if no row has the reference's id.
+    /// Inserts a row before another row. If the reference's row index is out of bounds, the new row is appended to the
+    /// section. If a reference with a row index names no displayed section, the row is appended to the hidden section
+    /// with the given id. If there is no such section, the row is appended to a new section at the end. If the
+    /// reference has a row id that no displayed row has, the call is ignored.
     case addRow(JSONText, at: RowReference)
     /// Replaces the model of a row. The call is ignored if the row does not exist.
     case updateRow(JSONText, at: RowReference)

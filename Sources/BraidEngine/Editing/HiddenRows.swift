@@ -142,7 +142,8 @@ extension BatchUpdate.Stage {
     /// Converts the list of section ids and the list of row counts after the stage to those before it.
     ///
     /// A section that the stage deletes gets the id `nil` and the count 0, because both are unknown. A section that the
-    /// stage reloads keeps its count, which may be wrong. The journal's record of hidden rows corrects both.
+    /// stage reloads keeps its count, which may be wrong. The journal's record of hidden rows corrects these ids and
+    /// counts.
     func undo(in sections: inout [SectionID?], counts: inout [Int]) {
         func count(_ paths: some Sequence<RowPath>, _ difference: Int) {
             for path in paths where counts.indices.contains(path.section) { counts[path.section] += difference }

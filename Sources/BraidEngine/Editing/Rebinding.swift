@@ -17,7 +17,7 @@ public struct Rebinding: Sendable {
     }
 
     /// The JSON form of the change, as the journal contains it: `{"version"?, "description", "discard"?}`. The form
-    /// contains the whole description, so that the journal can be replayed without the server.
+    /// contains the whole description, so that a reader of the journal needs no registered versions.
     public var json: JSONText {
         var writer = JSONWriter(capacity: description.text.count + 64)
         writer.beginObject()
@@ -226,7 +226,8 @@ extension CommandInProgress {
 }
 
 extension StoredSection {
-    /// What the session would lose with this section, for a message. `nil` if the section is empty.
+    /// What the session would lose with this section, for a message. `nil` if the section has neither models nor
+    /// titles.
     fileprivate var contents: String? {
         switch rows.count {
         case 0: facts.header ?? facts.footer == nil ? nil : "a title"

@@ -1,4 +1,5 @@
-/// What the sender of a request may do in a session. Each role may also do everything that the earlier roles may do.
+/// What the sender of a request may do in a session. Each role may also do everything that the roles listed before it
+/// may do.
 public enum Role: String, Comparable, CaseIterable, Sendable {
     /// A viewer may only read the session and receive its updates.
     case viewer

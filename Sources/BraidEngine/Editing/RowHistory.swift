@@ -25,8 +25,8 @@ public struct RowHistory: Sendable {
 
     /// Creates a history from the journal.
     ///
-    /// The initializer and ``rebased(_:)`` throw `commandTimeout` if the command takes longer than `limits` allow. The
-    /// time counts from the start of the initializer.
+    /// The initializer, and ``rebased(_:)`` for the call `updateRows`, throw `commandTimeout` if the command takes
+    /// longer than `limits` allow. The time counts from the start of the initializer.
     ///
     /// - Parameters:
     ///   - updates: the updates since the earlier revision, in order. Each update comes with the rows that it hid
@@ -63,7 +63,7 @@ public struct RowHistory: Sendable {
     /// now.
     ///
     /// - Parameter command: a command whose index paths refer to the earlier revision.
-    /// - Returns: the rebased command, and the current index path of the row that it names.
+    /// - Returns: the rebased command and, if the command names one row, the row's current index path.
     /// - Throws: ``Refusal`` with `rowNotFound` or `sectionNotFound` if the table had no such row, place or section at
     ///   the earlier revision. ``Refusal`` with `rowGone` if the row, the section or the target of a move cannot be
     ///   found any more. ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
@@ -178,8 +178,8 @@ extension RowHistory {
     /// Follows the row that was displayed at `path` at the earlier revision, and returns what became of it.
     private func trace(_ path: RowPath) -> Fate {
         var place: RowPath? = path, isUnknown = false
-        // The followed row's id and section while the row is hidden. `nil` when the row is displayed again in the same
-        // section.
+        // The id and the section that the followed row had when an update hid the row. `nil` again when the row is
+        // displayed in that section.
         var lost: (id: RowID, section: SectionID?)?
         // The updates that hid the followed row, each with the row's index path before the update.
         var losses: [(step: Int, at: RowPath)] = []
@@ -233,8 +233,8 @@ extension RowHistory {
     /// 5. The row moves before the nearest row below the place that is still in the section.
     ///
     /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because none of the 16 nearest rows on either side
-    ///   remains in the section. The method also throws `rowGone` if rows without ids have changed, because it is
-    ///   unknown which of those rows remain.
+    ///   remains in the section. The method also throws `rowGone` if it is unknown whether a row remains, for example
+    ///   because rows without ids have changed.
     private func target(_ target: RowReference, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
         guard case .at(let section, let row) = target else {
             // If an id names the target, the id identifies the row before which the moved row goes, so no history is
@@ -367,8 +367,8 @@ extension RowHistory {
         }
     }
 
-    /// Returns the reference of a data source call with its indexes rebased. Ids of rows and sections need no history,
-    /// so they stay as they are.
+    /// Returns the reference of a data source call with its indexes rebased. A row's id needs no history, so it stays
+    /// as it is.
     private func rebased(storedRow reference: RowReference) throws(Refusal) -> RowReference {
         switch reference {
         case .id(let id, in: .displayed(let section)?): .id(id, in: .displayed(try presentSection(section)))

@@ -2,8 +2,7 @@
 ///
 /// Clients see the last published table until a later command publishes the changes.
 ///
-/// An object instead of a value, because few sessions have unpublished changes, and the other sessions need no memory
-/// for them.
+/// The type is a class, so that a session without unpublished changes stores only a `nil` reference.
 public final class Unpublished: Sendable {
     /// The last published table, which clients see.
     public let published: TableModel

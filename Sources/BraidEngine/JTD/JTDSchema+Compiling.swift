@@ -104,8 +104,8 @@ private struct JTDCompiler {
         }
     }
 
-    /// Compiles the keywords of one form of a schema. `form` is the form's first keyword. Returns `nil` if the form is
-    /// faulty.
+    /// Compiles the keywords of one form of a schema. `form` is the form's first keyword. Returns `nil` if the form
+    /// cannot be compiled because of a fault.
     private mutating func compile(
         _ form: String, of object: JSONObject, at position: Int, isOnlyForm: Bool, isMapped: Bool
     ) -> JTDNode.Form? {

@@ -106,8 +106,8 @@ private struct JTDValidation {
         case (.properties(let properties), _):
             reject(value, position, properties.hasRequired ? "properties" : "optionalProperties")
         case (.discriminator, _): reject(value, position, "discriminator")
-        // `followReferences` has resolved all chains of references, so only a reference that leads back to itself
-        // reaches this case.
+        // `followReferences` has resolved all chains of references, so only a reference whose chain never ends reaches
+        // this case.
         case (.circle, _), (.reference, _):
             mismatch(
                 position, ["ref"], .invalidValue,

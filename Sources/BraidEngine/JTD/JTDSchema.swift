@@ -66,10 +66,10 @@ struct JTDNode: Sendable {
         case values(Int)
         case properties(Properties)
         case discriminator(Discriminator)
-        /// The position of the definition at the end of a chain of references. The definition is never another
-        /// reference.
+        /// The position of the definition to which the reference refers. After `followReferences`, the definition is at
+        /// the end of the chain of references, and is never another reference.
         case reference(Int)
-        /// A reference whose chain leads back to itself, so that no schema says which values it accepts.
+        /// A reference whose chain of references never ends, so that no schema says which values the reference accepts.
         case circle
     }
 

@@ -12,7 +12,7 @@ func shown(_ value: JSONValue) -> String {
     }
 }
 
-/// Returns a string in double quotes for a message, escaped as in JSON and truncated to 60 characters.
+/// Returns a string in double quotes for a message, truncated to 60 Unicode scalars and escaped as in JSON.
 func quoted(_ string: String) -> String { JSONText.string(cut(string)).text }
 
 /// Returns words that fit the number of names, and then the names: for example `are "a", "b"`. More than nine names are

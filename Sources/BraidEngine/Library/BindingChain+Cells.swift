@@ -1,13 +1,13 @@
-// The five ways to bind cells to a chain's sections. The closures that return models or numbers of cells are called
-// whenever the binder refreshes. Source: Braid, "Data binding methods".
+// The five ways to bind cells to a chain's sections. The closures that return models or numbers of cells are called at
+// every refresh and in commands. Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
     /// Shows each model in a cell of the type `cellType`. The cell is created empty, and `onDequeue` handlers fill it.
     ///
     /// - Parameters:
     ///   - cellType: the cells' type. The type's reuse identifier is the `cell` of the rows.
-    ///   - models: returns the models by section, and is called at every refresh. A section that the closure leaves out
-    ///     has no rows.
+    ///   - models: returns the models by section, and is called at every refresh and in commands. A section that the
+    ///     closure leaves out has no rows.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -20,8 +20,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
-    ///   - viewModels: returns the view models by section, and is called at every refresh. A section that the closure
-    ///     leaves out has no rows.
+    ///   - viewModels: returns the view models by section, and is called at every refresh and in commands. A section
+    ///     that the closure leaves out has no rows.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -36,8 +36,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
-    ///   - models: returns the models by section, and is called at every refresh. A section that the closure leaves out
-    ///     has no rows.
+    ///   - models: returns the models by section, and is called at every refresh and in commands. A section that the
+    ///     closure leaves out has no rows.
     ///   - mapToViewModels: makes a cell's view model from a model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
@@ -55,8 +55,8 @@ extension BindingChain where Model == Never {
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model. The closure is called
     ///     when a row is inserted, changes or gets another index. The closure is also called when a view asks for the
     ///     row's cell after a later command.
-    ///   - models: returns the models by section, and is called at every refresh. A section that the closure leaves out
-    ///     has no rows.
+    ///   - models: returns the models by section, and is called at every refresh and in commands. A section that the
+    ///     closure leaves out has no rows.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -69,8 +69,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called for each row
-    ///     at every refresh, because no model says whether the row has changed.
-    ///   - numberOfCells: returns the number of rows by section, and is called at every refresh.
+    ///     at every refresh and in commands, because no model says whether the row has changed.
+    ///   - numberOfCells: returns the number of rows by section, and is called at every refresh and in commands.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -88,8 +88,8 @@ extension BindingChain where Model == Never {
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
-    // The `bind` methods for chains of one section. They accept the models as an array instead of a dictionary by
-    // section.
+    // The `bind` methods for chains of one section. These methods accept an array of models, or one number of cells,
+    // instead of a dictionary by section.
 
     /// For a chain that binds exactly one of the table's sections: shows each model in a cell of the type `cellType`,
     /// which `onDequeue` handlers fill.
@@ -99,7 +99,7 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type. The type's reuse identifier is the `cell` of the rows.
-    ///   - models: returns the section's models in order, and is called at every refresh.
+    ///   - models: returns the section's models in order, and is called at every refresh and in commands.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel]
@@ -110,7 +110,7 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
-    ///   - viewModels: returns the section's view models in order, and is called at every refresh.
+    ///   - viewModels: returns the section's view models in order, and is called at every refresh and in commands.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [NewCell.ViewModel]
@@ -121,7 +121,7 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellType: the cells' type.
-    ///   - models: returns the section's models in order, and is called at every refresh.
+    ///   - models: returns the section's models in order, and is called at every refresh and in commands.
     ///   - mapToViewModels: makes a cell's view model from a model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
@@ -136,7 +136,7 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
-    ///   - models: returns the section's models in order, and is called at every refresh.
+    ///   - models: returns the section's models in order, and is called at every refresh and in commands.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -150,8 +150,8 @@ extension BindingChain where Model == Never {
     ///
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called at every
-    ///     refresh.
-    ///   - numberOfCells: returns the section's number of rows, and is called at every refresh.
+    ///     refresh and in commands.
+    ///   - numberOfCells: returns the section's number of rows, and is called at every refresh and in commands.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,

@@ -1,6 +1,7 @@
 // Binds a program's handlers. A handler that throws refuses the command, so the table does not change.
 //
-// Rows count from 0 within their section: in `onDelete` before the row is removed, in `onInsert` after it is inserted.
+// A row's index counts from 0 within its section. `onDelete` gets the index that the row had before it was removed, and
+// `onInsert` gets the index of the inserted row.
 
 extension BindingChain {
     private func handler(takesModel: Bool = true, _ run: @escaping (Section, HandlerCall) throws -> Void) -> Handler {
@@ -13,7 +14,7 @@ extension BindingChain {
     /// Binds the closure that runs when a row is tapped. The closure gets the section and the row's index in it.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
-    /// The handlers of such a chain for events, deletes, inserts and prefetching run only if no other chain binds them.
+    /// Another handler of such a chain runs only if no other chain binds a handler of the same kind to the section.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
         onTapped(handler { try run($0, $1.row) })
@@ -23,7 +24,7 @@ extension BindingChain {
     /// and the row's model.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
-    /// The handlers of such a chain for events, deletes, inserts and prefetching run only if no other chain binds them.
+    /// Another handler of such a chain runs only if no other chain binds a handler of the same kind to the section.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
@@ -114,8 +115,9 @@ extension BindingChain {
         return onInsert(handler(takesModel: false) { try run($0, $1.row, bindings.insertionReason($1)) })
     }
 
-    /// Binds the closure that runs when a row near its section's end is displayed. The closure runs again only after
-    /// the section has got more rows.
+    /// Binds the closure that runs when a row near its section's end is displayed, as
+    /// ``SectionedTableBinder/willDisplay(_:)`` reports. The closure runs again only if the section has more rows than
+    /// at the last run.
     ///
     /// If the section is filled again with fewer rows, the closure can run again, too.
     ///

@@ -1,7 +1,7 @@
 // Binds closures that compute titles, views, dimensions, editing and moving for each row or section.
 //
-// A rule's closure may read anything, so the binder calls the closure again at every refresh. Rows count from 0 within
-// their section.
+// A rule's closure may read anything, so the binder calls the closure again at every refresh and in commands. Rows
+// count from 0 within their section.
 
 extension BindingChain {
     func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
@@ -29,7 +29,7 @@ extension BindingChain {
 
 // Titles and views.
 extension BindingChain {
-    /// Binds header titles by section. The closure is called at every refresh.
+    /// Binds header titles by section. The closure is called at every refresh and in commands.
     ///
     /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no header.
     @discardableResult
@@ -37,7 +37,7 @@ extension BindingChain {
         bind(header: titles(headerTitles, else: binding.header))
     }
 
-    /// Binds footer titles by section. The closure is called at every refresh.
+    /// Binds footer titles by section. The closure is called at every refresh and in commands.
     ///
     /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no footer.
     @discardableResult
@@ -101,10 +101,10 @@ extension BindingChain {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
-            // In the table, a number represents each view model. An equal view model keeps its number, so that a
-            // section's header changes only if the header's view model changes. After a failed command, the number that
-            // the command added represents no view model. Therefore the last number that still represents a view model
-            // is used.
+            // In the table, a number represents each view model. A view model that is `Equatable` and unchanged keeps
+            // its number, so that the section's header or footer does not change either. After a failed command, the
+            // number that the command added represents no view model. Therefore the last number that still represents a
+            // view model is used.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
             if let known = numbers.last, let old = values[known] as? BoundView<View>,
@@ -133,8 +133,8 @@ private struct BoundView<View: ViewModelBindable>: ShownView {
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
-/// For each section, the numbers that represent the view models of a chain's header or footer: first the number of the
-/// displayed view model, then the numbers that later commands added.
+/// For each section, the numbers that represent the view models of a chain's header or footer, in the order in which
+/// commands added the numbers.
 private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }
@@ -258,8 +258,8 @@ public struct MovementPolicy<Section: TableSection> {
 
     let targets: Targets
 
-    /// The policy that allows every section whose models have the same type as the moved row's model, and every section
-    /// whose `onInsert` has no parameter for the model.
+    /// The policy that allows every section whose models have the same type as the moved row's model. The policy also
+    /// allows every other section with models whose `onInsert` has no parameter for the model.
     public static var toAnySection: Self { Self(targets: .anySection) }
     /// Returns the policy that allows the listed sections. Rows can move within their own section only if it is listed,
     /// too.

@@ -12,7 +12,8 @@
 /// …
 /// updateSongs(newSongs)
 /// ```
-/// If the refresh throws, the table does not change, but the new value remains: the next command throws the same error.
+/// If the refresh throws, the table does not change, but the new value remains. The next command reads the new value
+/// again, and can throw the same error.
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {
@@ -41,7 +42,7 @@ extension BindingChain where Model == Never {
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - models: the models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
     ///     change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
@@ -53,8 +54,8 @@ extension BindingChain where Model == Never {
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - viewModels: the view models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if they never
-    ///     change.
+    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if the view
+    ///     models never change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]],
@@ -70,7 +71,7 @@ extension BindingChain where Model == Never {
     ///   - cellType: the cells' type.
     ///   - models: the models by section. A section that is left out has no rows.
     ///   - mapToViewModels: makes a cell's view model from a model.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
     ///     change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
@@ -86,7 +87,7 @@ extension BindingChain where Model == Never {
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
     ///   - models: the models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
     ///     change.
     @discardableResult
     public func bind<NewModel>(
@@ -102,8 +103,8 @@ extension BindingChain where Model == Never {
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it.
     ///   - numberOfCells: the number of rows by section.
-    ///   - updatedWith: receives the closure with which the program replaces the numbers. Pass `nil` if they never
-    ///     change.
+    ///   - updatedWith: receives the closure with which the program replaces the numbers. Pass `nil` if the numbers
+    ///     never change.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],
@@ -120,7 +121,7 @@ extension BindingChain where Model == Never {
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - models: the section's models, in order.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
     ///     change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
@@ -133,8 +134,8 @@ extension BindingChain where Model == Never {
     /// - Parameters:
     ///   - cellType: the cells' type.
     ///   - viewModels: the section's view models, in order.
-    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if they never
-    ///     change.
+    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if the view
+    ///     models never change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
@@ -149,7 +150,7 @@ extension BindingChain where Model == Never {
     ///   - cellType: the cells' type.
     ///   - models: the section's models, in order.
     ///   - mapToViewModels: makes a cell's view model from a model.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
     ///     change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
@@ -165,7 +166,7 @@ extension BindingChain where Model == Never {
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
     ///   - models: the section's models, in order.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if they never
+    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
     ///     change.
     @discardableResult
     public func bind<NewModel>(
@@ -181,7 +182,7 @@ extension BindingChain where Model == Never {
     /// - Parameters:
     ///   - cellProvider: makes the cell from the section and the row's index in it.
     ///   - numberOfCells: the section's number of rows.
-    ///   - updatedWith: receives the closure with which the program replaces the number. Pass `nil` if it never
+    ///   - updatedWith: receives the closure with which the program replaces the number. Pass `nil` if the number never
     ///     changes.
     @discardableResult
     public func bind(
@@ -198,7 +199,8 @@ extension BindingChain {
     ///
     /// - Parameters:
     ///   - headerTitle: the title.
-    ///   - updatedWith: receives the closure with which the program replaces the title. Pass `nil` if it never changes.
+    ///   - updatedWith: receives the closure with which the program replaces the title. Pass `nil` if the title never
+    ///     changes.
     @discardableResult
     public func bind(headerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return bind(header: Computed(title: headerTitle)) }
@@ -210,7 +212,8 @@ extension BindingChain {
     ///
     /// - Parameters:
     ///   - footerTitle: the title.
-    ///   - updatedWith: receives the closure with which the program replaces the title. Pass `nil` if it never changes.
+    ///   - updatedWith: receives the closure with which the program replaces the title. Pass `nil` if the title never
+    ///     changes.
     @discardableResult
     public func bind(footerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return bind(footer: Computed(title: footerTitle)) }
@@ -223,7 +226,7 @@ extension BindingChain {
     ///
     /// - Parameters:
     ///   - headerTitles: the titles; `nil` means no header.
-    ///   - updatedWith: receives the closure with which the program replaces the titles. Pass `nil` if they never
+    ///   - updatedWith: receives the closure with which the program replaces the titles. Pass `nil` if the titles never
     ///     change.
     @discardableResult
     public func bind(headerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
@@ -237,7 +240,7 @@ extension BindingChain {
     ///
     /// - Parameters:
     ///   - footerTitles: the titles; `nil` means no footer.
-    ///   - updatedWith: receives the closure with which the program replaces the titles. Pass `nil` if they never
+    ///   - updatedWith: receives the closure with which the program replaces the titles. Pass `nil` if the titles never
     ///     change.
     @discardableResult
     public func bind(footerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {

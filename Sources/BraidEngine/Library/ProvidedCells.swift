@@ -1,14 +1,16 @@
 /// The cells that a chain's cell provider makes, and their names.
 ///
-/// A row's snapshot contains the name of its cell, so the provider is called when a row is rendered. A row with the
-/// same model and place keeps the name without another call.
+/// A row in the snapshot contains the name of its cell. If the chain does not bind one cell type, the provider is
+/// therefore called when a row is rendered. If the chain binds models, a row with the same model at the same index
+/// keeps the name without another call.
 ///
 /// The cell itself is kept until the next command, in case a view asks for the cell. A view that asks after the next
 /// command gets a new cell, as `UITableView` does when a row scrolls into view again.
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]
-    /// The cells that the cell provider made since the last command began, by section and row index.
+    /// The cells that the cell provider made for rendering since the program's models were last read, by section and
+    /// row index.
     private var made: [SectionID: [Int: any ReuseIdentifiable]] = [:]
 
     private struct Named {
@@ -19,8 +21,8 @@ final class ProvidedCells {
 
     init(_ make: @escaping (RowInput) throws -> any ReuseIdentifiable) { self.make = make }
 
-    /// Returns the name of the row's cell. Makes the cell only if no cell was made yet for the same model at the same
-    /// place.
+    /// Returns the name of the row's cell. Makes the cell unless the name that is known at the row's index belongs to
+    /// the same model.
     func name(of row: RowInput) throws -> JSONText { try known(row) ?? newName(of: row) }
 
     /// Makes the row's cell, even if its name is known, and returns the cell's name.

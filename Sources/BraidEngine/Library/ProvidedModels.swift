@@ -2,10 +2,10 @@
 /// `Equatable`. With fewer conformances, updates are less precise. Source: Braid's tiers of diffing.
 struct ModelTraits<Model> {
     /// Returns a model's identity. `nil` if models have no identity. Rows without identity are identified by their
-    /// indexes, and a section in which a model has changed is reloaded.
+    /// indexes. If a model has changed, the section is reloaded, unless its chain sets `updates(manually: true)`.
     let identity: ((Model) -> String)?
-    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model counts as changed at
-    /// every refresh.
+    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model counts as changed
+    /// whenever the models are read again.
     let areEqual: ((Model, Model) -> Bool)?
     /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
     /// `nil`.
@@ -116,7 +116,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // If the number of stored rows differs from the number of old models, `place` later refuses the command.
+            // If the models have changed, and the number of stored rows differs from the number of old models, `place`
+            // later refuses the command.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -295,7 +296,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
 }
 
 /// For a chain that binds numbers of cells instead of models: the number of cells of each section. If a section gets
-/// fewer cells than before, its `prefetch` handler can run again.
+/// fewer cells than when its `prefetch` handler last ran, the handler can run again.
 final class CountedSections<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int
@@ -334,7 +335,7 @@ final class CountedSections<Section: TableSection>: ModelProvider {
     func rollBack() {}
 }
 
-/// The titles by section that a program's closure returned at the last refresh.
+/// The titles by section that a program's closure last returned.
 final class ProvidedTitles<Section: TableSection>: ModelProvider {
     private let bindings: TableBindings<Section>
     private let chain: Int

@@ -3,13 +3,14 @@
 /// Source: Braid, "Hiding, showing, and ordering sections automatically".
 public struct SectionDisplayBehavior<Section: TableSection> {
     let behavior: SectionDisplay.Behavior
-    /// Returns the sections in the order in which the table displays them. If the closure is `nil`, `Comparable`
-    /// sections are in ascending order, and other sections are in the order of declaration. Without a declaration, the
-    /// sections that chains name come first, and the others follow in the order of their ids.
+    /// Returns the sections in the order in which the table displays them. Not used if the sections are manually
+    /// managed. If the closure is `nil`, `Comparable` sections are in ascending order, and other sections are in the
+    /// order of declaration. Without a declaration, the sections that chains name come first, and the others follow in
+    /// the order of their ids.
     private let ordering: (([Section]) throws -> [Section])?
 
     /// The rule that displays the sections of the binder's `displayedSections`, in that order. Until
-    /// `displayedSections` is set, the rule displays all sections.
+    /// `displayedSections` is set, all sections are displayed, or the sections that another rule displayed before.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
     /// The rule that displays the sections with at least one row. Sections of a `Comparable` type are sorted ascending,

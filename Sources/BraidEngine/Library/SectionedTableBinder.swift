@@ -40,8 +40,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     init(_ sections: [Section]?) {
         bindings = TableBindings(sections: sections)
         bindings.providers.append(rule)
-        // The closure with which the program replaces a bound value cannot throw, so the next command throws the error
-        // of this refresh.
+        // The closure with which the program replaces a bound value cannot throw, so an error of this refresh is
+        // ignored. The next command reads the value again, and can throw the same error.
         bindings.refresh = { [weak self] in _ = try? self?.refresh() }
     }
 
@@ -69,9 +69,9 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// Ends the binding and reads the models for the first time. Call `finish()` once, before any command.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes, for example cells that are bound
-    ///   twice or not at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` at the second
-    ///   call of `finish()`. `finish()` also throws the errors that the program's closures throw. If the program binds
-    ///   anything after `finish()`, every later command throws.
+    ///   twice or not at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` if an earlier
+    ///   call of `finish()` succeeded. `finish()` also throws the errors that the program's closures throw. If the
+    ///   program binds anything after `finish()`, every later command throws.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -151,8 +151,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// - Parameters:
     ///   - path: the row's index path in ``snapshot``.
     ///   - as: the model's type.
-    /// - Throws: ``Refusal`` with `sectionNotFound`, with `rowNotFound`, or with `modelTypeMismatch` for a model of
-    ///   another type.
+    /// - Throws: ``Refusal`` with `sectionNotFound`, with `rowNotFound`, or with `modelTypeMismatch` if the row has no
+    ///   model of this type.
     public func model<Model>(at path: RowPath, as: Model.Type = Model.self) throws -> Model {
         try bindings.values.model(place(at: path, in: nil).input.model)
     }
@@ -267,7 +267,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     }
 
     /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of the row's section and `onInsert` of the
-    /// target's section.
+    /// target's section. A move to the row's own place runs no handler.
     ///
     /// - Parameters:
     ///   - path: the row's index path in ``snapshot``.
@@ -291,7 +291,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     @discardableResult
     public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
-    /// Reports an event that a row's cell emitted: runs the `onEvent(from:)` handler of the most specific chain.
+    /// Reports an event that a row's cell emitted: runs the `onEvent(from:)` handler of the most specific chain that
+    /// binds a handler for the event.
     ///
     /// - Parameters:
     ///   - event: the event.

@@ -1,5 +1,5 @@
-/// Reads the members of a JSON object in a request body by name. Rejects members that the format does not define. Every
-/// fault has the JSON pointer of the faulty value.
+/// Reads the members of a JSON object by name. Rejects members that the caller does not list. Every fault has the JSON
+/// pointer of the faulty value.
 package struct BodyReader {
     private let members: [(name: String, value: JSONText)]
     package let pointer: JSONPointer

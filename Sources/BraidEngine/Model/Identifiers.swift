@@ -23,7 +23,8 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RowID {
-    /// Creates a row id from a JSON string or from a JSON integer of any size. Returns `nil` for any other JSON value.
+    /// Creates a row id from a JSON string, or from a JSON number of any size that is written without fraction and
+    /// exponent. Returns `nil` for any other JSON value.
     init?(json: JSONText) {
         if let text = json.stringValue {
             self.init(text)
@@ -99,8 +100,8 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
 }
 
 extension String {
-    /// Returns true if both strings are known to have the same bytes without reading the bytes: they share their
-    /// storage, or both are stored inline. If the result is false, the bytes may still be the same.
+    /// Returns true if the two `String` values are bitwise equal. The strings then have the same bytes. If the result
+    /// is false, the strings' bytes may still be the same.
     @inline(__always)
     fileprivate func isIdentical(to other: String) -> Bool {
         withUnsafeBytes(of: self) { mine in withUnsafeBytes(of: other) { mine.hasSameBytes(as: $0) } }

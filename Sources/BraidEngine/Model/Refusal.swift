@@ -1,27 +1,28 @@
-/// The reason why a command, a model or a table description was refused: which part, where, and what would be accepted.
-/// A refusal changes nothing.
+/// The error with which the engine refuses an input, such as a command, a model or a table description. A refused
+/// command does not change the table.
 public struct Refusal: Error, Sendable, Equatable {
     /// The kind of a refusal. The raw value is the problem's name on the wire: `/problems/<rawValue>`.
     public enum Code: String, Sendable, CaseIterable {
         /// The command names a row only by its id, and several displayed sections contain a row with that id. The
         /// command must name the section, too.
         case ambiguousRow = "ambiguous-row"
-        /// The command is malformed, or the binder's state does not allow the call.
+        /// A command or another document is malformed, or the binder's state does not allow the call.
         case badRequest = "bad-request"
         /// The command took longer than its limit allows, and changed nothing.
         case commandTimeout = "command-timeout"
         /// The JSON table description has faults, or a Swift program's binding chains have mistakes.
         case descriptionInvalid = "description-invalid"
-        /// Two models of a section have the same id.
+        /// Two models or rows of a section have the same id.
         case duplicateRowID = "duplicate-row-id"
         /// The section's editing policy does not allow this delete or insert of a row. Or the section's rows are
-        /// derived from models or the state, so that a command cannot edit them.
+        /// derived, so that a command cannot edit them.
         case editingNotAllowed = "editing-not-allowed"
-        /// A handler failed, or did not change the number of the section's models as the command requires.
+        /// A handler failed or broke a rule. For example, the number of the section's models did not change as the
+        /// command requires.
         case handlerContract = "handler-contract"
         /// The row's cell does not declare an event of this name.
         case eventUndeclared = "event-undeclared"
-        /// The parameters of an event do not match the schema that its cell declares.
+        /// The parameters of an event do not match the schema that the row's cell declares for the event.
         case eventInvalid = "event-invalid"
         /// A model does not match its declared type, or has no usable id or another id than the request names. Or no
         /// cell is registered for the model's type.
@@ -29,16 +30,17 @@ public struct Refusal: Error, Sendable, Equatable {
         /// The session has models or titles that do not fit another version of its table description, so it cannot be
         /// bound to that version.
         case modelsDoNotFit = "models-do-not-fit"
-        /// An insert came without a model, and the section has no `insert.template` to make one.
+        /// An insert came without a model, and the section's binding has no `insert.template` that makes one.
         case modelRequired = "model-required"
         /// A model or a cell has another type than the one that its section or its binding chain expects.
         case modelTypeMismatch = "model-type-mismatch"
-        /// The section's policy does not allow this row to move, or does not allow the target section.
+        /// The section's policy does not allow this row to move, or does not allow the target section. Or the rows of
+        /// one of the two sections are derived.
         case moveNotAllowed = "move-not-allowed"
         /// A handler rejected the command. The detail is the handler's reason.
         case rejected = "rejected"
         /// The command names a row or a place as of an earlier revision, and that row or place can no longer be found.
-        /// Since then, the row, or the rows around the place, have been removed or hidden.
+        /// For example, the row, or the rows around the place, have been removed or hidden since then.
         case rowGone = "row-gone"
         /// The row, place or index path that the command names does not exist or is not displayed.
         case rowNotFound = "row-not-found"
@@ -46,7 +48,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case sectionNotFound = "section-not-found"
         /// The table's description declares all sections, so a command cannot add, remove or reorder sections.
         case sectionsAreDeclared = "sections-are-declared"
-        /// A template or an expression of the description failed, or returned a value that its place does not allow.
+        /// A template or an expression of the description failed. Or a template, an expression or a Swift closure
+        /// returned a value that its place does not allow.
         case templateFailed = "template-failed"
         /// The table would contain more rows than its limits allow.
         case tooManyRows = "too-many-rows"
@@ -77,10 +80,10 @@ public struct Refusal: Error, Sendable, Equatable {
 
     /// The machine-readable kind of the refusal. A program acts on this code, not on ``detail``.
     public var code: Code
-    /// A sentence for a developer: what was refused, where, and what would be accepted.
+    /// A text for a developer that says why the input was refused.
     public var detail: String
-    /// The faults that were found in the refused document, which may have more. Empty if the refusal is not about a
-    /// document.
+    /// The faults that were found in the refused document. The document may have more faults. The list is empty if the
+    /// refusal is not about a document.
     public var faults: [Fault]
 
     /// Creates a refusal. A program's handler can throw a refusal to refuse a command for any reason.
@@ -90,8 +93,8 @@ public struct Refusal: Error, Sendable, Equatable {
         self.faults = faults
     }
 
-    /// Returns this refusal, reworded for a model that a template of the description made. The result has no pointers,
-    /// because such a model is not part of the request.
+    /// Returns this refusal, reworded for a model that a template of the description made. The result has no `faults`,
+    /// because such a model is not part of the request. The result's `detail` contains the text of the faults.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
@@ -113,14 +116,14 @@ public struct Refusal: Error, Sendable, Equatable {
         return refusal
     }
 
-    /// The refusal of a command that names a section that does not exist. The detail lists up to eight sections of the
+    /// The refusal of a call that names a section that does not exist. The detail lists up to eight sections of the
     /// table.
     package static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
     }
 
-    /// The refusal of a command that names a section that is not displayed. The detail lists up to eight displayed
+    /// The refusal of a call that names a section that is not displayed. The detail lists up to eight displayed
     /// sections.
     package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(

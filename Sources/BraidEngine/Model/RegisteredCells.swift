@@ -1,5 +1,6 @@
-/// The cells that are registered for model types. A registered cell shows the models of its type. A later registration
-/// of a model type replaces an earlier one. Source: DataSourceController's `register(dataController:for:)`.
+/// The cells that are registered for model types. A registered cell shows the models of its type in sections whose
+/// binding chooses cells by model type. A later registration of a model type replaces an earlier one. Source:
+/// DataSourceController's `register(dataController:for:)`.
 public struct RegisteredCells: Sendable, Equatable {
     private var cells: [UTF8Key: String] = [:]
 

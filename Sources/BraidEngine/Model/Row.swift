@@ -1,8 +1,8 @@
 /// One displayed row, as the snapshot contains it. Rows are immutable, and the snapshots that reuse a row share its
 /// content.
 ///
-/// Rows are compared by 128-bit hashes with a random seed in each process. The hashes are computed when the row is
-/// created. The list of rows itself stores the hashes, so a diff reads unchanged rows without following a reference.
+/// A row stores 64-bit hashes, with random seeds in each process. The hashes are computed when the row is created. The
+/// list of rows itself stores the hashes, so a diff finds unchanged rows without following a reference.
 public struct Row: Sendable {
     let marks: RowMarks
     let content: RowContent
@@ -13,8 +13,7 @@ public struct Row: Sendable {
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
     }
 
-    /// The row's identity, unique in its section. `nil` for a model without identity. Each call parses the id from
-    /// ``json``.
+    /// The row's identity, unique in its section. `nil` if the row has no id. Each call parses the id from ``json``.
     public var id: RowID? { content.id }
 
     /// The row's object in the snapshot. The object's members are `id`, `cell`, `model` and `viewModel`, then

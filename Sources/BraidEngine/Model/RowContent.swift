@@ -1,8 +1,8 @@
 /// A row's JSON and the positions of its parts, in one block of memory. A stored row and the displayed row that shows
 /// its model can share one block.
 ///
-/// A session can contain hundreds of thousands of rows. A separate object for each row and a second copy of the ids
-/// would account for a fifth of the session's memory.
+/// A session can contain hundreds of thousands of rows. One block for a row needs less memory than a separate object
+/// for each part of the row.
 struct RowContent: Sendable {
     /// The JSON, followed by three integers of `width` bytes each: the length of the content, the model's start and the
     /// model's end. The last byte is `width`.
@@ -82,7 +82,7 @@ struct RowContent: Sendable {
     }
 }
 
-// Access to the row's id.
+// The part of `RowContent` that reads the row's id.
 extension RowContent {
     private static var idStart: Int { #"{"id":"#.utf8.count }
 
@@ -117,7 +117,8 @@ extension RowContent {
         (hasID ? hasSameID(as: stored) : !stored.hasID) && model == stored.model
     }
 
-    /// Returns whether the row's id equals `id`. Decodes the row's id only if it contains escapes.
+    /// Returns whether the row's id equals `id`. If `id` is `nil`, returns whether the row has no id. Decodes the row's
+    /// id only if it contains escapes.
     func has(_ id: RowID?) -> Bool {
         guard hasID else { return id == nil }
         guard let id else { return false }

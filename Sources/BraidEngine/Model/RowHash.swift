@@ -42,8 +42,8 @@ enum RowHash {
         return Pair(whole: folded(whole, end), content: folded(content, end))
     }
 
-    /// Returns the hash of a row id combined with the index of its section, so that equal ids in two sections have
-    /// different hashes. For section 0, returns the id's hash itself.
+    /// Returns the hash of a row id combined with the index of its section, so that equal ids in two sections almost
+    /// always have different hashes. For section 0, returns the id's hash itself.
     @inline(__always)
     static func hash(_ hash: UInt64, in section: Int32) -> UInt64 {
         section == 0 ? hash : folded(hash ^ UInt64(UInt32(bitPattern: section)), end)
@@ -60,8 +60,8 @@ enum RowHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Calls a closure with all bytes as pairs of words. The last pair may repeat earlier bytes. If there are fewer
-    /// than 16 bytes, the last pair may be padded with zeros.
+    /// Calls a closure with all bytes as pairs of 8-byte words. The last pair may repeat earlier bytes. If there are
+    /// fewer than 16 bytes, the last pair may be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0

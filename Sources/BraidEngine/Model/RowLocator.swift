@@ -6,7 +6,7 @@ import Synchronization
 /// has an entry, and rows that have left their sections may still have one. The caller checks whether the section of a
 /// hint does contain the row.
 ///
-/// The index is built when it is first needed. All copies of a table share the index, so later commands find the index
+/// The index is built when it is first needed. Copies of a table can share the index, so later commands find the index
 /// ready even if the command that needed it is refused. A `RowLocator` behaves as a value: a changed copy shares the
 /// entries that did not change.
 struct RowLocator: Sendable {
@@ -26,13 +26,13 @@ struct RowLocator: Sendable {
     /// The index's entries, ascending by the hash of the row's id and then by section, without duplicates.
     private struct Entries {
         var list: PersistentList<Entry>
-        /// The maximum number of entries in the index. The maximum keeps most entries from belonging to rows that have
-        /// left their sections.
+        /// The maximum number of entries in the index. The maximum limits the number of entries of rows that have left
+        /// their sections.
         let most: Int
     }
 
-    /// An index that several tables share. The index is built when it is first needed, from the rows of one of the
-    /// tables. `entries` is `nil` until the index is built.
+    /// An index that several copies of a table can share. The index is built when it is first needed, from the rows of
+    /// one of the copies. `entries` is `nil` until the index is built.
     private final class Index: Sendable {
         let entries: Mutex<Entries?>
 
@@ -44,7 +44,7 @@ struct RowLocator: Sendable {
     /// The number of entries in the index, or `nil` if the index is not built yet.
     var entryCount: Int? { index.entries.withLock { $0?.list.count } }
 
-    /// Returns the ids of the sections that may contain a row whose id has this hash, in an arbitrary order.
+    /// Returns the ids of the sections that may contain a row whose id has this hash.
     ///
     /// - Parameter sections: the sections of the table.
     /// - Complexity: O(rows log rows) for the call that builds the index, O(log rows) for other calls.

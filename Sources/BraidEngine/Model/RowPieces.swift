@@ -1,5 +1,5 @@
 /// A section's rows as a list of pieces. A piece is a run of rows that existed before all edits, or rows that edits
-/// inserted. A `RowPieces` needs no number of rows. An edit at an index costs O(log edits).
+/// inserted. The section's number of rows need not be known. An edit at an index costs expected O(log edits).
 struct RowPieces {
     struct Piece: RopePiece {
         /// The index, before all edits, of the piece's first row. `nil` for inserted rows.

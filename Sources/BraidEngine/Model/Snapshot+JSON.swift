@@ -1,6 +1,6 @@
 extension Snapshot {
-    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes. Stops counting as
-    /// soon as the number is exceeded.
+    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes. Stops counting at
+    /// the first row with which the sum exceeds the number.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes
         for section in sections {
@@ -41,8 +41,8 @@ extension Snapshot {
     ///   - session: the session's id, or `nil` to leave the member out.
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
-    ///   - size: the size of a piece in bytes. Every piece but the last has at least this size, and exceeds the size by
-    ///     at most 64 rows and the other members of one section.
+    ///   - size: the size of a piece in bytes. Every piece but the last has at least this size. A piece can be larger,
+    ///     because up to 64 rows are encoded at once.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {

@@ -66,7 +66,7 @@ extension Section {
 
 /// The displayed table at one revision: the whole table, or the part of the table that a window shows.
 public struct Snapshot: Sendable {
-    /// The session's revision that this snapshot shows: 0 at creation, one more for each committed command.
+    /// The session's revision that this snapshot shows: 0 at creation, one more for each applied command.
     public var revision: Int
     /// The displayed sections, in order. Hidden sections are absent.
     public var sections: PersistentList<Section>
@@ -77,13 +77,14 @@ public struct Snapshot: Sendable {
     /// The value that a client shows instead of rows while the table is empty. `nil` if the table has rows or declares
     /// no such value.
     public var empty: JSONText?
-    /// The time, in RFC 3339, that templates could read when this snapshot's rows and titles were rendered.
+    /// The time, in RFC 3339, of this snapshot's rendering. Rows and titles that read the time were rendered with this
+    /// time.
     var now = ""
     /// The rows of hidden sections, by section id. Only for sections whose rows had to be rendered to decide that the
     /// section is hidden.
     var offstage: [SectionID: PersistentList<Row>] = [:]
-    /// The keys of the displayed stored rows, by section id. Only for sections that hide some of their rows and whose
-    /// rows have no ids.
+    /// The keys of the displayed stored rows, by section id. Only for sections that can hide single rows and in which
+    /// not all rows have ids.
     var shownKeys: [SectionID: [Int]] = [:]
 
     /// Creates a snapshot from its parts. ``totalRowCount`` is counted from the sections.

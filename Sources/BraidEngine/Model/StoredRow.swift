@@ -1,12 +1,12 @@
-/// One stored model: the data behind a displayed row.
+/// One stored model: the data behind a row, displayed or not.
 public struct StoredRow: Sendable {
     /// The row's number in its session: 1, 2, 3, … A row's number never changes, and no later row gets the same number.
     public var key: Int
-    /// A number that orders the row among its section's rows. Ranks ascend with gaps, so that an insert writes one row
-    /// and not all rows after it.
+    /// A number that orders the row among its section's rows. Ranks ascend with gaps, so that most inserts write only
+    /// one row.
     public var rank: Int
-    /// The row's id and model. The row either shares their bytes with the displayed row that shows the model, or has
-    /// its own copy. It never shares the bytes of a request, which would keep the whole request in memory.
+    /// The row's id and model. The row either shares the bytes of the displayed row that shows the model, or has its
+    /// own copy. The row never shares the bytes of a request, which would keep the whole request in memory.
     var content: RowContent
 
     /// Creates a stored row.
@@ -42,8 +42,8 @@ public struct StoredSectionSummary: Sendable, Equatable {
     public var header: JSONText?
     /// The footer that a command set in place of the description's, of the same form as ``header``.
     public var footer: JSONText?
-    /// The section's number of rows when `onPrefetch` last ran for it. `nil` if `onPrefetch` has not run, or if the
-    /// section has since been filled with fewer rows.
+    /// The section's number of displayed rows when `onPrefetch` last ran for it. `onPrefetch` runs again only if the
+    /// section displays more rows. `nil` if `onPrefetch` can run with any number of rows.
     public var prefetched: Int?
 
     /// Creates a section's summary. The parameters are described at the properties.
@@ -72,7 +72,7 @@ public struct TableChange: Sendable {
     public var removedRows: [Int] = []
     /// The summaries of sections that are new or whose summary changed.
     public var writtenSections: [StoredSectionSummary] = []
-    /// The numbers of the removed sections. ``removedRows`` contains the rows of the removed sections.
+    /// The numbers of the removed sections. ``removedRows`` contains the keys of the removed sections' rows.
     public var removedSections: [Int] = []
     /// The session's new state. `nil` if the state did not change.
     public var state: JSONText?

@@ -86,10 +86,10 @@ public struct StoredSection: Sendable {
     }
 
     /// Replaces ranges of the section's rows by new rows. The new rows must already have ranks that fit their
-    /// positions.
+    /// positions, and no two new rows may have the same id.
     ///
-    /// - Throws: `duplicateRowID` if two rows have the same id. After an error the section is in an invalid state and
-    ///   must be discarded.
+    /// - Throws: `duplicateRowID` if a new row has the id of a row that stays. After an error the section is in an
+    ///   invalid state and must be discarded.
     mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
         var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
         var window = PersistentList.Window(rows)
@@ -143,8 +143,8 @@ public struct StoredSection: Sendable {
 }
 
 // Ranks are a simple form of Dietz and Sleator's order maintenance. The ranks of neighbouring rows start 2^24 apart,
-// and an inserted row gets the rank in the middle. If two neighbours' ranks leave no gap, rows around them get new,
-// evenly spread ranks. The number of rows around them doubles until their ranks leave enough gaps.
+// and a row that is inserted between two rows gets the rank in the middle. If two neighbours' ranks leave no gap, rows
+// around them get new, evenly spread ranks. The number of rows around them doubles until their ranks leave enough gaps.
 extension StoredSection {
     static let rankGap = 1 << 24
 

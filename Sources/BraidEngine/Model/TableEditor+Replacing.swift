@@ -5,7 +5,8 @@ extension TableEditor {
     typealias Model = (id: RowID?, model: JSONText)
 
     /// Replaces all rows of a section by rows with the given models. A new row with the id of an old row keeps the old
-    /// row's key. Rows whose model is unchanged are not written to the store again. O(n log n) for n old and new rows.
+    /// row's key. The model of a row that keeps its key is written to the store only if the model changed. O(n log n)
+    /// for n old and new rows.
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)
@@ -24,7 +25,7 @@ extension TableEditor {
     }
 
     /// Replaces the rows of some stretches by rows with the given models. A new row with the id of an old row keeps the
-    /// old row's key. Rows whose model is unchanged are not written to the store again.
+    /// old row's key. The model of a row that keeps its key is written to the store only if the model changed.
     ///
     /// - Parameters:
     ///   - stretches: ascending, disjoint stretches.

@@ -15,8 +15,8 @@ struct TableEditor {
     /// The changes that the command has made since the last snapshot.
     struct Step {
         var touched = TouchedRows()
-        /// The sections whose rows or facts changed, including hidden ones. A change of the fact `prefetched` does not
-        /// count.
+        /// The sections whose rows or titles changed, and the sections that were added, removed or reordered. Hidden
+        /// sections count.
         var sections: Set<SectionID> = []
         var stateChanged = false
         /// Whether sections were added, removed or reordered, or whether the choice of displayed sections changed.

@@ -13,7 +13,7 @@ public struct TableModel: Sendable {
     public internal(set) var displayedSections: [SectionID]?
     /// The session's state, a JSON object.
     public internal(set) var state: JSONText
-    /// The cells that commands of the session registered for model types, as opposed to the description's cells.
+    /// The cells that are registered for model types in the session, as opposed to the description's cells.
     public internal(set) var cells: RegisteredCells
     /// The key of the next row. Keys are never reused.
     public internal(set) var nextKey = 1
@@ -77,7 +77,7 @@ public struct TableModel: Sendable {
     }
 
     /// The largest number of sections for which a row id is searched in each section instead of in the `RowLocator`.
-    /// Searching 64 sections takes about 10 µs and needs no memory for an index.
+    /// Searching so few sections is fast and needs no memory for an index.
     static let fewSections = 64
 
     /// Notes that a section has received rows. `hashes` contains the hashes of the rows' ids.

@@ -1,7 +1,8 @@
 /// Notes of the rows that a command touched, in order. The index in a note refers to the section's stored rows at the
 /// moment of the note.
 ///
-/// Notes make a diff cheap. A missing or wrong note cannot make the diff's update wrong.
+/// Notes make a diff cheap. The diff compares all rows that the two snapshots do not share, so a missing or wrong note
+/// cannot make the update wrong.
 public struct TouchedRows: Sendable {
     private enum Notes: Sendable {
         case edits([Edit])

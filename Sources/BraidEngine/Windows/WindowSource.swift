@@ -1,5 +1,5 @@
-/// The snapshot of a whole table, prepared so that windows can be cut out of it. All windows that follow the same
-/// change of a table share one `WindowSource`.
+/// The snapshot of a whole table, prepared so that windows can be cut out of it. Several windows of one table can share
+/// a `WindowSource`.
 public struct WindowSource: Sendable {
     /// The whole displayed table.
     public let snapshot: Snapshot
@@ -61,7 +61,8 @@ public struct WindowSource: Sendable {
 
     /// Returns the window `old`, which was cut at an earlier revision, at this revision. Use this method if the updates
     /// between the two revisions are not known. The window keeps its anchor if the anchor's section still displays a
-    /// row with the anchor's id. Otherwise the row that is now at the old anchor's index becomes the anchor.
+    /// row with the anchor's id. Otherwise the row that is now at the old anchor's index becomes the anchor, or the
+    /// last row if the index is too high. If the chosen row has no id, the first row becomes the anchor.
     public func cut(following old: WindowedSnapshot, index: (TableWindow.Anchor) -> Int? = { _ in nil })
         -> WindowedSnapshot
     {

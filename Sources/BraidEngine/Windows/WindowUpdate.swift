@@ -14,7 +14,7 @@ public struct WindowUpdate: Sendable {
     /// The window after the update. `nil` if neither the window's offset nor its anchor changed.
     private let place: WindowedSnapshot?
 
-    /// Computes the update that leads from one window to another one: the fewest row operations, in the fewest stages.
+    /// Computes the update that leads from one window to another one.
     ///
     /// - Throws: ``Refusal`` for the faults of ``BatchUpdate/init(from:to:)``.
     /// - Complexity: O(rows of both windows).
@@ -48,7 +48,8 @@ public struct WindowUpdate: Sendable {
         return changed
     }
 
-    /// Whether the update changes nothing for a client of the window: no row, no number, no anchor and no state.
+    /// Whether the update changes nothing for a client of the window: no section, row, row count, offset, anchor,
+    /// `state` or `empty`.
     public var isEmpty: Bool { update.isEmpty && extents.isEmpty && place == nil && !changesTotal }
 
     /// The update as JSON: the members of an update, then `extents` and `window`. `extents` contains the changed
@@ -56,7 +57,7 @@ public struct WindowUpdate: Sendable {
     /// `window` is left out if the place did not change.
     public var json: JSONText { update.json { writeMembers(to: &$0) } }
 
-    /// The update as JSON with `operations` in place of `stages`.
+    /// The update as ``json``, but with `operations` in place of `stages`.
     public var sequentialJSON: JSONText { update.sequentialJSON { writeMembers(to: &$0) } }
 
     private func writeMembers(to writer: inout JSONWriter) {
