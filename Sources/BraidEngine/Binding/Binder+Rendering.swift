@@ -5,8 +5,8 @@ extension Binder {
     ///   - table: the stored table.
     ///   - revision: the revision that the snapshot shows.
     ///   - now: the time in RFC 3339, which templates read.
-    /// - Throws: ``Refusal`` with `templateFailed` if a template fails, or with another code if derived models are not
-    ///   valid, a row's model type has no cell, or the table exceeds the ``limits``.
+    /// - Throws: ``Refusal`` with `templateFailed` if a template fails. ``Refusal`` with another code, for example if
+    ///   derived models are not valid or the table exceeds the ``limits``.
     /// - Complexity: O(rows).
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [Remade] = []
@@ -27,9 +27,8 @@ extension Binder {
 
     /// Renders a snapshot, and reuses the parts of the previous snapshot that did not change.
     ///
-    /// - Parameter remade: receives the sections whose rows were all rendered again. The reason is that a value that
-    ///   the rows read may have changed, that the command edited a filtered section, or that there was no previous
-    ///   rendering.
+    /// - Parameter remade: receives the sections whose rows were all rendered again. Possible reasons: a value that the
+    ///   rows read may have changed, the command edited a filtered section, or there was no previous rendering.
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
     ) throws -> Snapshot {

@@ -132,8 +132,8 @@ extension DescriptionCompiler {
         _ reader: inout DescriptionReader
     ) {
         if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
-            // If the cell has more than 16 events, the message contains only their number, because the message for each
-            // undeclared event of the cell would repeat the names.
+            // If the cell declares more than 16 events, the message contains only their number. The message for each
+            // undeclared event would repeat the names.
             let declared =
                 declaration.events.count > 16
                 ? "\(declaration.events.count) others"

@@ -120,9 +120,8 @@ extension DescriptionReader {
         return handler
     }
 
-    /// Returns the source of a named handler or template, and marks it as being compiled. Adds a fault at the place of
-    /// the use and returns `nil` if the name is unknown, if the handler or template uses itself, or if the chain of
-    /// uses is too deep.
+    /// Returns the source of a named handler or template, and marks it as being compiled. Returns `nil` and adds a
+    /// fault at the place of the use if the name is unknown, the uses form a circle, or the chain of uses is too deep.
     private mutating func begin<Part>(
         _ name: String, at pointer: JSONPointer, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> JSONValue? {

@@ -206,8 +206,8 @@ struct DescriptionReader {
         return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// Adds a warning. The warning replaces an equal warning at the same pointer or at an enclosing one, because the
-    /// reader reads the parts of some values a second time.
+    /// Adds a warning. The warning replaces an equal warning at the same or an enclosing pointer, because the reader
+    /// reads the parts of some values a second time.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         guard warns else { return }
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }

@@ -34,8 +34,8 @@ struct RowComparison {
         }
     }
 
-    /// Returns how many rows at the ends of the two lists are the same rows. It works like `matchingPrefix`, which
-    /// compares the starts.
+    /// Returns how many rows at the ends of the two lists are the same rows. Works like `matchingPrefix`, but compares
+    /// the ends.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
