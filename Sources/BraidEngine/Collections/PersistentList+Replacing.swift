@@ -20,7 +20,7 @@ extension PersistentList {
         }
     }
 
-    /// `replace` changes elements one by one if at most one of `fewOf` elements changes, and otherwise rebuilds the
+    /// `replace` changes elements one by one if at most one in `fewOf` elements changes, and otherwise rebuilds the
     /// tree. Changing one element takes about as long as copying the references to a few chunks in a rebuild.
     private static var fewOf: Int { 512 }
 

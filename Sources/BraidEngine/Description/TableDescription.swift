@@ -18,7 +18,7 @@ public final class TableDescription: Sendable {
     /// Warnings about parts of the document that are allowed but probably mistakes, for example names that have no
     /// value. Each warning contains a pointer to the part.
     ///
-    /// - Complexity: O(*n*) for a document of *n* bytes. Each access reads the document again.
+    /// - Complexity: each access reads the whole document again.
     public var warnings: [Refusal.Fault] {
         var reader = DescriptionReader(text, warns: true)
         _ = DescriptionCompiler.compile(&reader)
@@ -78,7 +78,7 @@ public final class TableDescription: Sendable {
     }
 
     /// Returns whether a string can name a table or a session: the string matches `[A-Za-z0-9._-]{1,64}` and is neither
-    /// `.` nor `..`, which no URL path can contain (RFC 3986, section 5.2.4).
+    /// `.` nor `..`. Clients remove the segments `.` and `..` from URL paths (RFC 3986, section 5.2.4).
     public static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy {
