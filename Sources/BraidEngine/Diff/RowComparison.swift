@@ -3,8 +3,8 @@
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// For sections that are not diffable. The caller has paired each old row with the new row of the same stored row.
-        /// A pair is the same row if both rows have the same id, or if both have none.
+        /// For sections that are not diffable. The caller has paired the old and the new row of each stored row. A pair
+        /// is the same row if both rows have the same id, or if both have none.
         case known
     }
 
