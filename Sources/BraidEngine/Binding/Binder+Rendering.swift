@@ -5,8 +5,8 @@ extension Binder {
     ///   - table: the stored table.
     ///   - revision: the revision that the snapshot shows.
     ///   - now: the time in RFC 3339, which templates read.
-    /// - Throws: ``Refusal`` with `templateFailed` if a template fails, or with another code if derived models are not
-    ///   valid, a row's model type has no cell, or the table exceeds the ``limits``.
+    /// - Throws: ``Refusal`` with `templateFailed` if a template fails. ``Refusal`` with another code, for example if
+    ///   derived models are not valid or the table exceeds the ``limits``.
     /// - Complexity: O(rows).
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [Remade] = []
@@ -27,9 +27,8 @@ extension Binder {
 
     /// Renders a snapshot, and reuses the parts of the previous snapshot that did not change.
     ///
-    /// - Parameter remade: receives the sections whose rows were all rendered again. The reason is that a value that
-    ///   the rows read has changed, that the command edited a filtered section, or that there was no previous
-    ///   rendering.
+    /// - Parameter remade: receives the sections whose rows were all rendered again. Possible reasons: a value that the
+    ///   rows read may have changed, the command edited a filtered section, or there was no previous rendering.
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
     ) throws -> Snapshot {
@@ -125,7 +124,8 @@ private struct SnapshotMaking {
 
     /// Returns a copy of the previous snapshot in which only the sections that the command touched are rendered again.
     ///
-    /// Returns `nil` if the command may have changed how other sections look. Untouched sections are not visited.
+    /// Returns `nil` if the command may have changed other sections, or which sections are displayed, or their order.
+    /// Untouched sections are not visited.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else {
             return nil
@@ -167,7 +167,8 @@ private struct SnapshotMaking {
             rows: try rows(at: position, binding))
     }
 
-    /// Returns the previously displayed section if nothing that it shows can have changed, otherwise `nil`.
+    /// Returns the section as the previous snapshot displays it, if nothing that it shows can have changed. Otherwise,
+    /// and if the section was not displayed, returns `nil`.
     private mutating func unchanged(_ position: Int, _ binding: SectionBinding, at place: Int) -> Section? {
         let id = id(at: position)
         guard let previous, !previous.step.sections.contains(id), !binding.asksMovePolicy,
@@ -239,7 +240,8 @@ private struct SnapshotMaking {
         return made
     }
 
-    /// Returns a header or footer as the snapshot's JSON: `{"title": …}` or the view's members, with its heights.
+    /// Returns a header or footer as the snapshot's JSON: `{"title": …}` or the view's members, with the heights that
+    /// are bound. JSON null if there is no header or footer.
     private func titled(
         _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?,
         _ estimated: Computed<SectionInput>?
@@ -286,7 +288,7 @@ extension Binder {
 }
 
 /// Finds the sections to which rows may be moved. Within one snapshot, each pair of move policy and model type is
-/// evaluated once.
+/// evaluated at most once.
 private struct MoveTargets {
     private struct Movers: Hashable {
         var policy: ObjectIdentifier
@@ -313,8 +315,8 @@ private struct MoveTargets {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids):
-            // All sections of one binding share one array of target ids. Comparing the arrays' storage therefore shows
-            // whether two sections have the same targets.
+            // All sections of one binding share one array of target ids. Two sections whose arrays share their storage
+            // therefore have the same targets.
             if let last, last.ids.hasSameStorage(as: ids) { return last.targets }
             let targets = JSONText(ids: ids)
             last = (ids, targets)

@@ -1,12 +1,12 @@
-/// The rules of one table, made from its bindings: what is displayed, and what may be edited and moved. A binder
-/// contains no models.
+/// The rules of one table, made from its bindings: what is displayed, and what may be edited and moved. The stored rows
+/// are not in the binder but in a ``TableModel``.
 public struct Binder: Sendable {
     /// The ids of the declared sections, in order. `nil` if sections are dynamic, that is, come with the models.
     public let declaredSections: [SectionID]?
     /// The rule that decides which sections are displayed, and in which order. A program can change the rule between
     /// two commands, and in a handler.
     public var display: SectionDisplay { currentDisplay() }
-    /// The value of the snapshot's member `empty`, which clients show while the table has no rows.
+    /// The value of the snapshot's member `empty`, which clients show while the table displays no rows.
     private(set) var empty: JSONText?
     /// The ids of the sections that at least one binding names, in the order of the bindings.
     let boundSections: [SectionID]
@@ -75,14 +75,15 @@ public struct Binder: Sendable {
         asksMovePolicy = all.contains(where: \.asksMovePolicy)
     }
 
-    /// Returns a copy of the binder that shows `empty` while the table has no rows. `nil` shows nothing.
+    /// Returns a copy of the binder whose snapshots contain `empty` while the table displays no rows. With `nil`, the
+    /// snapshots never contain `empty`.
     public func showing(empty: JSONText?) -> Binder {
         var binder = self
         binder.empty = empty
         return binder
     }
 
-    /// Whether anything that is displayed reads the time of the command.
+    /// Whether a row, a title, a move policy or the order of the sections reads the time of the command.
     package var readsNow: Bool { reads.contains(.now) }
 
     /// Returns the resolved binding of a section, or `nil` if no binding binds its cells.
@@ -127,7 +128,8 @@ public struct Binder: Sendable {
 
     /// Checks models against the section's model type, and returns each model with the row id that it contains.
     ///
-    /// - Parameter pointer: the position of the models in the document that contains them. Errors point below it.
+    /// - Parameter pointer: the pointer to the models in the document that contains them. The pointers of a model's
+    ///   faults begin with it.
     func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(
         id: RowID?, model: JSONText
     )] {
@@ -145,7 +147,8 @@ public struct Binder: Sendable {
     }
 
     /// Returns the models of a section that fit the section's model type, with their ids, and the faults of the other
-    /// models. If two models have the same id, only the first of them fits.
+    /// models. If several models have the same id, only the first of them fits. Returns nothing if no binding binds the
+    /// section's cells.
     ///
     /// The faults' pointers begin with the section's id and the model's index, as in the body of the command `models`.
     func fitting(_ models: some Sequence<JSONText>, in section: SectionID) -> (

@@ -1,6 +1,6 @@
 /// The sections to which a binding applies.
 enum Scope: Sendable, Hashable {
-    /// The only section of a table that is not divided into sections.
+    /// The only section of a table that declares one section.
     case table
     case sections([SectionID])
     /// Every section whose cells no binding binds by the section's id.
@@ -25,9 +25,10 @@ struct ModelType: Sendable {
     var name: UTF8Key?
     /// The JSON pointer to the id in a model, such as `/id`. `nil` if models of this type have no id.
     var id: JSONPointer?
-    /// Whether a model without a usable id is accepted, as a row without identity. If false, such a model is refused.
+    /// Whether a model with no usable id at the pointer `id` is accepted, as a row without identity. If false, such a
+    /// model is refused.
     var isIDOptional = false
-    /// The schema of the models. `nil` accepts any JSON value.
+    /// The schema that the models must match. `nil` if there is no schema.
     var schema: JTDSchema?
 
     init(name: String? = nil, id: JSONPointer?, schema: JTDSchema? = nil) {
@@ -40,8 +41,8 @@ struct ModelType: Sendable {
 
     /// Checks a model of this type and returns its identity: a string, or an integer converted to a string.
     ///
-    /// - Returns: the identity. `nil` if models of this type have no id, or if the id is optional and this model lacks
-    ///   it.
+    /// - Returns: the identity. `nil` if models of this type have no id, or if the id is optional and this model has no
+    ///   usable id.
     /// - Throws: ``Refusal`` with `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
         if let schema {
@@ -113,7 +114,8 @@ struct MovePolicy: Sendable {
 
     /// Rows may move to every section that accepts models of the row's model type.
     static let anySection = MovePolicy(targets: .anySection)
-    /// Rows may move to the listed sections. The list must contain the row's own section if rows may move inside it.
+    /// Rows may move to those of the listed sections that accept the rows' model type. The list must contain the row's
+    /// own section if rows may move inside it.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
     /// Rows may move to the displayed sections that accept the rows' model type and for which the closure returns true.
     /// Rendering a snapshot runs the closure at most once for each displayed section and model type.
@@ -125,10 +127,10 @@ struct MovePolicy: Sendable {
 }
 
 /// The closure of a move policy that decides for each section whether rows may move to it. Sections that share the
-/// policy share one `PassingPolicy` object, so the policy's target sections are computed once for each snapshot and
-/// model type.
+/// policy share one `PassingPolicy` object, so each snapshot computes the policy's target sections at most once for
+/// each model type.
 final class PassingPolicy: Sendable {
-    /// The values that the policy's closure reads in addition to a section's id, row counts and titles.
+    /// The values that the policy's closure reads.
     let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
 
@@ -184,12 +186,12 @@ struct HandlerContext: Sendable {
 enum RowSource: Sendable {
     /// One row for each stored model.
     case stored
-    /// One row for each stored model for which the expression is true.
+    /// One row for each stored model for which the binding's expression `shown` is true.
     case shown(Computed<RowInput>)
-    /// One row for each model that a template makes from the session's state and the stored models. The template
-    /// renders an array of models, or an object from section ids to such arrays.
+    /// One row for each model that the template `modelsFrom` makes for the section. The template renders an array of
+    /// models, or an object from section ids to such arrays.
     case derived(Computed<SectionInput>)
-    /// A number of rows without models. The template renders the number as an integer.
+    /// A number of rows without models. The value `numberOfCells` is the number, as a JSON integer.
     case counted(Computed<SectionInput>)
 
     var reads: Reads {
@@ -221,7 +223,7 @@ struct CellBinding: Sendable {
     /// models.
     var showsModel = true
     /// Whether the program keeps the models. If the program keeps the models, its handlers insert and remove models,
-    /// and the table reads the models again after each command.
+    /// and each command reads the models again.
     var isProvided = false
     /// Creates the Swift cell object of a row. `nil` for tables from a JSON description, where clients create the
     /// cells.
@@ -233,10 +235,9 @@ struct CellBinding: Sendable {
 typealias CellMaker = @Sendable (RowInput) throws -> any ReuseIdentifiable
 typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws -> Void
 
-/// Everything that a description or a program binds to one scope.
+/// What one item of a description's `bindings`, or one binding chain of a Swift program, binds to its scope.
 ///
-/// Each binding chain of a Swift program fills one `Binding`. Several bindings can apply to the same section:
-/// `SectionBinding` resolves which one wins.
+/// Several bindings can apply to the same section: `SectionBinding` resolves which one wins.
 struct Binding: Sendable {
     let scope: Scope
     /// The JSON pointer to the binding in its description, for error messages.
@@ -328,14 +329,14 @@ struct Binding: Sendable {
 /// The bindings of the scopes `allOtherSections` and `anySection`, merged once instead of once for each section. A
 /// table can have thousands of such bindings and thousands of sections.
 struct UnnamedBindings {
-    /// The merged bindings of the scope `allOtherSections`. If two of these bindings bind the same part, the later
+    /// The merged bindings of the scope `allOtherSections`. If two bindings of this scope bind the same part, the later
     /// binding wins.
     let other: Binding?
-    /// The merged bindings of the scope `anySection`. If two of these bindings bind the same part, the later binding
-    /// wins.
+    /// The merged bindings of the scope `anySection`. If two bindings of this scope bind the same part, the later
+    /// binding wins.
     let any: Binding?
-    /// The tap handlers that are bound to any section, in the order of binding. A tap on a row calls all of these
-    /// handlers.
+    /// The tap handlers that are bound to any section, in the order of binding. A tap on a row calls all handlers in
+    /// this list.
     let onTap: [Handler]
     let onDequeue: [CellFiller]
 

@@ -1,10 +1,9 @@
 /// A chain of links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
 ///
-/// If two bindings are about the same section, the more specific binding wins. Of two equally specific bindings, the
-/// later binding wins.
+/// The article <doc:BindingChainScopes> says which binding wins if several bindings are about the same section.
 ///
-/// `Cell` and `Model` are the types that the chain's cells were bound to. The chain carries them to its handlers.
-/// Before the chain binds cells, `Cell` is any cell. Before models are bound or assumed, a chain has no model type.
+/// `Cell` and `Model` are the types of the cells and models that the chain's closures receive. Before the chain binds
+/// cells, `Cell` is `any ReuseIdentifiable`. Before the chain binds or assumes models, `Model` is `Never`.
 ///
 /// Source: Braid's binding chains.
 public struct BindingChain<Section: TableSection, Cell, Model> {
@@ -41,9 +40,9 @@ extension BindingChain {
     @discardableResult
     func assuming(modelTypeNamed name: String) -> Self { edit { $0.assumedType = UTF8Key(name) } }
 
-    /// Sets whether changed rows appear in updates as `updateRows` instead of `reloadRows`.
+    /// Sets whether changed rows of the chain's sections appear in updates as `updateRows` instead of `reloadRows`.
     ///
-    /// - Parameter manually: if true, the program updates the cells itself, and no row is reloaded visually.
+    /// - Parameter manually: if true, the program itself updates the cells of changed rows.
     @discardableResult
     public func updates(manually: Bool) -> Self { edit { $0.updatesManually = manually } }
 }
@@ -86,8 +85,8 @@ extension BindingChain {
     @discardableResult
     func allowEditing(_ style: Computed<RowInput>) -> Self { edit { $0.editing = style } }
 
-    /// Binds a function that creates an inserted row's model. If the command gives a model, the function creates only
-    /// the members that the given model lacks.
+    /// Binds a function that creates an inserted row's model. If the command gives a model, that model is applied to
+    /// the created model as a merge patch (RFC 7396).
     @discardableResult
     func insertTemplate(_ template: @escaping @Sendable (SectionID, Evaluation) throws -> JSONText?) -> Self {
         edit { $0.insertTemplate = template }
@@ -114,8 +113,8 @@ extension BindingChain {
         edit { $0.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = handler }
     }
 
-    /// Binds a handler that runs when a displayed row is near the end of its section. The handler runs again only after
-    /// the section has grown, or has been filled with fewer rows.
+    /// Binds a handler that runs when a client displays a row near the end of a section. For the same section, the
+    /// handler runs again only after the section has grown, or has been filled again with fewer rows.
     ///
     /// - Parameter cellsFromEnd: the largest distance from the section's end, in rows, at which the handler runs.
     @discardableResult

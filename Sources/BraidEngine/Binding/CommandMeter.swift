@@ -7,7 +7,7 @@ import Synchronization
 final class CommandMeter: Sendable {
     /// The budget of template steps and output that all templates of the command share.
     let templates: SharedJSONeBudget
-    /// The largest number of rows that the table has had during the command.
+    /// The largest number of table rows for which the template budget was computed.
     private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
@@ -22,7 +22,8 @@ final class CommandMeter: Sendable {
             output: limits.renderedBytes.saturatingAdd(1_000 * rows))
     }
 
-    /// Raises the template budget if the command has brought the table to more rows than before.
+    /// Raises the template budget if `rows`, the table's number of rows now, is larger than all earlier numbers of the
+    /// command.
     func allow(rows: Int) {
         let more = self.rows.withLock { known in
             defer { known = max(known, rows) }
@@ -45,8 +46,7 @@ final class CommandMeter: Sendable {
 
     /// Throws `commandTimeout` if the command has taken longer than the limit on a command's time.
     ///
-    /// The loops over a transaction's commands, references, filled sections, rendered rows and handlers call
-    /// `checkTime()`, because a request can choose their lengths.
+    /// Loops whose length a request can choose call `checkTime()`, for example the loop over a transaction's commands.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(

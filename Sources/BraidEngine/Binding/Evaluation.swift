@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The facts of one section that expressions in `order` and `passing`, titles, and header and footer heights can read.
+/// The facts of one section. The methods `context` of `Evaluation` decide which of these facts an expression can read.
 struct SectionInput: Sendable {
     var id: SectionID
     /// The number of the section's rows, hidden rows included.
@@ -10,8 +10,8 @@ struct SectionInput: Sendable {
     var footer: JSONText = .null
 }
 
-/// The facts of one row that expressions for its cell, policies and heights can read. `row` is the row's index among
-/// all rows of the section, hidden rows included, from 0.
+/// The facts of one row, which expressions about the row can read. `row` is the row's index among all rows of the
+/// section, hidden rows included, from 0.
 struct RowInput: Sendable {
     var section: SectionID
     var row: Int
@@ -21,7 +21,7 @@ struct RowInput: Sendable {
 
 /// The set of values that an expression reads.
 ///
-/// If a value in a binding's `Reads` changes, the binding's rows have to be rendered again.
+/// If a value changes, the rows and titles whose expressions read the value have to be rendered again.
 struct Reads: OptionSet, Sendable {
     let rawValue: Int
     init(rawValue: Int) { self.rawValue = rawValue }
@@ -35,7 +35,7 @@ struct Reads: OptionSet, Sendable {
     static let state = Reads(rawValue: 4)
     /// The expression reads the stored models of all sections.
     static let models = Reads(rawValue: 8)
-    /// The expression reads the command's time, which differs for every command.
+    /// The expression reads the command's time, so the expression's value can differ at every command.
     static let now = Reads(rawValue: 16)
     static let model = Reads(rawValue: 32)
     static let section = Reads(rawValue: 64)
@@ -69,7 +69,7 @@ final class Evaluation: Sendable {
     let table: TableModel
     /// The command's meter, which all evaluations of the command share.
     let meter: CommandMeter
-    /// The source of the ids that `uuid()` makes in the command's templates. `nil` outside of commands.
+    /// The source of the ids that `uuid()` makes in an `insert.template`.
     let ids: IDSource?
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
@@ -100,8 +100,8 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// Returns a template context with the names that every expression may read: `now`, `state` and `models`. To keep
-    /// the context of each row cheap, `state` and `models` are set only if `reads` contains them.
+    /// Returns a template context with the names that do not depend on a row or section: `now`, `state` and `models`.
+    /// To keep the context of each row cheap, `state` and `models` are set only if `reads` contains them.
     func context(reading reads: Reads) -> JSONeContext {
         var context = JSONeContext(now: now)
         context.sharedBudget = meter.templates

@@ -1,27 +1,27 @@
-/// A source of models, titles or cell counts that a Swift program keeps. Every command reads the source again, like
-/// Braid's `models: { … }` closures.
+/// A source of models, titles or cell counts that a Swift program keeps, or the program's rule that decides which
+/// sections are displayed. Every command reads the source again, like Braid's `models: { … }` closures.
 ///
 /// A command reads all providers before it places any model. A command therefore recognizes a model that moved from one
 /// chain's section to another chain's section.
 protocol ModelProvider: AnyObject {
-    /// Reads the models and finds out what changed since the last command that succeeded.
+    /// Reads the source, and finds out what changed since the last reading that was not rolled back.
     func read(_ table: TableModel, _ departures: inout Departures) throws
-    /// Updates the table to match the models that `read` has read.
+    /// Updates the table to match what `read` has read.
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
-    /// Releases the Swift models that left their section and did not reappear in another section in the same command.
+    /// Releases the Swift models that left their places in the table and did not reappear anywhere in the same reading.
     func settle(_ departures: Departures)
-    /// The sections for which the program's source gave models at the last reading. A section with an empty list
-    /// counts.
+    /// The sections for which the source gave models, titles or counts at the last reading. A section with an empty
+    /// list counts.
     var sections: Set<SectionID> { get }
     func commit()
     func rollBack()
 }
 
-/// The models that left their sections in this command, by model id. Each Swift model is represented by a number in the
-/// table, and a model that reappears in another section keeps its number.
+/// The models that left their places in the table during one reading of all providers, by model id. Each Swift model is
+/// represented by a number in the table. An unchanged model that reappears at another place keeps its number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// The models that left their sections and whose id already has an entry in `numbers`. Several sections can contain
+    /// The models that left their places and whose id already has an entry in `numbers`. Several sections can contain
     /// the same id.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []

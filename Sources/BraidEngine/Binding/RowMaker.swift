@@ -1,4 +1,4 @@
-/// Renders the rows of one section. Values that all rows of the section share are computed once.
+/// Renders the rows of one section.
 struct RowMaker {
     private let binding: SectionBinding
     private let section: SectionID
@@ -10,7 +10,8 @@ struct RowMaker {
     /// limit. The limit is checked before rendering, because a short template can ask for a very large number of rows.
     private let room: Int
     private let limits: TableLimits
-    /// The cell that all rows of the section share, and its declaration. `nil` if the cell depends on the row.
+    /// The cell that all rows of the section share, and its declaration. `nil` if the cell depends on the row or is not
+    /// declared.
     private let constant: (name: String, declaration: CellDeclaration)?
 
     init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
@@ -24,8 +25,8 @@ struct RowMaker {
         constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
     }
 
-    /// Renders all rows of the section. If a filter hides some stored rows, `shownKeys` receives the keys of the
-    /// displayed rows.
+    /// Renders all rows of the section. If the section has a filter, `shownKeys` receives the keys of the displayed
+    /// rows.
     func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
         var rows: [Row] = []
         switch binding.cells.source {
@@ -99,7 +100,7 @@ struct RowMaker {
         case .edits(let edits): (changes, removed) = (edits.changes, edits.inserted.isEmpty ? [] : edits.removed)
         case .whole: (changes, removed) = ([(0..<old.rows.count, 0..<stored.rows.count)], Array(0..<old.rows.count))
         }
-        // A row that moved without a change of its model keeps its rendering.
+        // A row that moved inside the section without a change of its model keeps its rendering.
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }

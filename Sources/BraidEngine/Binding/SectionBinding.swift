@@ -1,11 +1,11 @@
 /// Everything that is bound to one section, after precedence is resolved.
 ///
 /// Bindings that name the section win over bindings of all other sections, which win over bindings of any section. If
-/// two bindings are equally specific, the later binding wins. Binding chains and JSON descriptions both produce a
-/// `SectionBinding`. Rendering, editing and moving read only the `SectionBinding`.
+/// two bindings are equally specific, the later binding wins. There are exceptions for views of headers and footers,
+/// tap handlers and functions that fill cells.
 ///
-/// `SectionBinding` is a class, because every snapshot looks up the binding of every section. A copy of a struct would
-/// retain each of the many members.
+/// `SectionBinding` is a class, because rendering a snapshot can look up the binding of every section. A copy of a
+/// struct would retain each of the many members.
 final class SectionBinding: Sendable {
     let section: SectionID
     let cells: CellBinding
@@ -25,16 +25,16 @@ final class SectionBinding: Sendable {
     let onDelete: Handler?
     let onInsert: Handler?
     private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
-    /// The tap handlers and cell-filling functions that are bound to any section. All sections share them.
+    /// The tap handlers and cell-filling functions that are bound to any section, and that all sections share.
     private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
     private let onEvent: [[UTF8Key: [UTF8Key: Handler]]]
     let onPrefetch: Handler?
     /// The largest distance from the section's end, in rows, at which a displayed row runs `onPrefetch`.
     let prefetchDistance: Int?
     let updatesManually: Bool
-    /// The values that any part of a displayed row reads in addition to the row's model.
+    /// The values that the expressions of the section's rows read.
     let rowReads: Reads
-    /// The values that the section's header, footer and their heights read in addition to the section's id.
+    /// The values that the expressions of the section's header, footer and their heights read.
     let titleReads: Reads
 
     /// Resolves the bindings that name the section, in the order of their declaration, and the bindings that name no
@@ -94,12 +94,12 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The section's own tap handler, if any, and the tap handlers bound to any section. A tap on a row calls all of
-    /// them.
+    /// The section's own tap handler, if any, and the tap handlers bound to any section. A tap on a row calls all
+    /// handlers in this list.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
 
     /// The section's own function that fills cells, if any, and the functions bound to any section. Filling a cell
-    /// calls all of them.
+    /// calls all functions in this list.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
     /// Whether the section's rows may be moved: its rows are stored models, and a move policy is bound.
@@ -107,8 +107,9 @@ final class SectionBinding: Sendable {
 
     /// Returns whether rows of a model type may be moved into this section.
     ///
-    /// The section accepts rows of the model type that is bound to the section. The section also accepts rows of other
-    /// types if a program's `onInsert` creates the models itself.
+    /// A section of stored rows accepts rows of the model type that is bound to the section. The section also accepts
+    /// rows of other types if a program's `onInsert` creates the models itself. A section of derived rows accepts no
+    /// rows.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }

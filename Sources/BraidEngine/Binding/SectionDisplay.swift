@@ -4,8 +4,8 @@ public struct SectionDisplay: Sendable {
     /// JSON.
     public enum Behavior: String, Sendable, CaseIterable {
         /// The behaviors differ in the sections that they display:
-        /// - `manuallyManaged`: the sections that the program, the description or a command has set, in that order. If
-        ///   none were set, all sections.
+        /// - `manuallyManaged`: the sections in the list that the program, the description or a command has set, in the
+        ///   list's order. If no list was set, all sections.
         /// - `hidesSectionsWithNoCellData`: the sections with displayed rows.
         /// - `hidesSectionsWithNoData`: the sections with displayed rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
@@ -29,14 +29,15 @@ public struct SectionDisplay: Sendable {
         /// Displays sections in the order in which a function of the program returns them.
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
         /// Displays sections in ascending order of the value that an expression has for each section. Sections with
-        /// equal values keep their declared order.
+        /// equal values keep the order of the table's sections.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
 
-        /// The values that the order's expression reads in addition to the sections' own facts.
+        /// The values that the order's expression reads.
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
-    /// The rule that decides which sections are displayed. `order` decides their order.
+    /// The rule that decides which sections are displayed. If the rule is automatic, `order` decides the sections'
+    /// order.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
     /// The sections that `manuallyManaged` displays until a command sets others. `nil` displays all sections.
@@ -46,8 +47,8 @@ public struct SectionDisplay: Sendable {
 
     /// Returns the positions in `table.sections` of the displayed sections, in display order.
     ///
-    /// - Parameter input: returns the facts of the section at a position. The row count is the number of rows that the
-    ///   section would display.
+    /// - Parameter input: returns the facts of the section at a position. The fact `displayedCount` is the number of
+    ///   rows that the section would display.
     /// - Complexity: O(sections log sections).
     func displayedPositions(
         in table: TableModel, _ evaluation: Evaluation, input: (Int) throws -> SectionInput

@@ -11,8 +11,8 @@ final class TableBindings<Section: TableSection> {
     /// The program's Swift models, by the numbers that represent them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
-    /// The asynchronous sequences of models that a program bound. Each sequence calls its `arrived` closure after every
-    /// element.
+    /// Closures that read the asynchronous sequences that a program bound. Each closure reads one sequence, and calls
+    /// `arrived` after every element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
     /// Makes the program's binder read its models and rules again. Does nothing while a command is running.
     var refresh: () -> Void = {}
@@ -91,7 +91,8 @@ final class TableBindings<Section: TableSection> {
 
     // MARK: Whose cells are whose
 
-    /// Records that a binding binds the cells of its sections. Only one binding may bind the cells of a section.
+    /// Records that a binding binds the cells of its sections. Two bindings must not bind the cells of one section by
+    /// name, or the cells of all other sections.
     ///
     /// - Parameter index: the binding's index in `bindings`.
     /// - Returns: the sections whose cells another binding already binds, with that binding. A `nil` section means the

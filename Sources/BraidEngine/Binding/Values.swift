@@ -1,12 +1,13 @@
 /// The Swift values that a table contains, each represented by a number.
 ///
 /// The engine stores, compares and diffs JSON. For a Swift program, the engine's JSON contains a number in place of
-/// each model. A row keeps its number while its model is unchanged, and a new number means a changed model. The
-/// engine's functions for JSON therefore work for any Swift type without a second implementation.
+/// each model. A row keeps its number while the engine finds its model unchanged. A new, changed or not comparable
+/// model gets a new number. The engine's functions for JSON therefore work for any Swift type without a second
+/// implementation.
 ///
-/// A command retires the numbers that the table no longer uses. The next command forgets the retired numbers. Between
-/// the two commands, a view can still make the cells of rows that the last update removes. If a command fails, the
-/// numbers that it added are forgotten.
+/// A command that succeeds retires the numbers that the table no longer uses. The next command that succeeds forgets
+/// the retired numbers. Until then, a view can still make the cells of rows that the last update removes. If a command
+/// fails, the numbers that it added are forgotten.
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
@@ -44,7 +45,7 @@ final class Values {
         (outgoing, retired, added) = (retired, [], [])
     }
 
-    /// Forgets a number and its value immediately, instead of after the next command.
+    /// Forgets a number and its value immediately, instead of at the next command.
     func forget(_ number: JSONText) {
         if let number = Self.integer(number) { values[number] = nil }
     }
@@ -58,7 +59,7 @@ final class Values {
 /// A wrapper that lets a `Sendable` type contain a program's closures and values.
 ///
 /// `Confined` is safe because ``TableBinder`` and ``SectionedTableBinder``, which call a program's closures, are not
-/// `Sendable`. The closures therefore run where the program created its binder, and need not be `Sendable`.
+/// `Sendable`. At any time, only one actor or task can therefore use a binder, and the closures need not be `Sendable`.
 struct Confined<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

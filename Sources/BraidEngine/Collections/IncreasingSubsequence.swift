@@ -1,7 +1,9 @@
-/// The heaviest strictly increasing subsequence: the elements that can stay where they are while all others move.
+/// Finds a heaviest or a longest strictly increasing subsequence: the elements that can stay where they are while all
+/// others move.
 ///
-/// O(n log n) by a Fenwick tree that stores, for each rank, the heaviest subsequence that ends at or below the rank.
-/// O(n) if the values increase already. Ties are broken by position, so the result is deterministic.
+/// The heaviest subsequence costs O(n log n). A Fenwick tree finds, for each rank, the heaviest subsequence that ends
+/// below the rank. The cost is O(n) if the values increase already. Ties are broken by position, so the result is
+/// deterministic.
 ///
 /// Sources: Fredman, "On computing the length of longest increasing subsequences", 1975, here with weights instead of
 /// lengths. Fenwick, "A new data structure for cumulative frequency tables", 1994, here with maxima instead of sums.
@@ -65,8 +67,8 @@ enum IncreasingSubsequence {
         /// The position of the previous element of the heaviest increasing subsequence that ends with this value. -1 if
         /// this value is the first element.
         var previous = -1
-        /// This node of the Fenwick tree covers some ranks. `heaviestEnd` is the position where the heaviest
-        /// subsequence that ends at one of these ranks ends. -1 if no subsequence found so far ends there.
+        /// The position at which a subsequence ends: the heaviest one found so far that ends at a rank which this node
+        /// of the Fenwick tree covers. -1 if no such subsequence was found.
         var heaviestEnd = -1
     }
 

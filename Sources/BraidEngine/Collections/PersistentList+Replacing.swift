@@ -3,7 +3,7 @@ extension PersistentList {
     /// One replacement in a list: a range of its elements, which may be empty, and the elements that replace the range.
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
 
-    /// Applies many replacements. Chunks that no replacement touches stay shared.
+    /// Applies many replacements. Most chunks that no replacement touches stay shared.
     ///
     /// - Parameter replacements: replacements with ascending, disjoint ranges. All ranges are indexes of the list
     ///   before the first replacement.
@@ -20,7 +20,7 @@ extension PersistentList {
         }
     }
 
-    /// `replace` changes elements one by one if at most one of `fewOf` elements changes, and otherwise rebuilds the
+    /// `replace` changes elements one by one if at most one in `fewOf` elements changes, and otherwise rebuilds the
     /// tree. Changing one element takes about as long as copying the references to a few chunks in a rebuild.
     private static var fewOf: Int { 512 }
 
@@ -33,7 +33,8 @@ extension PersistentList {
 
     private mutating func rebuild(_ replacements: [Replacement]) {
         var leaves = Leaves(), next = 0
-        var start = 0, index = 0  // list indexes: of the chunk's first element; of the next element to copy
+        // `start` is the list index of the chunk's first element, and `index` that of the next element to copy.
+        var start = 0, index = 0
         let count = count
         for chunk in chunks {
             defer { start += chunk.count }

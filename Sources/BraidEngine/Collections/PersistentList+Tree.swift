@@ -1,7 +1,7 @@
 // The nodes of a persistent list's tree, and how a change of the list creates new nodes.
 extension PersistentList {
     /// A run of neighbouring elements: the content of one leaf. Lists share the storage of chunks, so comparing
-    /// addresses finds equal chunks in O(1).
+    /// addresses finds shared chunks in O(1).
     typealias Chunk = ContiguousArray<Element>
 
     struct Child: Sendable {
@@ -93,8 +93,8 @@ extension PersistentList {
         }
     }
 
-    /// The maximum width of a node: of a leaf's elements or an inner node's children. A wider node is split. A node
-    /// that a removal makes narrower than a quarter of the maximum is joined with a neighbour.
+    /// The maximum number of a leaf's elements or of an inner node's children. A wider node is split. A node that a
+    /// removal makes narrower than a quarter of the maximum is joined with a neighbour, if it has one.
     static var widest: Int { 64 }
 
     /// Builds the tree over leaves and returns its root.
@@ -195,8 +195,8 @@ extension ContiguousArray {
         withUnsafeBufferPointer { $0.baseAddress } == other.withUnsafeBufferPointer { $0.baseAddress }
     }
 
-    /// Returns a copy with a range replaced. The copy has exactly the needed capacity, whereas `replaceSubrange` can
-    /// double it.
+    /// Returns a copy with a range replaced. The copy reserves only the needed capacity, whereas `replaceSubrange` can
+    /// double the capacity.
     fileprivate func replacing(_ range: Range<Int>, with new: some Collection<Element>) -> ContiguousArray {
         var changed = ContiguousArray()
         changed.reserveCapacity(count - range.count + new.count)

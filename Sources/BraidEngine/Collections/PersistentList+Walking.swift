@@ -109,7 +109,7 @@ extension PersistentList {
 
     /// Walks through two lists in parallel and skips the nodes that both lists share.
     ///
-    /// If the lists differ in one edited element only, a walk over the whole lists costs O(log count).
+    /// If one list was made from the other by replacing one element, a walk over the whole lists costs O(log count).
     ///
     /// - Parameters:
     ///   - limit: the maximum number of elements to pass. Each list must contain at least `limit` elements from its
@@ -188,8 +188,9 @@ extension PersistentList {
         }
     }
 
-    /// Calls a closure with the elements of a range, one chunk at a time. The closure receives the index of the chunk's
-    /// first element and a buffer of the elements, which must not leave the closure. O(log count + range).
+    /// Calls a closure with the elements of a range, one chunk at a time. The closure receives a buffer of the
+    /// elements, which must not leave the closure, and the list index of the buffer's first element. O(log count +
+    /// range).
     @inline(__always)
     func forEachBuffer<Failure: Error>(
         in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void

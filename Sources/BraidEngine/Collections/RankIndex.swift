@@ -1,5 +1,5 @@
 /// An index from the ids of a section's rows to their ranks, the numbers that order the rows. A `RankIndex` is a value.
-/// Changing one entry of a shared index copies a chunk of about fifty entries and the nodes above the chunk.
+/// Changing one entry of a shared index copies a chunk of at most 64 entries and the nodes above the chunk.
 ///
 /// An entry has 16 bytes: half of the id's hash, and the rank. The ids themselves are only in the rows. The caller
 /// compares the ids, because two ids can have the same half hash.

@@ -1,7 +1,7 @@
 extension RandomAccessCollection where Self: RangeReplaceableCollection & MutableCollection, Index == Int {
-    /// Sorts the elements by ascending keys. The sort is stable. It takes O(n) if the elements are already in order, as
-    /// in most lists of a diff, or form a few ascending or descending runs. It also takes O(n) for a large list with
-    /// small keys.
+    /// Sorts the elements by ascending keys. The sort is stable. Sorting takes O(n) if the elements are already in
+    /// order, as in most lists of a diff, or form a few ascending or descending runs. Sorting a large list with small
+    /// keys takes O(n), too.
     mutating func sortAscending(by key: (Element) -> UInt64) {
         var descents = 0, last: UInt64 = 0, bits: UInt64 = 0
         for element in self {
@@ -12,7 +12,7 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
         }
         if descents == 0 { return }
         // A key such as `RowPath.place` contains two small numbers, one in each half. If the bits in use of both halves
-        // fit into 32 bits, a large list is sorted with a radix sort.
+        // fit into 32 bits, a large list with many ascents and descents is sorted with a radix sort.
         let lowBits = 64 - (bits & 0xFFFF_FFFF).leadingZeroBitCount, highBits = 64 - (bits >> 32).leadingZeroBitCount
         guard count >= 256, descents > 8, count - descents > 8, lowBits + highBits <= 32, count <= 1 << 32 else {
             return sort { key($0) < key($1) }

@@ -4,7 +4,7 @@ extension Binder {
     ///
     /// Sections are dynamic. The cell of a row is the cell that is registered for the type of the row's model. If no
     /// cell is registered for the type, the cell is the type's name. A row's id is the member `id` of the row's model,
-    /// if the model contains one.
+    /// if this member is a string or an integer.
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
@@ -27,7 +27,7 @@ extension Binder {
     /// - Parameters:
     ///   - sections: the sections with their rows, in order.
     ///   - cells: the names of the cells that are registered for model types.
-    /// - Throws: ``Refusal`` if a model or an id is invalid.
+    /// - Throws: ``Refusal`` if a model or an id is invalid, or if the binder's sections are declared.
     public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal)
         -> TableModel
     {

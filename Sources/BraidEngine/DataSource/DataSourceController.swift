@@ -1,5 +1,5 @@
-/// A data source: sections of rows of any Swift type, which a program changes by index path. It provides the API of the
-/// library DataSourceController on the server's engine.
+/// A data source: sections of rows of any Swift type, which a program changes by index path. The class provides the API
+/// of the library DataSourceController on the server's engine.
 ///
 /// ```swift
 /// let source = DataSourceController(rows: ["tea", "coffee"], delegate: self)
@@ -140,10 +140,10 @@ extension DataSourceController {
     /// Carries out one call of the program, and notifies the delegate if the call is a notifying one.
     ///
     /// - Parameters:
-    ///   - old: the numbers that the call removes from the table. If the call is applied, the next call forgets these
-    ///     numbers and the models that they represent.
-    ///   - new: the numbers that the call adds to the table. If the call is not applied, the next call forgets these
-    ///     numbers and the models that they represent.
+    ///   - old: the numbers that the call removes from the table. If the call is applied, the first `forget(_:)` after
+    ///     the call drops these numbers and the models that they represent.
+    ///   - new: the numbers that the call adds to the table. If the call is not applied, the first `forget(_:)` after
+    ///     the call drops these numbers and the models that they represent.
     ///   - data: the new headers and footers of sections, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],

@@ -1,5 +1,5 @@
-/// An object that a ``DataSourceController`` notifies after a call with `notify` true. Indexes and index paths refer to
-/// the rows after the call.
+/// An object that a ``DataSourceController`` notifies after a call with `notify` true that was not ignored. Indexes and
+/// index paths refer to the rows after the call.
 public protocol DataSourceControllerDelegate: AnyObject {
     /// Notifies the delegate that any section or row may have changed.
     func dataSourceWasMutated(_ dataSource: DataSourceController)

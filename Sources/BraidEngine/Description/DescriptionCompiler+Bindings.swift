@@ -1,5 +1,5 @@
 // Compiles one binding of a table description: its scope and its members. `DescriptionCompiler+Checks.swift` contains
-// the checks for which a single binding is not enough.
+// checks that need all bindings of the description.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -107,7 +107,7 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// Reads `onEvent`: `{cell: {event: handler}}`, or `{event: handler}` in a binding with one cell.
+    /// Reads `onEvent`: `{cell: {event: handler}}`, or `{event: handler}` in a binding whose `cell` is a cell's name.
     private func bindEvents(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
         let root = chain.binding.pointer.appending("onEvent")
         for (name, value) in reader.map(object["onEvent"], at: root, what: "`onEvent`") {
@@ -132,8 +132,8 @@ extension DescriptionCompiler {
         _ reader: inout DescriptionReader
     ) {
         if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
-            // If the cell has more than 16 events, the message contains only their number, because each fault on the
-            // cell repeats the message.
+            // If the cell declares more than 16 events, the message contains only their number. The message for each
+            // undeclared event would repeat the names.
             let declared =
                 declaration.events.count > 16
                 ? "\(declaration.events.count) others"

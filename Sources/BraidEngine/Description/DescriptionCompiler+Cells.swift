@@ -145,8 +145,8 @@ extension DescriptionCompiler {
         return source
     }
 
-    /// Checks the `modelsFrom` template as far as possible without rendering it: the kind of its result, and the
-    /// section ids that it names.
+    /// Checks the `modelsFrom` template without rendering it: the kind of its result and, unless a member's name
+    /// contains `$`, the section ids that the template names.
     private func checkDerived(
         _ source: JSONValue, _ template: JSONeTemplate, _ binding: Binding, _ reader: inout DescriptionReader
     ) {

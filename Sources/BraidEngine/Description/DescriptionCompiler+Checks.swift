@@ -55,8 +55,8 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Warns about a handler's actions on its own row if that row is derived, because no action can change a derived
-    /// row.
+    /// Warns about a handler's actions on its own row if all sections of the handler's binding have derived rows. No
+    /// action can change a derived row.
     func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
         for binding in bindings.bindings where reader.warnings.count < DescriptionReader.faultLimit {

@@ -1,10 +1,10 @@
-// Compiles the titles, dimensions, editing and moving of one binding of a table description.
+// Compiles the titles, dimensions, editing, inserting and moving of one binding of a table description.
 // `DescriptionCompiler+Cells.swift` compiles the cells.
 extension DescriptionCompiler {
     typealias Chain = BindingChain<SectionID, Never, JSONText>
 
-    /// Reads the headers or footers of a binding. `member` is `header` or `footer`. In the result, a `nil` section
-    /// means all sections of the scope.
+    /// Reads the headers or footers of a binding. `member` is `header` or `footer`. In the result, a title with a `nil`
+    /// section is the title of every section of the scope that has no title by id.
     func titles(
         _ object: JSONObject, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader
     ) -> [(section: SectionID?, title: Computed<SectionInput>)] {

@@ -115,7 +115,7 @@ struct DescriptionCompiler {
     }
 }
 
-// Declarations.
+// Compiles the declarations of a table description: its sections, model types, cells and display.
 extension DescriptionCompiler {
     mutating func readSections(_ value: JSONValue?, _ reader: inout DescriptionReader) {
         let pointer = JSONPointer.root.appending("sections")

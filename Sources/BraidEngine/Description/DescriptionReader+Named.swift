@@ -1,4 +1,4 @@
-/// The handlers or the templates to which a table description gives names, each compiled at its first use.
+/// The handlers or the templates to which a table description gives names. Each handler or template is compiled once.
 struct NamedParts<Part> {
     /// `place` is the description's member that contains the named parts, such as `handlers`. `what` is the word for
     /// one part in messages. `reference` is the member by which an object uses a part, such as `run`.
@@ -7,7 +7,7 @@ struct NamedParts<Part> {
     /// The compiled handlers or templates, by name. A template with a fault is `nil`.
     var parts: [UTF8Key: Part?] = [:]
     /// The nesting depth of each compiled handler or template, by name. The depth includes the named handlers or
-    /// templates that it uses.
+    /// templates that the compiled one uses.
     var heights: [UTF8Key: Int] = [:]
     /// The names of the handlers or templates that are being compiled. Each one uses the next one in this list. `depth`
     /// is the nesting depth of the place of the use.
@@ -36,18 +36,18 @@ struct NamedParts<Part> {
     }
 }
 
-/// A handler that other handlers and bindings use by its name.
+/// A handler that other handlers and bindings can use by its name.
 struct NamedHandler {
     var steps: [HandlerStep]
-    /// Which of the names `event` and `reason` the handler reads. Only some handlers may read these two names.
+    /// Which of the names `event` and `reason`, which have a value in some handlers only, the handler reads.
     var reads: Set<String>
-    /// Whether the handler changes the row for which it runs.
+    /// Whether an action of the handler has no target, and so changes the row for which the handler runs.
     var changesOwnRow: Bool
 }
 
 extension DescriptionReader {
-    /// The names of values that only some handlers may read: handlers of events read `event`, and handlers of deletes
-    /// and inserts read `reason`.
+    /// The names of values that only some handlers may read: handlers of cell events may read `event`, and handlers of
+    /// deletes and inserts may read `reason`.
     private static let callNames = ["event", "reason"]
 
     mutating func readTemplates(_ value: JSONValue?) {
@@ -63,7 +63,7 @@ extension DescriptionReader {
     }
 
     /// Compiles the named templates to which a value refers. Adds a fault for each reference to a template that does
-    /// not exist.
+    /// not exist. Returns whether every named template could be compiled.
     mutating func requireTemplates(in value: JSONValue, at pointer: JSONPointer) -> Bool {
         var isComplete = true
         for (name, place) in JSONeCompiler.references(in: value) {
@@ -93,8 +93,8 @@ extension DescriptionReader {
         return template != nil
     }
 
-    /// Returns the steps of a named handler that the description uses at `pointer`. Warns about each name that the
-    /// handler reads and that has no value where the handler is used.
+    /// Returns the steps of a named handler that the description uses at `pointer`. Warns if the handler reads `event`
+    /// or `reason` and the name has no value where the handler is used.
     mutating func steps(ofHandler name: String, at pointer: JSONPointer) -> [HandlerStep] {
         guard let handler = namedHandler(name, at: pointer) else { return [] }
         readNames.formUnion(handler.reads)
@@ -120,8 +120,8 @@ extension DescriptionReader {
         return handler
     }
 
-    /// Returns the source of a named handler or template, and marks it as being compiled. Adds a fault at the place of
-    /// the use if the name is unknown, if the handler or template uses itself, or if the chain of uses is too deep.
+    /// Returns the source of a named handler or template, and marks it as being compiled. Returns `nil` and adds a
+    /// fault at the place of the use if the name is unknown, the uses form a circle, or the chain of uses is too deep.
     private mutating func begin<Part>(
         _ name: String, at pointer: JSONPointer, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> JSONValue? {
@@ -148,9 +148,9 @@ extension DescriptionReader {
         return source
     }
 
-    /// Returns the nesting depth of a named handler or template, and records the depth. If it is nested too deeply,
-    /// adds a fault and returns `nil`. The limit of the depth limits the recursion when a template is rendered or a
-    /// handler runs.
+    /// Returns the nesting depth of a named handler or template, and records the depth. If the handler or template is
+    /// nested too deeply, adds a fault and returns `nil`. The limit of the depth limits the recursion when a template
+    /// is rendered or a handler runs.
     private mutating func height<Part>(
         of source: JSONValue, _ name: String, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> Int? {

@@ -7,7 +7,8 @@ extension DescriptionReader {
         return schema
     }
 
-    /// Reads a header or footer: a template that renders a string or null, or `{"view": name, "viewModel": template}`.
+    /// Reads a header or footer: a template that renders a string, null or a view, or `{"view": name, "viewModel":
+    /// template}`.
     ///
     /// - Parameter names: the names that the title's template may read in addition to the names that all templates may
     ///   read.
@@ -86,7 +87,8 @@ extension DescriptionReader {
 
     /// Reads a handler of a table description: an array of steps, or the name of a handler.
     ///
-    /// - Parameter name: a name that the handler's steps may read in addition to the names of a row, such as `event`.
+    /// - Parameter name: a name that the handler's steps may read in addition to the names that every handler may read,
+    ///   such as `event`.
     mutating func handler(_ value: JSONValue, at pointer: JSONPointer, over name: String? = nil) -> Handler {
         handlerNames = Self.handlerNames + (name.map { [$0] } ?? [])
         defer { handlerNames = [] }
@@ -292,7 +294,7 @@ extension DescriptionReader {
     }
 
     /// Reads which row a handler's action changes. `nil` if the action names no row and so changes the handler's own
-    /// row.
+    /// row, or if the target has a fault.
     private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
         if object["id"] != nil {
             if object["row"] != nil { fault(pointer, .conflict, "a target has either `id` or `row`") }

@@ -12,14 +12,15 @@ struct DescriptionReader {
     static let faultLimit = 100
     /// Whether the reader looks for warnings, which makes the reading slower.
     let warns: Bool
-    /// The first hundred warnings about parts of the description that are allowed but probably mistakes.
+    /// At most a hundred warnings about parts of the description that are allowed but probably mistakes.
     private(set) var warnings: [Refusal.Fault] = []
     /// While a handler is read: the names that the handler's templates may use, in addition to the names that all
     /// templates may use.
     var handlerNames: [String] = []
-    /// The pointers of handlers' actions that name no row and therefore change the row for which the handler runs.
+    /// The pointers of handlers' actions, and of uses of named handlers, that change the row for which the handler
+    /// runs.
     var actionsOnOwnRow: [JSONPointer] = []
-    /// While a handler is read: the names that occur in the handler's templates.
+    /// While a named handler is read: the names that the handler's templates and expressions read.
     var readNames: Set<String> = []
     var templates = NamedParts<NamedTemplate>(
         place: "templates", what: "template", reference: JSONeCompiler.reference)
@@ -81,8 +82,8 @@ struct DescriptionReader {
         return string
     }
 
-    /// Reads an array of strings. Elements that are not strings, and repeated strings, are faults and are left out of
-    /// the result.
+    /// Reads an array of strings. Elements that are not strings, and repetitions of a string, are faults and are left
+    /// out of the result.
     ///
     /// - Returns: the strings with their indices in the array.
     mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [(index: Int, text: String)]? {
@@ -180,7 +181,7 @@ struct DescriptionReader {
 
     /// Warns about each literal string in a template that has the form of an expression over names that exist at its
     /// place: a name, or an access to a member such as `event.text`. The reader does not warn about the id of a
-    /// declared section, or about a name that the template itself defines.
+    /// declared section, or about a single name that only the template itself defines.
     mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
         guard warns else { return }
         let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }
@@ -205,8 +206,8 @@ struct DescriptionReader {
         return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// Adds a warning. The warning replaces an equal warning at an enclosing pointer, because the reader reads the
-    /// parts of some values a second time.
+    /// Adds a warning. The warning replaces an equal warning at the same or an enclosing pointer, because the reader
+    /// reads the parts of some values a second time.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         guard warns else { return }
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }

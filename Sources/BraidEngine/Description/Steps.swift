@@ -34,8 +34,8 @@ enum ActionTarget: Sendable {
 struct StepRunner {
     let call: HandlerCall
     private(set) var context: HandlerContext
-    /// The values that the handler's expressions read. All values are replaced after each action, so that expressions
-    /// read the current table.
+    /// The state, the models and the time that the handler's expressions read. Replaced after each action, so that
+    /// expressions read the current table.
     private var evaluation: Evaluation
     /// The place to which one of the handler's own actions has moved the handler's row.
     private var movedTo: (section: SectionID, row: Int)?
@@ -82,8 +82,8 @@ struct StepRunner {
         return context
     }
 
-    /// Returns the row for which the handler was called, at its current place. `nil` if the row is no longer in the
-    /// table.
+    /// Returns the row for which the handler was called, at its current place. `nil` if the row is derived or no longer
+    /// in the table.
     private func current(_ editor: TableEditor) -> (section: SectionID, row: Int, model: JSONText)? {
         guard let key = call.key else { return nil }
         // The handler's row is in the handler's section, or in a section to which the command or an action moved the
@@ -240,10 +240,10 @@ struct StepRunner {
     }
 }
 
-// Fields.
+// Renders the members of a handler's actions, and makes the refusals of the actions.
 extension StepRunner {
-    /// Converts the refusal of a handler's action into a failure of the handler, because the client's request did not
-    /// cause it.
+    /// Returns a refusal that names the handler as its cause, if the refusal of an action would look like a mistake in
+    /// the client's request. Returns any other refusal unchanged.
     private func refused(_ refusal: Refusal) -> Refusal {
         switch refusal.code {
         case .ambiguousRow, .badRequest, .modelTypeMismatch, .rowNotFound, .sectionNotFound:

@@ -10,7 +10,7 @@ public final class TableDescription: Sendable {
     public let text: JSONText
     /// The binder that this table description was compiled to.
     public let binder: Binder
-    /// The state of a new session of this table: a JSON object.
+    /// The state that the document gives a new session: a JSON object.
     public let state: JSONText
     /// The models that the document gives each section. The sections are in declared order or, if sections are dynamic,
     /// in the order of the document. `pointer` leads to the section's models in the document.
@@ -18,7 +18,7 @@ public final class TableDescription: Sendable {
     /// Warnings about parts of the document that are allowed but probably mistakes, for example names that have no
     /// value. Each warning contains a pointer to the part.
     ///
-    /// - Complexity: O(*n*) for a document of *n* bytes. Each access reads the document again.
+    /// - Complexity: each access reads the whole document again.
     public var warnings: [Refusal.Fault] {
         var reader = DescriptionReader(text, warns: true)
         _ = DescriptionCompiler.compile(&reader)
@@ -27,7 +27,7 @@ public final class TableDescription: Sendable {
 
     /// Checks a table description and compiles it to a binder.
     ///
-    /// - Throws: ``Refusal`` with `descriptionInvalid` and the pointers of the first hundred faults.
+    /// - Throws: ``Refusal`` with `descriptionInvalid` and the pointers of the first faults, about a hundred at most.
     public init(_ text: JSONText) throws(Refusal) {
         var reader = DescriptionReader(text, warns: false)
         let compiled = DescriptionCompiler.compile(&reader)
@@ -78,7 +78,7 @@ public final class TableDescription: Sendable {
     }
 
     /// Returns whether a string can name a table or a session: the string matches `[A-Za-z0-9._-]{1,64}` and is neither
-    /// `.` nor `..`, which no URL path can contain (RFC 3986, section 5.2.4).
+    /// `.` nor `..`. Clients remove the segments `.` and `..` from URL paths (RFC 3986, section 5.2.4).
     public static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy {
@@ -102,7 +102,8 @@ public final class TableDescription: Sendable {
     ///   - given: models that replace the description's models. A section without an entry keeps the description's
     ///     models.
     ///   - givenState: a merge patch that is applied to the description's state (RFC 7396).
-    /// - Throws: ``Refusal`` if a section does not exist or a model is invalid.
+    /// - Throws: ``Refusal`` if a section does not exist, if a model is invalid, or if two models of a section have the
+    ///   same id.
     /// - Complexity: O(models).
     public func openingTable(
         models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil
@@ -121,7 +122,7 @@ public final class TableDescription: Sendable {
     }
 
     /// Returns the given models that fit this description: models of the description's sections that match the
-    /// section's model type.
+    /// section's model type. Of several models with the same id in a section, only the first fits.
     ///
     /// A reset uses these models, because the session may have been bound to another version of its description since
     /// it was opened.

@@ -70,7 +70,7 @@ extension BatchUpdate {
     }
 }
 
-/// Checks one stage of an update against all rules, and applies the stage.
+/// Checks one stage of an update against the rules that `applied(to:)` lists, and applies the stage.
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
@@ -176,8 +176,8 @@ private struct StageApplication {
     }
 
     /// Removes the stage's deleted and moved rows from `rows`, and replaces the content of reloaded and updated rows.
-    /// `rows` receives the list of rows of each affected section. In such a list each row keeps its index before the
-    /// stage, and `nil` replaces a row that leaves.
+    /// `rows` receives the list of rows of each section in which a row leaves or changes. In such a list each row keeps
+    /// its index before the stage, and `nil` replaces a row that leaves.
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {

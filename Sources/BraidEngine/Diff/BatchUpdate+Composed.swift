@@ -14,10 +14,11 @@ extension BatchUpdate {
     /// Updates do not contain the whole table, so the result differs from the diff of the first and last snapshots in
     /// these cases:
     /// - The id of a deleted row is unknown unless an earlier update changed the row's content. If the id is known and
-    ///   a row with this id is inserted again, it is the same row. If the id is unknown, the result contains a delete
-    ///   and an insert. If a section is deleted and inserted again, the result always contains a delete and an insert.
-    /// - The content that a row or title had at first is unknown. If it was changed and then changed back, the result
-    ///   still contains an update of the row or title.
+    ///   a row with this id is inserted again, the diff's rules decide whether the row is the same. If the id is
+    ///   unknown, the result contains a delete and an insert. If a section is deleted and inserted again, the result
+    ///   always contains a delete and an insert.
+    /// - The content that a row or title had at first is unknown. If the row or title was changed and then changed
+    ///   back, the result still contains the change.
     /// - The content of a row that was only moved is unknown. A row with unknown content moves into an inserted section
     ///   after the insert, and out of a deleted section before the delete.
     /// - If a row with unknown content moves into or out of a reloaded section, the result deletes and inserts the
@@ -26,8 +27,9 @@ extension BatchUpdate {
     /// - Parameter updates: the updates, in order. Each update must begin at the revision at which the previous update
     ///   ends.
     /// - Throws: ``UpdateFault`` if there are no updates, if they are not consecutive, or if they contradict each other
-    ///   whatever the table: a negative index, an index used twice, a row that becomes another row. Indexes beyond the
-    ///   table's size are not detected. If only one update has stages, the stages are not checked.
+    ///   whatever the table: a negative index, an index used twice, a row that becomes another row. An index beyond the
+    ///   end of a list is detected only if the updates contain the whole list. If only one update has stages, the
+    ///   stages are not checked.
     /// - Complexity: O(n log n) for n operations and rows of inserted and reloaded sections, however large the table.
     public static func composing(_ updates: [BatchUpdate]) throws(UpdateFault) -> BatchUpdate {
         guard let first = updates.first, let last = updates.last else {

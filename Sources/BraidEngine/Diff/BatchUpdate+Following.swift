@@ -20,15 +20,15 @@ extension BatchUpdate {
     /// Returns the index that a displayed section has after this update has been applied.
     ///
     /// - Parameter index: the section's index before the update.
-    /// - Returns: the section's index after the update. `nil` if the update deletes the section, even if it inserts a
-    ///   section with the same id.
+    /// - Returns: the section's index after the update. `nil` for a negative index, and if the update deletes the
+    ///   section, even if it inserts a section with the same id.
     /// - Complexity: O(n log n) for n operations.
     public func followingSection(_ index: Int) -> Int? {
         RowFollower(self).followingSection(index)
     }
 
     /// Returns the index paths, after the update, of the rows with a given id that the update inserts. Rows of inserted
-    /// and reloaded sections count as inserted. O(operations, and rows of inserted and reloaded sections).
+    /// and reloaded sections count as inserted. O(n log n) for n operations and rows of inserted and reloaded sections.
     func arrivals(of id: RowID) -> [RowPath] {
         var paths: [RowPath] = []
         for stage in stages {

@@ -1,8 +1,8 @@
 /// One operation of an update, for clients that change one row or section at a time (RecyclerView, NSTableView, the
 /// DOM).
 ///
-/// An operation's indexes refer to the table as the operations before it left it. The `to` of a move is an index in the
-/// list without the moved row or section.
+/// An operation's indexes refer to the table after all earlier operations. The `to` of a move is an index in the list
+/// without the moved row or section.
 public enum TableOperation: Sendable {
     /// Deletes the section at an index, with its rows.
     case deleteSection(Int)

@@ -1,8 +1,8 @@
 /// The change of a session's table between two revisions, as stages of UITableView-style operations.
 ///
 /// **Index spaces** of a stage: the indexes of deletes, reloads and updates and the `from` of moves refer to the table
-/// *before* the stage. The indexes of inserts and the `to` of moves refer to the table *after* it. Source: the wire
-/// contract, "Update"; `UITableView.performBatchUpdates`.
+/// *before* the stage. The indexes of inserts and the `to` of moves refer to the table *after* the stage. Source: the
+/// wire contract, "Update"; `UITableView.performBatchUpdates`.
 public struct BatchUpdate: Sendable {
     /// The revision of the table to which the update is applied.
     public var from: Int
@@ -14,8 +14,8 @@ public struct BatchUpdate: Sendable {
     public var totalRowCount: Int
     /// The session's state after the update. `nil` if the state did not change.
     public var state: JSONText?
-    /// What a client shows for an empty table after the update: the snapshot's `empty`. JSON `null` if the client no
-    /// longer shows anything for an empty table, `nil` if `empty` did not change.
+    /// The snapshot's `empty` after the update, if it changed. JSON `null` if the snapshot has no `empty` any more,
+    /// `nil` if `empty` did not change.
     public var empty: JSONText?
 
     /// Creates an update from its parts, without checking them. `applied(to:)` checks them.

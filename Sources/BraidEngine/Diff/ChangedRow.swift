@@ -1,4 +1,4 @@
-/// A row that is in both compared snapshots, with different JSON.
+/// A row that is in both compared tables and whose new content the update contains.
 struct ChangedRow {
     let oldPlace: UInt64
     let newPlace: UInt64

@@ -15,7 +15,7 @@ struct FoldedDifference: ~Copyable {
     /// For each section in `FoldedTable.named`, its rows after the last update. Empty if an update deleted the section.
     private var rows: [[FoldedTable.RowPiece]]
     /// For each section in `FoldedTable.named`, whether the resulting update deletes and inserts the section instead of
-    /// reloading it. It must do so if a row whose content is unknown moves into or out of the section.
+    /// reloading it. The reason is a row with unknown content that moves into or out of the section.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 
@@ -182,7 +182,7 @@ private struct Comparison {
     }
 }
 
-/// A row from before the first update that an update deleted and a later one inserted again.
+/// A row from before the first update that was deleted and inserted again.
 private struct ReturnedRow {
     var origin: FoldedTable.Origin
     var needsReload: Bool

@@ -17,7 +17,8 @@ struct FoldedTable {
     }
 
     enum SectionPiece: RopePiece {
-        /// Adjacent sections that no update touched. `place` is the index of the first of them before the first update.
+        /// Sections that were adjacent before the first update and whose content no update changed. `place` is the
+        /// index that the first of them had before the first update.
         case untouched(place: Int, count: Int)
         /// A single section that an update touched. The number is the section's index in `named`.
         case named(Int)

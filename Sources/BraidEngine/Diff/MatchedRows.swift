@@ -64,10 +64,10 @@ extension RowPath {
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The number of runs that were found by comparing the snapshots side by side. These runs are at the start of
-    /// `runs`. The runs after them were matched by id.
+    /// The number of runs, at the start of `runs`, that were found before `RowMatching.match`. That method adds the
+    /// runs after them.
     var stayingCount = 0
-    /// For each section of the new snapshot, its index in the old snapshot.
+    /// For each section of the new snapshot, its index in the old snapshot. -1 for an inserted section.
     let oldSections: [Int]
 
     init(oldSections: [Int]) {

@@ -34,7 +34,7 @@ extension RowComparison {
     }
 
     /// Matches rows that are in the same order in both lists. Each search for the next matching row skips at most
-    /// `reach` rows of one list. After a search without result, the method skips one row of both lists. Returns the
+    /// `reach` rows of one list. After a search without result, the method skips one row of each list. Returns the
     /// index, in each list, after the last matched row.
     private func matchNearby(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,

@@ -3,8 +3,8 @@
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// For sections that are not diffable. The caller has paired each old row with the new row of the same stored row.
-        /// A pair is the same row if both rows have the same id, or if both have none.
+        /// For sections that are not diffable. The caller has paired the old and the new row of each stored row. A pair
+        /// is the same row if both rows have the same id, or if both have none.
         case known
     }
 
@@ -34,8 +34,8 @@ struct RowComparison {
         }
     }
 
-    /// Returns how many rows at the ends of the two lists are the same rows. It works like `matchingPrefix`, which
-    /// compares the starts.
+    /// Returns how many rows at the ends of the two lists are the same rows. Works like `matchingPrefix`, but compares
+    /// the ends.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in

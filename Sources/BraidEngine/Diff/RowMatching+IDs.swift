@@ -50,8 +50,8 @@ extension Refusal {
 }
 
 extension Section {
-    /// Throws `duplicateRowID` if two of the section's rows have the same id, and `badRequest` if a row has no id.
-    /// Expected O(rows).
+    /// Throws `duplicateRowID` if two rows of a diffable section have the same id, and `badRequest` if a row of a
+    /// diffable section has no id. Expected O(rows).
     func checkIDs() throws(Refusal) {
         guard isDiffable, !rows.isEmpty, !idsWereChecked else { return }
         var matching = RowMatching()

@@ -1,8 +1,8 @@
 extension Snapshot {
     /// Decodes a snapshot from its JSON form. Members that the form does not define are faults.
     ///
-    /// The members of each row are put into the order of the wire format, so that equal rows have equal bytes. The
-    /// snapshot's members `session`, `table` and `epoch` are checked and dropped.
+    /// The members of each row are put into the order of the wire format. Their order in the input therefore does not
+    /// matter when rows are compared. The snapshot's members `session`, `table` and `epoch` are checked and dropped.
     ///
     /// - Parameters:
     ///   - json: the snapshot's object.
@@ -17,8 +17,8 @@ extension Snapshot {
     }
 }
 
-/// A reader of the JSON of snapshots and their parts. The reader continues after a fault, to collect all faults. Its
-/// results are valid only if it found no fault.
+/// A reader of the JSON of snapshots and their parts. The reader continues after a fault, to find more faults. The
+/// reader's results are valid only if it found no fault.
 struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
     private var faultCount = 0
@@ -169,7 +169,7 @@ struct SnapshotReader {
     ]
 }
 
-// Decoding of single values.
+// Decodes single values in the JSON of a snapshot or an update.
 extension SnapshotReader {
     /// Calls a closure for each known member of an object. Unknown members are faults.
     mutating func members(

@@ -1,13 +1,14 @@
 extension BatchUpdate {
-    /// Computes the update from one snapshot to another: the fewest row operations, in the fewest stages.
+    /// Computes the update from one snapshot to another: as few row operations as the rows' ids allow, in the fewest
+    /// stages.
     ///
-    /// Sections are matched by id. Then rows are matched by id across all sections that are in both snapshots, so a row
-    /// that changed its section is one move. The rows of a deleted section are deleted with the section, and the rows
-    /// of an inserted section are inserted with it. Parts of row lists that both snapshots share are only read to find
-    /// repeated ids.
+    /// Sections are matched by id. Then rows are matched by id across all sections that are in both snapshots. A row
+    /// that changed its section is one move if its id is unique. The rows of a deleted section are deleted with the
+    /// section, and the rows of an inserted section are inserted with it. Parts of row lists that both snapshots share
+    /// are only read to find repeated ids.
     ///
-    /// - Throws: ``Refusal`` with `duplicateRowID` if a new or moved row has the id of another row of its section, and
-    ///   with `badRequest` if two sections have the same id or if a compared row of a diffable section has no id.
+    /// - Throws: ``Refusal`` with `duplicateRowID` if the comparison finds an id twice in a section. ``Refusal`` with
+    ///   `badRequest` if two sections have the same id or a compared row of a diffable section has no id.
     /// - Complexity: O(rows) expected, O(n log n) for n moved rows.
     public init(from old: Snapshot, to new: Snapshot) throws(Refusal) {
         self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: nil))
@@ -109,8 +110,9 @@ extension TableDifference {
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
 
-    /// Returns the stages of an update that inserts, deletes or moves rows, but no sections. This method is a fast path
-    /// for most updates. The result equals that of `Staging`: one stage, or two if rows move and something is reloaded.
+    /// Returns the stages of an update that does not insert, delete or move sections. This method is a fast path for
+    /// most updates. The result equals that of `Staging`: at most one stage, or two if rows move and something is
+    /// reloaded.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }

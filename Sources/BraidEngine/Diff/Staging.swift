@@ -16,8 +16,8 @@
 /// out of a deleted section, three stages are: inserted sections and content; rows; deleted and moved sections.
 /// Otherwise three stages are: sections; rows; content.
 ///
-/// As few sections as possible move. Among choices with equally few moves, sections whose operations would force
-/// another stage stay in place. Source: the wire contract, "Update".
+/// As few sections as possible move. Among choices with equally few moves, as many as possible of the sections whose
+/// operations would force another stage stay in place. Source: the wire contract, "Update".
 struct Staging: ~Copyable {
     private let difference: TableDifference
     /// For each section by its index in the new table, whether the section moves.

@@ -14,8 +14,8 @@ struct TableDifference: ~Copyable {
         /// Whether the snapshots share the section entirely, so that its header, footer and `movesTo` are unchanged as
         /// well.
         var isShared = false
-        /// The section's number of rows in the old table (`oldCount`) and in the new table (`newCount`). Both are 0
-        /// unless the section's rows are matched in runs.
+        /// The section's number of rows in the old table (`oldCount`) and in the new table (`newCount`). `oldCount` and
+        /// `newCount` are 0 unless the section's rows are matched in runs.
         var oldCount = 0
         var newCount = 0
         /// The number of real sections that the pair represents. Adjacent sections that no update touches can count as
@@ -166,8 +166,8 @@ struct TableDifference: ~Copyable {
 
     /// Turns the matched rows of all sections into the fewest deletes, inserts and moves.
     ///
-    /// An old row between matched rows was deleted, and a new row between them was inserted. A matched row moves if it
-    /// changed its section or is not part of its section's heaviest increasing subsequence.
+    /// An old row that is not matched was deleted, and a new row that is not matched was inserted. A matched row moves
+    /// if it changed its section or is not part of its section's heaviest increasing subsequence.
     ///
     /// - Parameters:
     ///   - runs: the matched rows, each row at most once. The method sorts the list.
