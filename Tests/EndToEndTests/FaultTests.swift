@@ -70,7 +70,7 @@ import Testing
         // When the disk has space again, the refused request succeeds if it is repeated with the same key.
         disk.clear()
         var again = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
-        for _ in 0..<100 where again.status == 507 {
+        for _ in 0..<1_200 where again.status == 507 {
             usleep(50_000)
             again = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
         }
@@ -235,7 +235,7 @@ import Testing
             if number % 2 == 0 { _ = try visitor.receive() }
         }
         var found = try revision(client)
-        for _ in 0..<100 where found != 20 {
+        for _ in 0..<3_000 where found != 20 {
             usleep(20_000)
             found = try revision(client)
         }
