@@ -75,9 +75,10 @@ import Testing
             "GET /v1/tables HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nAuthorization: Bearer secret-of-the-controller\r\n\r\n"
         )
         #expect(try twice.receive().status == 400)
-        for open in ["/healthz", "/readyz", "/problems/role"] {
+        for open in ["/healthz", "/problems/role"] {
             #expect(try server.client().get(open).status == 200, "\(open)")
         }
+        #expect(try server.readiness().status == 200)
     }
 
     @Test("A participant's dry runs and transactions show and change only published rows")

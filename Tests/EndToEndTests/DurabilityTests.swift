@@ -79,9 +79,9 @@ import Testing
             #expect(failure.status != 0)
             #expect(failure.errors.contains(database), "\(failure.errors)")
         }
-        #expect(try first.client().get("/readyz").status == 200)
+        #expect(try first.readiness().status == 200)
         #expect(first.stop() == 0)
-        #expect(try ServerProcess(database: database).keptClient().get("/readyz").status == 200)
+        #expect(try ServerProcess(database: database).readiness().status == 200)
     }
 
     /// For the path `file:braid.sqlite`, SQLite would open `braid.sqlite`, but the server would lock the file

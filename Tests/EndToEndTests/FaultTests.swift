@@ -53,7 +53,7 @@ import Testing
         #expect(try client.get("/v1/sessions/x/updates?since=0").status == 200)
         #expect(try client.get("/healthz").status == 200)
         // The server on a full disk is still ready, so that a load balancer sends it reads and deletes.
-        let readiness = try client.get("/readyz")
+        let readiness = try server.readiness()
         #expect(readiness.status == 200 && readiness.object["status"] as? String == "ready, read-only")
         #expect(readiness.text.contains("disk is full"), "\(readiness.text)")
         func metrics() throws -> [String: Double] {
@@ -65,7 +65,7 @@ import Testing
         #expect(full["braid_database_disk_bytes"] == 10_485_760.0)
         #expect(try #require(full["braid_database_disk_free_bytes"]) < 5_000_000.0)
         let failures = full["braid_commit_failures_total"]
-        for _ in 0..<3 { #expect(try client.get("/readyz").status == 200) }
+        for _ in 0..<3 { #expect(try server.readiness().status == 200) }
         #expect(try metrics()["braid_commit_failures_total"] == failures, "a probe is no write")
         // When the disk has space again, the refused request succeeds if it is repeated with the same key.
         disk.clear()
@@ -76,7 +76,7 @@ import Testing
         }
         #expect(again.status == 200 && again.header("idempotent-replayed") == nil, "\(again.text)")
         #expect(try revision(client) == done + 1)
-        #expect(try client.get("/readyz").object["status"] as? String == "ready")
+        #expect(try server.readiness().object["status"] as? String == "ready")
         #expect(try metrics()["braid_database_read_only"] == 0)
         #expect(
             server.waitForLog { $0.contains("warning the database works again reason=disk-full\n") }, "\(server.log)")
