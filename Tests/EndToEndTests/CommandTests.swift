@@ -191,16 +191,26 @@ import Testing
         #expect(run.status == 64 && run.errors.contains("pg_dump"), "\(run)")
     }
 
+    /// Runs `health`. On a busy machine, the server may not answer within the five seconds of this command, or answers
+    /// 503 because its database needs more than four seconds. The command then runs again.
+    private func runHealth(_ arguments: String..., environment: [String: String] = [:]) throws -> CommandRun {
+        for _ in 0..<20 {
+            let run = try CommandRun(["health"] + arguments, environment: environment)
+            if !run.errors.contains("no answer within 5 seconds"), !run.output.hasSuffix(": 503\n") { return run }
+        }
+        return try CommandRun(["health"] + arguments, environment: environment)
+    }
+
     @Test("`health` exits with 0 if the server answers 200, with 1 if not, and with 64 if the address is invalid")
     func health() throws {
         let server = try ServerProcess()
-        let well = try CommandRun(["health", "http://127.0.0.1:\(server.port)"])
-        #expect(well == (try CommandRun(["health"], environment: ["BRAID_PORT": "\(server.port)"])))
+        let well = try runHealth("http://127.0.0.1:\(server.port)")
+        #expect(well == (try runHealth(environment: ["BRAID_PORT": "\(server.port)"])))
         #expect(well.status == 0 && well.output == "http://127.0.0.1:\(server.port)/readyz: 200\n")
-        #expect(try CommandRun(["health", "http://localhost:\(server.port)/healthz"]).status == 0)
-        #expect(try CommandRun(["health", "http://127.0.0.1:\(server.port)/v1/nothing"]).status == 1)
+        #expect(try runHealth("http://localhost:\(server.port)/healthz").status == 0)
+        #expect(try runHealth("http://127.0.0.1:\(server.port)/v1/nothing").status == 1)
         #expect(
-            try CommandRun(["health", "http://localhost:\(server.port)/healthz?pretty=false"]).output
+            try runHealth("http://localhost:\(server.port)/healthz?pretty=false").output
                 == "http://localhost:\(server.port)/healthz?pretty=false: 200\n")
         // A port above 65535 must be refused. Truncated to 16 bits, this one would be the server's port.
         #expect(try CommandRun(["health", "--port", "\(server.port + 65_536)"]).status == 64)
@@ -226,8 +236,8 @@ import Testing
             server.waitUntilExit()
         }
         #expect(try output.fileHandleForReading.read(upToCount: 9) == Data("listening".utf8))
-        #expect(try CommandRun(["health", "--socket", socket]).status == 0)
-        #expect(try CommandRun(["health"], environment: ["BRAID_SOCKET": socket]).status == 0)
+        #expect(try runHealth("--socket", socket).status == 0)
+        #expect(try runHealth(environment: ["BRAID_SOCKET": socket]).status == 0)
         #expect(try CommandRun(["health", "--socket", socket + "-none"]).status == 1)
     }
 }

@@ -38,6 +38,11 @@ import Testing
                 }
             }
             try await Task.sleep(for: .milliseconds(150 + round * 40))
+            // On a busy machine, the threads of the clients may begin late.
+            let limit = ContinuousClock.now + .seconds(60)
+            while counts.withLock({ $0.values.contains(0) }), .now < limit {
+                try await Task.sleep(for: .milliseconds(1))
+            }
             server.kill()
             group.wait()
             acknowledged = counts.withLock { $0 }
@@ -51,8 +56,10 @@ import Testing
                 #expect(snapshot["totalRowCount"] as? Int == revision + 1, "one row for each revision")
                 let first = max(0, revision - 900)
                 let updates = try client.get("/v1/sessions/\(id)/updates?since=\(first)").object
+                // PostgreSQL can still commit the last command of the killed server after the snapshot was read.
+                let last = try #require(updates["to"] as? Int)
                 let journalled = (updates["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int }
-                #expect(journalled == Array(first..<revision).map { $0 + 1 }, "a journal without holes")
+                #expect(last >= revision && journalled == (first..<last).map { $0 + 1 }, "a journal without holes")
                 acknowledged[id] = revision
             }
             again.kill()
@@ -72,9 +79,9 @@ import Testing
             #expect(failure.status != 0)
             #expect(failure.errors.contains(database), "\(failure.errors)")
         }
-        #expect(try first.client().get("/readyz").status == 200)
+        #expect(try first.readiness().status == 200)
         #expect(first.stop() == 0)
-        #expect(try ServerProcess(database: database).keptClient().get("/readyz").status == 200)
+        #expect(try ServerProcess(database: database).readiness().status == 200)
     }
 
     /// For the path `file:braid.sqlite`, SQLite would open `braid.sqlite`, but the server would lock the file

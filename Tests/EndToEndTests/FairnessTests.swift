@@ -21,15 +21,21 @@ import Testing
             return client
         }
         let client = try server.client()
-        for (number, other) in heavy.enumerated() {
-            let body = #"{"n":2}"#
-            try other.send(
-                "PATCH /v1/sessions/heavy-\(number)/state HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            )
+        var answered = heavy.count
+        // If the test itself stands still between two of its requests, the slow commands end first. The test then tries
+        // again.
+        for round in 2..<40 where answered >= heavy.count - processors {
+            for (number, other) in heavy.enumerated() {
+                let body = #"{"n":\#(round)}"#
+                try other.send(
+                    "PATCH /v1/sessions/heavy-\(number)/state HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                )
+            }
+            let light = #"{"id":"light-\#(round)","table":\#(Self.table)}"#
+            #expect(try client.request("POST", "/v1/sessions", light).status == 201)
+            answered = heavy.count { $0.hasAnswer }
+            for other in heavy { #expect(try other.receive().status == 200) }
         }
-        #expect(try client.request("POST", "/v1/sessions", #"{"id":"light","table":\#(Self.table)}"#).status == 201)
-        let answered = heavy.count { $0.hasAnswer }
         #expect(answered < heavy.count - processors, "\(answered) of \(heavy.count) came first")
-        for other in heavy { #expect(try other.receive().status == 200) }
     }
 }

@@ -13,11 +13,11 @@ struct CommandRun: Equatable {
     }
 
     /// Runs the binary in `directory`, with the environment that `ServerProcess.environment(adding:)` makes. A command
-    /// that has not ended after 30 seconds is killed, and its status is 124.
+    /// that has not ended after two minutes is killed, and its status is 124.
     init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {
         let process = Process(), output = Pipe(), errors = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-        process.arguments = ["30", ServerProcess.binary.path] + arguments
+        process.arguments = ["120", ServerProcess.binary.path] + arguments
         process.environment = ServerProcess.environment(adding: environment)
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         process.standardOutput = output

@@ -1,8 +1,12 @@
 import Glibc
 
+/// The flag SOCK_CLOEXEC keeps processes that other tests start from inheriting the socket. An inherited socket would
+/// keep the connection open after its client has closed it.
+private let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+
 /// Returns a socket for a client of a server on this machine. A read waits for at most `timeout` seconds.
 func clientSocket(receiveBuffer: Int32?, timeout: Int) -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(AF_INET, kind, 0)
     if var size = receiveBuffer {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -35,7 +39,7 @@ func localAddress(port: Int) -> sockaddr_in {
 }
 
 private func connectedSocket<Address: BitwiseCopyable>(_ family: Int32, to address: Address) -> Int32? {
-    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(family, kind, 0)
     if connects(descriptor, to: address) { return descriptor }
     close(descriptor)
     return nil

@@ -51,9 +51,17 @@ final class LossyProxy: Sendable {
         guard bound else { throw Failure() }
         port = Int(in_port_t(bigEndian: address.sin_port))
         Thread.detachNewThread { [weak self] in
+            // After `shutdown`, `accept` fails with EINVAL. Only this thread closes the listener. If `deinit` closed
+            // the listener, this thread could accept connections of another test's socket with the same number.
+            defer { close(listener) }
             while true {
                 let client = accept(listener, nil, nil)
-                guard client >= 0, let self else { return }
+                if client < 0, errno != EINVAL { continue }
+                guard client >= 0 else { return }
+                guard let self else {
+                    close(client)
+                    return
+                }
                 self.serve(client)
             }
         }
@@ -61,7 +69,6 @@ final class LossyProxy: Sendable {
 
     deinit {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         open.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
     }
 

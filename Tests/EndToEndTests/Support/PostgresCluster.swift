@@ -44,7 +44,7 @@ final class PostgresCluster {
     /// ended.
     func cutConnections() throws {
         try TestDatabase.run(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()",
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()",
             in: address)
     }
 

@@ -113,6 +113,16 @@ final class ServerProcess {
 
     func client() throws -> HTTPClient { try HTTPClient(port: port) }
 
+    /// Returns the answer of `/readyz`, for tests that expect a ready server. The server answers 503 if its database
+    /// needs more than four seconds, as on a busy machine. The method then asks again.
+    func readiness() throws -> HTTPClient.Response {
+        for _ in 0..<15 {
+            let answer = try client().get("/readyz")
+            if answer.status != 503 { return answer }
+        }
+        return try client().get("/readyz")
+    }
+
     deinit {
         if process.isRunning { kill() }
         try? FileManager.default.removeItem(at: errors)

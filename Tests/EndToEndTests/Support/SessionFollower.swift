@@ -65,7 +65,7 @@ final class SessionFollower: @unchecked Sendable {
         begun = []
         let stream = try EventStreamClient(
             port: port, "/v1/sessions/\(session)/updates?form=\(form)", lastEventID: table == nil ? nil : position,
-            timeout: 40)
+            timeout: 120)
         connections += 1
         for _ in 0..<Int.random(in: 5...60, using: &random) {
             let event = try stream.next()
