@@ -121,13 +121,17 @@ extension PersistentList {
         }
     }
 
-    static func removing(at index: Int, from node: Node) -> Node {
+    /// Returns a copy of a node with one element removed, or `nil` if the node has no other element.
+    static func removing(at index: Int, from node: Node) -> Node? {
         switch node {
         case .leaf(let chunk):
-            return .leaf(chunk.replacing(index..<index + 1, with: EmptyCollection()))
+            return chunk.count == 1 ? nil : .leaf(chunk.replacing(index..<index + 1, with: EmptyCollection()))
         case .inner(let inner):
             let (child, offset) = inner.locate(index), children = inner.children
-            let smaller = removing(at: offset, from: children[child].node)
+            guard let smaller = removing(at: offset, from: children[child].node) else {
+                let others = (children[..<child] + children[(child + 1)...]).map { $0.node }
+                return others.isEmpty ? nil : .inner(Inner(others))
+            }
             if smaller.width >= widest / 4 || children.count == 1 {
                 return .inner(Inner(inner.replacing(child...child, with: (smaller, nil))))
             }

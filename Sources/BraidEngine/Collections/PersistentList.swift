@@ -124,8 +124,8 @@ public struct PersistentList<Element: Sendable>: Sendable {
         guard let old = root else { return removed }
         var node = Self.removing(at: index, from: old)
         // If the root has only one child left, the child becomes the root.
-        while case .inner(let inner) = node, inner.children.count == 1 { node = inner.children[0].node }
-        root = node.width == 0 ? nil : node
+        while case .inner(let inner)? = node, inner.children.count == 1 { node = inner.children[0].node }
+        root = node
         return removed
     }
 }

@@ -48,6 +48,26 @@ import Testing
         #expect(Array(list) == [7])
     }
 
+    /// A new list fills its leaves with 48 elements and its inner nodes with 32 children. So the last node of a new list
+    /// with 1,537 elements has one leaf, which has one element.
+    @Test("A list of any size is the array without its elements when they are removed at either end or in the middle")
+    func removals() {
+        let sizes = [0...130, 1_530...1_540, 1_584...1_586, 3_071...3_074, 49_151...49_154].joined()
+        for count in sizes {
+            for place in [0.0, 0.5, 1.0] {
+                var array = Array(0..<count), list = PersistentList(array)
+                for _ in 0..<min(count, 130) {
+                    let index = Int(Double(array.count - 1) * place)
+                    #expect(list.remove(at: index) == array.remove(at: index))
+                    #expect(list.chunks.allSatisfy { !$0.isEmpty }, "\(count) elements at first")
+                    #expect(list.count == array.count)
+                }
+                #expect(list.chunks.joined().elementsEqual(array) && Array(list) == array)
+                #expect(list.firstPosition { $0 >= count } == array.count)
+            }
+        }
+    }
+
     /// Each round replaces few or many ranges of the list, narrow or wide, also at the list's ends and at the borders
     /// of chunks.
     @Test(
