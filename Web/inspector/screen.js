@@ -161,8 +161,8 @@ export class Screen {
   }
 
   /**
-   * A browser opens at most six connections to a server, for all of its tabs together. A hidden tab therefore closes
-   * its connection.
+   * A browser opens at most six HTTP/1.1 connections to a server, for all of its tabs together. A hidden tab therefore
+   * closes its connection.
    */
   #followWhileSeen = () => document.visibilityState === "hidden" ? this.#subscription.pause() : this.#subscription.resume();
 
