@@ -207,8 +207,8 @@ extension SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
 
-    /// Replaces the models of several rows. The server skips a reference to a row that does not exist. If the section
-    /// of any reference does not exist, the server ignores the whole command.
+    /// Replaces the models of several rows. The server skips a reference to a row that does not exist. If a reference
+    /// names a section that is not displayed, the server ignores the whole command.
     public static func updateRows(_ rows: [(at: RowReference, model: JSON)], notify: Bool = true) -> SessionCommand {
         dataSource(
             "PATCH", "rows", notify: notify,

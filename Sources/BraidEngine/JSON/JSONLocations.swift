@@ -1,5 +1,4 @@
-/// The positions of a document's values in its text. Messages use them in the form `file:line:column: pointer:
-/// message`.
+/// The positions of a document's values in its text. Messages name a position as `file:line:column:`.
 ///
 /// - Complexity: each query walks the text, O(bytes).
 public struct JSONLocations: Sendable {

@@ -116,7 +116,7 @@ extension JSONObject: Equatable {
     }
 }
 
-/// A string that is compared and hashed by its UTF-8 bytes, which is how JSON compares names.
+/// A string that is compared and hashed by its UTF-8 bytes, as the engine compares names in JSON.
 ///
 /// `String` compares by canonical equivalence, under which the composed and the decomposed spelling of "é" are equal.
 public struct UTF8Key: Hashable, Sendable {
