@@ -309,8 +309,8 @@ public struct Answer: Decodable, Sendable, Hashable {
     /// ignored, and after calls for several rows, sections or rows by id.
     public var at: RowPath?
     /// The notification that the delegate of an iOS DataSourceController would have received: see
-    /// docs/http-api/data-source.md. `nil` if the delegate would have received none, and for commands that are not calls
-    /// of the data source.
+    /// docs/http-api/data-source.md. `nil` if the delegate would have received none, and for commands that are not
+    /// calls of the data source.
     public var notification: JSON?
     /// The update that the command led to. Its list of stages is empty if no displayed row or section changed.
     public var update: Update

@@ -130,8 +130,8 @@ const looks = {
   date(content, context) {
     const event = parameter(context.events, "date");
     const type = inputTypes.get(content.mode) ?? "date";
-    // A date picker whose view model contains no date shows the member of the state that `picks` names, as in the form
-    // example.
+    // A date picker whose view model contains no date shows the member of the state that `picks` names, as in
+    // Examples/form.
     const value = labelText(content.date, content.value, isText(content.picks) ? context.state?.[content.picks] : undefined);
     return [
       isLabel(content.title) && labels(content),

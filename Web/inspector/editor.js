@@ -328,8 +328,8 @@ export class Editor {
   }
 
   /**
-   * Closes and ends the preview session. The request is sent with `keepalive`, so it succeeds even if the browser is
-   * leaving the page.
+   * Closes and ends the preview session. The request has the option `keepalive`, so the browser sends it even while it
+   * leaves the page.
    */
   #endPreview() {
     const preview = this.#preview;
