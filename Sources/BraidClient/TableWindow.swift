@@ -39,8 +39,8 @@ public struct TableWindow: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - id: the anchor's id.
-    /// - anchorSection: the id of the anchor's section. Needed if the window shows all displayed sections, and several
-    ///   of them have a row with the id.
+    ///   - anchorSection: the id of the anchor's section. Needed if the window shows all displayed sections, and several
+    ///     of these sections have a row with the id.
     ///   - before: the largest number of rows before the anchor, at most 10,000.
     ///   - after: the largest number of rows after the anchor, at most 10,000.
     ///   - section: the id of the section whose rows the window shows. `nil` for all displayed sections.
