@@ -1,6 +1,6 @@
 /** The JavaScript client of Braid Server. docs/clients.md shows how to use it, docs/http-api/ describes the requests. */
 
-// Values. JSON numbers become JavaScript numbers: integers beyond 2^53, and digits that a double cannot hold, are rounded.
+// Values. JSON numbers become JavaScript numbers: digits that a double cannot hold are rounded.
 
 export type JSONValue = null | boolean | number | string | JSONValue[] | { [name: string]: JSONValue };
 /** `[section, row]`: the indexes of a displayed section and of a displayed row in this section, from 0. */
@@ -229,7 +229,7 @@ export declare class Problem extends Error {
    * say.
    */
   readonly retryAfter?: number;
-  /** The number of times that the client sent the request. */
+  /** The number of the client's tries. A request that was sent again with a new token counts as the same try. */
   readonly tries: number;
 }
 
@@ -239,7 +239,7 @@ export declare class Problem extends Error {
  */
 export declare class ConnectionError extends Error {
   constructor(message: string, cause?: unknown);
-  /** The number of times that the client sent the request. */
+  /** The number of the client's tries. A request that was sent again with a new token counts as the same try. */
   readonly tries: number;
 }
 
@@ -278,11 +278,14 @@ export interface ClientOptions {
   url?: string | URL;
   /** The controller's token, or a token for one session. */
   token?: Token;
-  /** The number of milliseconds that the client waits for a complete answer: 60,000 by default. */
+  /**
+   * The number of milliseconds that the client waits for a complete answer: 60,000 by default. For a long poll, the
+   * client waits longer by the poll's `wait`.
+   */
   timeout?: number;
   /**
-   * The maximum number of times that the client sends a failed request again: 6 by default. Six repetitions take about
-   * 15 seconds on average.
+   * The maximum number of times that the client sends a failed request again: 6 by default. The delays before six
+   * repetitions add up to about 16 seconds on average.
    */
   retries?: number;
   /** Replaces `fetch`, for tests. */
@@ -321,9 +324,9 @@ export interface WatchedFiles {
 }
 
 /**
- * The request to open a session. `table` is the name of a registered description, or a whole description.
- * Without `table`, the rows come from `row`, `rows`, `section` or `sections`, or from another session. `from` names
- * this session; the new session starts with its table at `revision`, or with its current table.
+ * The request to open a session. `table` is the name of a registered description, or a whole description. Without
+ * `table`, the rows come from `row`, `rows`, `section` or `sections`, or from another session. `from` names the other
+ * session: the new session starts with the other session's table at `revision`, or with its current table.
  */
 export interface Opening {
   id?: string;
@@ -393,7 +396,10 @@ export declare class BraidClient {
   fixtures(options?: SendOptions & { since?: number; wait?: number }): Promise<WatchedFiles>;
   /** Returns the server's readiness (`/readyz`). Throws at once, without a retry, if the server is not ready. */
   health(options?: SendOptions): Promise<{ status: string }>;
-  /** Returns a shell command that sends the request with curl. The command contains the variable BRAID_TOKEN instead of the token. */
+  /**
+   * Returns a shell command that sends the request with curl. If the client has a token, the command contains the
+   * variable BRAID_TOKEN in place of the token.
+   */
   curl(request: Request): string;
   /**
    * Sends a request and returns the JSON of the answer, or the answer's text if the request's `Accept` asks for text. The
@@ -414,15 +420,15 @@ export interface CommandOptions {
   /** With `dryRun`, the server computes and answers the command, but does not apply it. */
   dryRun?: boolean;
   /**
-   * The request's idempotency key. By default the client makes a key for each request. If `key` is null, the client does not
-   * repeat a command that the server may have applied.
+   * The request's idempotency key. By default the client makes a key for each request that is not a dry run. If `key`
+   * is null, the client does not repeat a command that the server may have applied.
    */
   key?: string | null;
   signal?: AbortSignal;
 }
 
 export interface StrictOptions extends CommandOptions {
-  /** With `strict`, the server refuses an ignored call of the data source with 404. */
+  /** With `strict`, the server refuses a call of the data source that it would otherwise ignore, with 404. */
   strict?: boolean;
 }
 
@@ -438,7 +444,7 @@ export interface Answer {
   outcome: "applied" | "unchanged" | "ignored";
   /** Says why the server ignored the command. Present only if `outcome` is "ignored". */
   reason?: string;
-  /** The current index path of the row that the command named. Present only in the answer to a command with `base`. */
+  /** The index path at which the server found the command's row. Present only in answers to commands with `base`. */
   at?: IndexPath;
   /**
    * The notification that the delegate of an iOS DataSourceController would have received. Present only in the answer
@@ -490,8 +496,8 @@ interface Commands<Result> {
   /** Resets the session to the models, titles, displayed sections and state that it was opened with. */
   reset(options?: CommandOptions): Result;
   /**
-   * Binds the session to another version of its table description. `discard` lists the ids of sections that may lose models
-   * or titles that do not fit the new version.
+   * Binds the session to another version of its table description, or to another description of the same name.
+   * `discard` lists the ids of sections that may lose models or titles that do not fit the new description.
    */
   setTable(table: { version: number; discard?: string[] } | { table: object; discard?: string[] }, options?: CommandOptions): Result;
   addRow(at: RowReference, model: JSONValue, options?: DataSourceOptions): Result;
@@ -526,7 +532,7 @@ export interface SessionToken {
 }
 
 export interface Session extends Commands<Promise<Answer>> {}
-/** A session on the server. A command's method returns the command's answer. A refused command changes nothing, and throws a `Problem`. */
+/** A session on the server. A command's method returns the command's answer. A refused command throws a `Problem`. */
 export declare class Session {
   constructor(client: BraidClient, id: string, opened?: Snapshot);
   readonly id: string;
@@ -620,13 +626,13 @@ export interface SubscribeOptions {
    */
   onCellEvent?: (event: CellEvent) => void;
   /**
-   * Called with each tap, if the client has a controller's token. Taps come in the same order, and may come again, as
-   * described for `onCellEvent`.
+   * Called with each tap, if the client has a controller's token. A tap comes before the update that the tap caused,
+   * and may come again, as described for `onCellEvent`.
    */
   onTap?: (tap: Tap) => void;
   /**
-   * Called with each emitted event, if the client has a controller's token. Emitted events come in the same order, and
-   * may come again, as described for `onCellEvent`.
+   * Called with each emitted event, if the client has a controller's token. An emitted event comes before the update of
+   * its command, and may come again, as described for `onCellEvent`.
    */
   onEmitted?: (event: EmittedEvent) => void;
   /**
@@ -663,9 +669,9 @@ export declare class Subscription {
   /**
    * Tells the subscription which rows are visible: from the row with the index `first` to the row with the index
    * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if the visible
-   * rows come within half of `overscan` of the window's edge. The new window contains the visible rows, and `overscan`
-   * rows before and after them. It stays with the row in the middle of the visible rows, if this row is loaded and has
-   * an id.
+   * rows come within half of `overscan` of an edge of the window that is not also the table's edge. The new window
+   * contains the visible rows, and `overscan` rows before and after them. The new window stays with the row in the
+   * middle of the visible rows, if this row is loaded and has an id.
    */
   show(first: number, last: number): void;
   /** Closes the connection until `resume`, for example while the page is hidden. */

@@ -3,7 +3,7 @@
  * The JavaScript client of Braid Server: an ES module without dependencies, for browsers and for Node 18 and later.
  * docs/clients.md shows how to use the client. docs/http-api/ describes the requests, snapshots and updates.
  *
- * JSON numbers become JavaScript numbers: integers beyond 2^53, and digits that a double cannot hold, are rounded.
+ * JSON numbers become JavaScript numbers: digits that a double cannot hold are rounded.
  */
 
 // MARK: Failures
@@ -36,7 +36,7 @@ export class Problem extends Error {
      * does not say.
      */
     this.retryAfter = retryAfter;
-    /** The number of times that the client sent the request. */
+    /** The number of the client's tries. A request that was sent again with a new token counts as the same try. */
     this.tries = 1;
   }
 }
@@ -321,7 +321,7 @@ function newKey() {
 /**
  * The commands: each function returns the HTTP method, the path below the session's path, and the body. `Session` has a
  * method for each command that sends the request. `session.request` has a method for each command that only makes the
- * request. The methods of both accept options after the arguments of the command.
+ * request. All these methods accept options after the arguments of the command.
  */
 const COMMANDS = {
   edit: (body) => ["POST", "edits", body],
@@ -393,8 +393,8 @@ function commandRequest(session, [method, resource, body], options = {}) {
 // MARK: The client
 
 /**
- * The HTTP statuses after which the client sends a request again. Status 408 means that the server did not receive the
- * whole request.
+ * The HTTP statuses after which the client sends a request again. After 502 and 504, the client repeats only a
+ * repeatable request. Status 408 means that the server did not receive the whole request.
  */
 const RETRIED = new Set([408, 429, 502, 503, 504]);
 /**
@@ -421,8 +421,9 @@ export class BraidClient {
   /**
    * `token` is a text or a token provider: a function that returns a token. The client calls the provider without an
    * argument before the first request. If the server refuses a token (401), the client calls the provider with this
-   * token. `timeout` is the number of milliseconds to wait for a complete answer. `retries` is the maximum number of
-   * times that a request is sent again. Tests can replace `fetch`, `random` and `wait(milliseconds, signal)`.
+   * token. `timeout` is the number of milliseconds to wait for a complete answer; a long poll waits longer. `retries`
+   * is the maximum number of times that a request is sent again. Tests can replace `fetch`, `random` and
+   * `wait(milliseconds, signal)`.
    */
   constructor({ url = globalThis.location?.origin, token, timeout = 60_000, retries = 6, fetch, random = Math.random, wait = sleep } = {}) {
     if (!url) throw new TypeError("Outside of a page the client needs the server's `url`.");
@@ -486,8 +487,8 @@ export class BraidClient {
   }
 
   /**
-   * Returns a shell command that sends the request with curl. The command contains the variable BRAID_TOKEN instead of
-   * the token.
+   * Returns a shell command that sends the request with curl. If the client has a token, the command contains the
+   * variable BRAID_TOKEN in place of the token.
    */
   curl({ method, path, headers, body }) {
     const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -543,8 +544,8 @@ export class BraidClient {
   }
 
   /**
-   * Returns the number of milliseconds to wait before the next try: `retryAfter` plus a random delay, whose maximum
-   * doubles with each try. `tries` counts the tries so far.
+   * Returns the number of milliseconds to wait before the next try: `retryAfter` plus a random delay. The maximum of
+   * the random delay doubles with each try, up to 30 seconds. `tries` counts the tries so far.
    */
   delay(tries, retryAfter = 0, first = FIRST_DELAY) {
     return retryAfter + this.#random() * Math.min(LONGEST_DELAY, first * 2 ** (tries - 1));
@@ -569,9 +570,9 @@ export class BraidClient {
   }
 
   /**
-   * Returns a promise of the token for the next request. If the server has refused the token of the promise `refused`,
-   * and no newer token exists, the method calls the token provider. Several requests that were refused with the same
-   * token call the provider only once.
+   * Returns a promise of the token for the next request. The method calls the token provider if there is no token yet,
+   * or if the server has refused the token of the promise `refused` and no newer token exists. Several requests that
+   * were refused with the same token call the provider only once.
    */
   #provide(refused, token) {
     if (typeof this.token !== "function") return this.token;
@@ -932,9 +933,9 @@ export class Subscription {
   /**
    * Tells the subscription which rows are visible: from the row with the index `first` to the row with the index
    * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if the visible
-   * rows come within half of `overscan` of the window's edge. The anchor of the new window is the row in the middle of
-   * the visible rows, if this row is loaded and has an id. Otherwise the new window has a fixed offset. The new window
-   * contains the visible rows, and `overscan` rows before and after them.
+   * rows come within half of `overscan` of an edge of the window that is not also the table's edge. The anchor of the
+   * new window is the row in the middle of the visible rows, if this row is loaded and has an id. Otherwise the new
+   * window has a fixed offset. The new window contains the visible rows, and `overscan` rows before and after them.
    */
   show(first, last) {
     const shown = this.snapshot?.window;
@@ -1158,8 +1159,8 @@ function isFinal(failure) {
 }
 
 /**
- * Parses a stream of server-sent events from pieces of its text (WHATWG HTML, 9.2.6). The parser reads each character
- * only once, even if a line arrives in many pieces.
+ * Parses a stream of server-sent events from pieces of its text (WHATWG HTML, 9.2.6). The time is linear in the length
+ * of the text, even if a line arrives in many pieces.
  */
 class EventParser {
   /** The time of the server's `retry:` field in milliseconds. `undefined` if the server has not sent this field. */

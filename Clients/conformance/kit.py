@@ -305,7 +305,7 @@ class Play:
         return self.faults
 
     def attempt(self, action):
-        """Runs an action. Returns whether the client broke no rule in it."""
+        """Runs an action, and notes the fault if it cannot continue. Returns whether the action came to its end."""
         try:
             action()
             return True

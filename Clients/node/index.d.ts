@@ -39,7 +39,8 @@ export declare class BraidServer {
   readonly requests: Requests;
   readonly clock: Clock;
   /**
-   * The warnings and errors that the server has logged. Empty for a server that `start`, `run` or `find` did not start.
+   * The server's log, by default its warnings and errors. Empty for a server that `start`, `run` or `find` did not
+   * start.
    */
   readonly log: string;
   session(id: string): Session;
@@ -103,7 +104,7 @@ export declare const fault: {
   loseAnswer(options?: RuleOptions): Rule;
   /** The server closes the connection after the first `bytes` bytes of the answer's body. */
   truncate(bytes: number, options?: RuleOptions): Rule;
-  /** The server sends the answer slowly, with `bytesPerSecond` bytes per second. */
+  /** The server sends the answer's body slowly, with `bytesPerSecond` bytes per second. */
   throttle(bytesPerSecond: number, options?: RuleOptions): Rule;
   /** The server closes a stream after `events` events, and after `bytes` bytes of the next event. */
   cutStream(events: number, options?: RuleOptions & { bytes?: number }): Rule;
@@ -113,7 +114,10 @@ export declare const fault: {
   snapshot(options?: RuleOptions): Rule;
   /** The session's epoch changes before the server handles the request. */
   newEpoch(options?: RuleOptions): Rule;
-  /** The server closes all connections and refuses new ones for `milliseconds` milliseconds, as during a restart. */
+  /**
+   * The server does not handle the request, closes all connections, and refuses new ones for `milliseconds`
+   * milliseconds, as during a restart.
+   */
   refuseConnections(milliseconds: number, options?: RuleOptions): Rule;
 };
 

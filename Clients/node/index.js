@@ -126,7 +126,8 @@ export class BraidServer {
   }
 
   /**
-   * The warnings and errors that the server has logged. Empty for a server that `start`, `run` or `find` did not start.
+   * The server's log, by default its warnings and errors. Empty for a server that `start`, `run` or `find` did not
+   * start.
    */
   get log() {
     return this.#log();
@@ -304,8 +305,8 @@ class Clock {
   }
 
   /**
-   * Sets the clock. The clock continues from `time`, a `Date`: in real time, or with `--deterministic` by 1 ms with
-   * each change.
+   * Sets the server's clock. From `time`, a `Date`, the clock follows real time, or with `--deterministic`, advances by
+   * 1 ms with each command, also with one that changes nothing.
    */
   async set(time) {
     return new Date((await send(this.#client, "PUT", "clock", { time: time.toISOString() })).time);

@@ -7,13 +7,14 @@ import FoundationNetworking
 /// A client of a Braid server. docs/clients.md explains its use, and docs/http-api the server's API.
 ///
 /// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
-/// idempotency key, so the server never applies a command twice. If the server refuses a request, the client throws a
-/// ``Problem``, and the request has changed nothing.
+/// idempotency key, so that the server does not apply a repeated command twice. If the server refuses a request, the
+/// client throws a ``Problem``.
 public struct BraidClient: Sendable {
     /// The server's base URL. It may contain a path, such as `https://example.com/braid`.
     public let url: URL
-    /// The time without any received byte after which the client drops an HTTP connection. It must be longer than 15
-    /// seconds, the interval at which the server sends keep-alives on a stream.
+    /// The time without any received byte after which the client drops an HTTP connection. The timeout must be longer
+    /// than 15 seconds, the interval at which the server sends keep-alives on a stream. A long poll has its waiting
+    /// time in addition.
     public let timeout: Duration
     /// The rule for how often, and after which delays, the client sends a request again.
     public let retrying: Retrying
@@ -23,18 +24,19 @@ public struct BraidClient: Sendable {
 
     /// The rule for sending a request again: exponential backoff with full jitter.
     ///
-    /// Each delay is random, between 0 and a bound that doubles with each attempt. A `Retry-After` of the server is
-    /// added to the random delay.
+    /// Each delay is random, between 0 and a bound that doubles with each attempt, up to ``longest``. A `Retry-After`
+    /// of the server is added to the random delay.
     public struct Retrying: Sendable, Hashable {
         /// The largest number of times that the client sends a failed request again. For streams of events, there is no
         /// such limit.
         public var count: Int
-        /// The upper bound of the first random delay.
+        /// The upper bound of the first random delay. For streams of events, the server can set this bound; it is one
+        /// second otherwise.
         public var first: Duration
         /// The bound beyond which the doubling bounds do not grow.
         ///
         /// If the server asks for a pause that is longer than this bound and longer than 30 seconds, the client does
-        /// not send the request again.
+        /// not send the request again. The client repeats the request for a stream of events after any pause.
         public var longest: Duration
 
         /// Creates a rule for how often, and after which delays, the client sends a request again.
@@ -275,8 +277,8 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Returns the body of an answer. Throws if the answer does not come from the Braid server: for example, if it is a
-    /// log-in page of the network.
+    /// Returns the body of an answer. Throws for a content type that the Braid server does not send: for example, the
+    /// answer may be a log-in page of the network.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {

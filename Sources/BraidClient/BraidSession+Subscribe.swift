@@ -1,8 +1,8 @@
 /// An event that a subscriber of a session receives.
 public enum SessionEvent: Sendable {
     /// A snapshot that replaces the displayed content, without animation. Unless the subscriber passed its own
-    /// snapshot, a snapshot is the first event that the server sends. The server also sends a snapshot if the session's
-    /// journal does not reach back far enough for updates.
+    /// snapshot, a snapshot is the first event that the server sends. The server also sends a snapshot in place of
+    /// updates that it cannot send, for example if the session's journal does not reach back far enough.
     case snapshot(Snapshot)
     /// An update of the displayed table, or of the followed window. Applying the update to the snapshot `before` gives
     /// the snapshot `after`.
@@ -68,8 +68,8 @@ extension BraidSession {
     ///
     /// - Parameter snapshot: the snapshot that the program shows. If it is `nil`, the server first sends a new
     ///   snapshot.
-    /// - Throws: ``Problem``, through the stream, if the session no longer exists, or if the server refuses the token
-    ///   and the token provider has no other token.
+    /// - Throws: ``Problem``, through the stream, if the server refuses the subscription: for example, if the session
+    ///   no longer exists, or if the token is not valid and the token provider has no other token.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {

@@ -17,8 +17,8 @@ public struct BraidSession: Sendable {
 
     /// Returns the server's summary of the session.
     ///
-    /// - Throws: ``Problem`` 404 if the session does not exist. All methods that send a request for the session throw
-    ///   this problem.
+    /// - Throws: ``Problem`` 404 if the session does not exist. The other methods that send a request for the session
+    ///   throw this problem, too.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
 
     /// Returns the session's current or earlier snapshot, either of the whole table or of a window.
@@ -235,7 +235,7 @@ public struct BraidSession: Sendable {
 
     /// One page of a session's tokens.
     public struct TokenPage: Decodable, Sendable, Hashable {
-        /// The tokens that have not expired, without their secrets.
+        /// The tokens of this page, without their secrets. Expired tokens are left out.
         public var tokens: [Token]
         /// The argument `after` of the call that returns the next page. `nil` on the last page.
         public var next: String?

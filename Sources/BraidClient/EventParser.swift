@@ -7,8 +7,7 @@ struct ServerEvent: Equatable {
     var id: String?
 }
 
-/// A parser of server-sent events (WHATWG HTML, section 9.2.6). The parser accepts the stream in pieces and reads each
-/// byte once.
+/// A parser of server-sent events (WHATWG HTML, section 9.2.6). The parser accepts the stream in pieces.
 struct EventParser {
     /// The delay before a reconnection, from the server's field `retry`. `nil` if the server has sent no such field.
     private(set) var retryTime: Duration?
@@ -36,8 +35,8 @@ struct EventParser {
         return events
     }
 
-    /// Processes one line of the event stream. Returns the completed event if the line is empty, because an empty line
-    /// ends an event.
+    /// Processes one line of the event stream. An empty line ends an event: the method then returns the event, or `nil`
+    /// if the event has no data.
     private mutating func endLine() -> ServerEvent? {
         defer { line.removeAll(keepingCapacity: true) }
         if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }

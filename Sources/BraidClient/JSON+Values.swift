@@ -9,7 +9,8 @@ extension JSON {
 
     /// Decodes the value as a type of the program: `row.model?.decoded(as: Person.self)`.
     ///
-    /// - Throws: `DecodingError` if the value does not match the type.
+    /// - Throws: `DecodingError` if the value does not match the type, and `EncodingError` if the value contains an
+    ///   infinite number.
     public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         let values = try JSONDecoder().decode([Value].self, from: JSONEncoder().encode([self]))
         guard let value = values.first else {

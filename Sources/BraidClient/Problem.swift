@@ -6,7 +6,8 @@ import Foundation
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     public var status: Int
-    /// The problem's type, a URI such as `/problems/row-gone`. The type is `about:blank` if a proxy answered.
+    /// The problem's type, a URI such as `/problems/row-gone`. The type is `about:blank` if the answer is not a problem
+    /// document, for example because a proxy answered.
     public var type = "about:blank"
     /// A short text that is the same for every problem of this kind.
     public var title: String?

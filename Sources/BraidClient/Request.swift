@@ -16,8 +16,8 @@ struct Request: Sendable {
     var wait: Duration = .zero
     /// Whether the client may send the request again even if the server may have handled it.
     var isRepeatable = true
-    /// Whether the request deletes something. A 404 for a repeated deletion then means that an earlier attempt
-    /// succeeded.
+    /// Whether the request deletes something. The client takes a 404 for a repeated deletion as a sign that an earlier
+    /// attempt succeeded.
     var isDeletion = false
 
     init(

@@ -106,8 +106,8 @@ extension SessionCommand {
     }
 
     /// Reports which rows are visible on the screen. If one of these rows is near the end of its section, the server
-    /// runs the handler `onPrefetch`. It runs the handler again only when the section has more rows than at the last
-    /// run.
+    /// runs the handler `onPrefetch`. The server runs the handler again only when the section has more rows than at the
+    /// last run.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
@@ -163,12 +163,12 @@ extension SessionCommand {
         SessionCommand("POST", "transactions", body: ["commands": .array(commands)])
     }
 
-    /// Sets the session's models, titles, displayed sections and state back to those with which it was opened. The
-    /// revision does not go back.
+    /// Sets the session's models, titles, displayed sections and state back to those with which the session was opened.
+    /// The revision does not go back.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 
-    /// Binds the session to another version of its registered table description. The session keeps its models and its
-    /// state.
+    /// Binds the session to another version of its registered table description. The session keeps its state, and its
+    /// models except those that `discard` allows it to lose.
     ///
     /// - Parameters:
     ///   - version: the version's number.
@@ -195,9 +195,9 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
-    /// Inserts a row before another row. The server appends the new row if the reference's index is too high. If the
-    /// section does not exist, the row is added to a new section at the end. The server ignores the command if no row
-    /// has the reference's id.
+    /// Inserts a row before another row. The server appends the new row if the reference's row index is too high. If
+    /// the reference's section does not exist, the server adds a section with the row. The server ignores the command
+    /// if no displayed row has the reference's id.
     public static func addRow(_ model: JSON, at row: RowReference, notify: Bool = true) -> SessionCommand {
         dataSource("POST", "rows", notify: notify, body: ["at": row.json, "model": model])
     }
@@ -207,8 +207,8 @@ extension SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
 
-    /// Replaces the models of several rows. The server skips a reference to a row that does not exist. If the section
-    /// of any reference does not exist, the server ignores the whole command.
+    /// Replaces the models of several rows. The server skips a reference to a row that does not exist. If a reference
+    /// names a section that is not displayed, the server ignores the whole command.
     public static func updateRows(_ rows: [(at: RowReference, model: JSON)], notify: Bool = true) -> SessionCommand {
         dataSource(
             "PATCH", "rows", notify: notify,
@@ -286,7 +286,7 @@ extension SessionCommand {
         dataSource("PATCH", "sections", section, "rows", id, notify: notify, body: patch)
     }
 
-    /// Deletes the row with an id. The section stays, even if it was the section's last row.
+    /// Deletes the row with an id. The section stays, even if the deleted row was its last row.
     public static func deleteRow(id: String, inSection section: String, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", section, "rows", id, notify: notify)
     }
@@ -297,7 +297,7 @@ extension SessionCommand {
     }
 }
 
-/// The server's answer to a command.
+/// The server's answer to a command. For a dry run, the answer says what the command would have led to.
 public struct Answer: Decodable, Sendable, Hashable {
     /// The session's revision after the command.
     public var revision: Int
@@ -305,12 +305,12 @@ public struct Answer: Decodable, Sendable, Hashable {
     public var outcome: Outcome
     /// The reason why the server ignored the command. `nil` if the server did not ignore the command.
     public var reason: String?
-    /// The index path to which the server rebased the command's index path. `nil` if the command was sent without a
-    /// base, was ignored or names no single row.
+    /// The index path at which the server found the command's row. `nil` if the command was sent without a base or was
+    /// ignored, and after calls for several rows, sections or rows by id.
     public var at: RowPath?
     /// The notification that the delegate of an iOS DataSourceController would have received: see
-    /// docs/http-api/data-source.md. `nil` if it would have received none, and for commands that are not calls of the
-    /// data source.
+    /// docs/http-api/data-source.md. `nil` if the delegate would have received none, and for commands that are not
+    /// calls of the data source.
     public var notification: JSON?
     /// The update that the command led to. Its list of stages is empty if no displayed row or section changed.
     public var update: Update

@@ -12,8 +12,8 @@ public struct TableWindow: Sendable, Hashable {
         /// window's section, or of the whole table. A negative offset counts from the end.
         case rows(offset: Int, limit: Int)
         /// The row with an id, the window's anchor, and at most `before` rows before it and `after` rows after it.
-        /// `section` is the id of the anchor's section. `section` may be `nil` if only one displayed section contains a
-        /// row with this id.
+        /// `section` is the id of the anchor's section. `section` may be `nil` if the window shows a single section, or
+        /// if only one displayed section contains a row with this id.
         case around(id: String, section: String?, before: Int, after: Int)
     }
 
@@ -39,7 +39,8 @@ public struct TableWindow: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - id: the anchor's id.
-    ///   - anchorSection: the id of the anchor's section. Needed if several displayed sections have a row with the id.
+    ///   - anchorSection: the id of the anchor's section. Needed if the window shows all displayed sections, and several
+    ///     of these sections have a row with the id.
     ///   - before: the largest number of rows before the anchor, at most 10,000.
     ///   - after: the largest number of rows after the anchor, at most 10,000.
     ///   - section: the id of the section whose rows the window shows. `nil` for all displayed sections.
@@ -52,8 +53,7 @@ public struct TableWindow: Sendable, Hashable {
 
     /// The place of a window in the table at one revision.
     public struct Place: Codable, Sendable, Hashable {
-        /// The number of rows before the window's first row. It counts the rows of the window's section, or of the
-        /// whole table.
+        /// The number of rows before the window's first row, counted in the window's section or in the whole table.
         public var offset: Int
         /// The window's anchor. `nil` for a window with a fixed offset, and if the server found no row with an id for
         /// the anchor, for example in an empty window.

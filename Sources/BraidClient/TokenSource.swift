@@ -20,8 +20,8 @@ actor TokenSource {
         self.provider = provider
     }
 
-    /// Returns the latest token. If the latest token is the `refused` one, calls the provider for another token. The
-    /// provider is called once, even if many requests were refused with the same token.
+    /// Returns the latest token. If there is no token yet, or if the latest token is the `refused` one, calls the
+    /// provider. The provider is called once, even if many requests were refused with the same token.
     func token(after refused: Issued? = nil) async throws -> Issued {
         let call: Task<String?, any Error>
         if let latest, latest != refused?.call {

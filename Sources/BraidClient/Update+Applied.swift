@@ -1,5 +1,5 @@
-/// The error for an update that cannot be applied. A table view that applied this update could crash, or the update
-/// breaks a rule of the wire format.
+/// The error for an update that cannot be applied to a snapshot. The update belongs to another revision, a table view
+/// that applied it could crash, or the update breaks a rule of the wire format.
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
@@ -78,7 +78,7 @@ extension Update {
     /// Returns the update's stages, each with the sections before and after it.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: the same faults as ``applied(to:)``, except for wrong revisions and counts.
+    /// - Throws: the same faults as ``applied(to:)``, except for wrong revisions, counts and `extents`.
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         var steps: [Step] = []
         var sections = snapshot.sections
@@ -95,7 +95,7 @@ extension Update {
     }
 }
 
-/// Checks one stage of an update against all rules for stages, and applies the stage to the sections.
+/// Checks one stage of an update against the rules for stages, and applies the stage to the sections.
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]

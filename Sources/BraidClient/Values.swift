@@ -88,7 +88,7 @@ extension Snapshot {
 
     /// The sections that a section's rows may move to.
     public enum MovesTo: Codable, Sendable, Hashable {
-        /// Every section whose rows are stored and have the same model type.
+        /// Every section whose rows are stored and have the same model type as the rows of this section.
         case anySection
         /// The sections with these ids.
         case sections([String])

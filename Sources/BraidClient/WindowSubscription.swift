@@ -3,7 +3,8 @@ import Synchronization
 /// A window of a session's table, kept up to date while a list scrolls. Iterate over the subscription to receive its
 /// events, and call ``show(_:)`` or ``move(to:)`` from anywhere to move the window.
 ///
-/// A subscription has the same events as ``BraidSession/subscribe(from:)``: a snapshot, and then updates without a gap.
+/// A subscription has the same events as ``BraidSession/subscribe(from:)``: for example a snapshot, and then updates
+/// without a gap.
 /// The snapshots contain only the window's rows, and the index paths of updates refer to the window. When the window
 /// moves, one update changes the snapshot of the old window into the snapshot of the new one. This update contains only
 /// the rows that enter the window or have changed. If the server no longer has the old table, it sends a snapshot
@@ -58,12 +59,13 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         state.withLock { $0.move(to: window, with: .min ..< .max) }
     }
 
-    /// Tells the subscription which rows are visible. If they come near the window's edge, the window moves.
+    /// Tells the subscription which rows are visible. If the visible rows come near the window's edge, the window
+    /// moves.
     ///
-    /// The window does not move while it contains at least half of the overscan before and after the visible rows. The
-    /// anchor of a new window is the row in the middle of the visible rows, if this row is loaded and has an id.
-    /// Otherwise the new window has a fixed offset. A new window contains the visible rows, and the subscription's
-    /// overscan before and after them.
+    /// The window does not move while it contains at least half of the overscan before and after the visible rows, or
+    /// all rows up to that end of the table. The anchor of a new window is the row in the middle of the visible rows,
+    /// if this row is loaded and has an id. Otherwise the new window has a fixed offset. A new window contains the
+    /// visible rows, and the subscription's overscan before and after them.
     ///
     /// - Parameter rows: the indexes of the first and the last visible row, among all displayed rows of the window's
     ///   section or of the whole table. ``Snapshot/displayIndex(of:)`` returns a row's index.
@@ -96,7 +98,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
 
     // MARK: Events
 
-    /// Starts to follow the window. A `for await` loop over the subscription calls this method.
+    /// Starts to follow the window. A `for try await` loop over the subscription calls this method.
     public func makeAsyncIterator() -> Iterator {
         let (events, continuation) = AsyncThrowingStream<Told, any Error>.makeStream()
         state.withLock { state in

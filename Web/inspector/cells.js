@@ -1,6 +1,6 @@
 // The look of a cell depends on the row's view model, or on the row's model if there is no view model. It also depends
-// on the events that the description declares for the cell. The first of the following rules that fits decides. A table
-// in docs/inspector.md lists the rules.
+// on the cell's name, and on the events that the description declares for the cell. The first of the following rules
+// that fits decides. A table in docs/inspector.md lists the rules.
 import { compactJSON, h, symbol } from "./dom.js";
 
 const isText = (value) => typeof value === "string";
@@ -58,7 +58,7 @@ export function parameter(events, kind) {
 
 /**
  * Returns the URL of an image, or null if the URL is not safe. Safe URLs are `http` and `https` URLs, paths on this
- * server, and `data:` URLs of images, because none of them can run code.
+ * server, and `data:` URLs of PNG, JPEG, GIF, WebP, AVIF and SVG images, because none of them can run code.
  */
 export function safeImageURL(text) {
   if (/^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/i.test(text)) return text;
@@ -130,8 +130,8 @@ const looks = {
   date(content, context) {
     const event = parameter(context.events, "date");
     const type = inputTypes.get(content.mode) ?? "date";
-    // A date picker whose view model contains no date shows the member of the state that `picks` names, as in the form
-    // example.
+    // A date picker whose view model contains no date shows the member of the state that `picks` names, as in
+    // Examples/form.
     const value = labelText(content.date, content.value, isText(content.picks) ? context.state?.[content.picks] : undefined);
     return [
       isLabel(content.title) && labels(content),
@@ -166,7 +166,7 @@ const looks = {
 
 /**
  * Milliseconds. A date field fires a change event after each key, so the page sends the date when no key was pressed
- * for this long.
+ * for this long. The Enter key and the loss of the focus send the date at once.
  */
 const entryPause = 700;
 
@@ -236,7 +236,7 @@ function labels(content, row) {
   );
 }
 
-/** For a row without a view model: the model's other members, such as `members 2`, as a subtitle. */
+/** For a row without a view model: the model's other texts and numbers, such as `members 2`, as a subtitle. */
 function otherMembers(model, row) {
   const told = new Set(["id", "type", "cell", "title", "name", "subtitle", "detail", "image", "imageURL"]);
   return Object.entries(model).filter(([name, value]) => !told.has(name) && isLabel(value) && String(value) !== row.id).map(([name, value]) =>

@@ -1,5 +1,5 @@
 // Moving a row by pointer or keyboard. While a person drags a row, the list shows the table as it would be after the
-// drop. The page sends one command to the server, when the person drops the row.
+// drop. When the person drops the row at another place, the page sends one command to the server.
 import { indexIn, sectionName, withMovedRow } from "./frames.js";
 
 /**

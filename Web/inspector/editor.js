@@ -53,7 +53,7 @@ export class Editor {
       wrap: "off",
       "aria-label": "Table description",
       "aria-describedby": "faults",
-      // Read-only until the description has been loaded.
+      // Read-only while the description is being loaded.
       readOnly: true,
       on: { input: () => this.#changed(), keydown: (event) => this.#key(event) },
     });
@@ -132,8 +132,8 @@ export class Editor {
   }
 
   /**
-   * Makes the browser ask before it leaves the page, but only while there are unsaved changes. Browsers do not keep a
-   * page with a `beforeunload` handler in their back/forward cache.
+   * Makes the browser ask before it leaves the page, but only while there are unsaved changes. Some browsers do not
+   * keep a page with a `beforeunload` handler in their back/forward cache.
    */
   #guard() {
     window.onbeforeunload = this.isWritten ? (event) => event.preventDefault() : null;
@@ -236,8 +236,8 @@ export class Editor {
   }
 
   /**
-   * Saves the text as a new version. With `applies`, the existing sessions of the description are bound to this
-   * version, too.
+   * Saves the text, as a new version if the description has changed. With `applies`, the existing sessions of the
+   * registered description are bound to this version, too.
    */
   async #save({ applies = false } = {}) {
     const request = this.#request();
@@ -262,8 +262,8 @@ export class Editor {
   }
 
   /**
-   * Binds all sessions of the description to a version. A session that would lose models or titles keeps its version,
-   * unless the person confirms the loss.
+   * Binds all sessions of the registered description to a version. A session that would lose models or titles keeps its
+   * version, unless the person confirms the loss.
    */
   async #apply(table, version) {
     const { server } = this.#app;
@@ -328,8 +328,8 @@ export class Editor {
   }
 
   /**
-   * Closes and ends the preview session. The request is sent with `keepalive`, so it succeeds even if the browser is
-   * leaving the page.
+   * Closes and ends the preview session. The request has the option `keepalive`, so the browser sends it even while it
+   * leaves the page.
    */
   #endPreview() {
     const preview = this.#preview;

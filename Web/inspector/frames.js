@@ -50,7 +50,10 @@ export function following(before, update, snapshot) {
   return { before, after, frame: after, stages: passed, reloaded };
 }
 
-/** The same stage for a table of keys. Inserted rows receive new keys; moved and changed rows keep their keys. */
+/**
+ * The same stage for a table of keys. Inserted rows and the rows of reloaded sections receive new keys; moved and
+ * changed rows keep their keys.
+ */
 function ofKeys(stage, keys) {
   const { updateSections: _, reloadRows: __, updateRows: ___, ...result } = stage;
   if (stage.insertRows) result.insertRows = stage.insertRows.map(({ at }) => ({ at, row: newRow() }));
@@ -91,7 +94,10 @@ export function sectionName(section) {
   return titleText(section.header) || section.id;
 }
 
-/** The text of a header or footer. For a header or footer with a view, this is the title or text in its view model. */
+/**
+ * The text of a header or footer. For a header or footer with a view, this is its view model, or the title or text in
+ * it.
+ */
 export function titleText(title) {
   if (!title) return "";
   if (typeof title.title === "string") return title.title;

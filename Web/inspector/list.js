@@ -29,7 +29,9 @@ export class List {
    * The running animation of each element. A new animation replaces it and starts where the element is at that moment.
    */
   #glides = new WeakMap();
-  /** The row that a person drags with the pointer, and its height in the list: `{key, y}`. Otherwise null. */
+  /**
+   * The row that a person drags with the pointer, and its vertical position in the list: `{key, y}`. Otherwise null.
+   */
   held = null;
   hidden = new Map();
   /** Called after each scroll event of the list. */
@@ -314,7 +316,10 @@ export class List {
     return changed;
   }
 
-  /** Discards the measured height of an item whose content has changed. The next `show` measures the item again. */
+  /**
+   * Discards the measured height of an item whose content has changed. The list measures the item again when it places
+   * the item.
+   */
   forget(key) {
     this.#heights.delete(key);
   }

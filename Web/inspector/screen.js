@@ -37,7 +37,10 @@ export class Screen {
   /** The moment that the table shows: an element of the timeline, with one revision's snapshot. */
   #drawn;
   #shown = 0;
-  /** Aborted when other rows have become visible, so that the page no longer repeats the report of the earlier rows. */
+  /**
+   * A controller that is aborted when other rows become visible, so that the page no longer repeats the report of the
+   * earlier rows.
+   */
   #reporting;
   #reading;
   #isReading = false;
@@ -161,8 +164,8 @@ export class Screen {
   }
 
   /**
-   * A browser opens at most six connections to a server, for all of its tabs together. A hidden tab therefore closes
-   * its connection.
+   * A browser opens at most six HTTP/1.1 connections to a server, for all of its tabs together. A hidden tab therefore
+   * closes its connection.
    */
   #followWhileSeen = () => document.visibilityState === "hidden" ? this.#subscription.pause() : this.#subscription.resume();
 
@@ -195,8 +198,8 @@ export class Screen {
 
   /**
    * Sends a command. Resolves to true if the server accepted the command, and to the problem's kind if the server
-   * refused it. Resolves to null if the server did not answer and the person gave up. A refusal of the kind `quiet` is
-   * not shown. `failed` and `signal` are the options of `untilAnswered`.
+   * refused it. Resolves to null if the server did not answer and the person gave up. A refusal whose kind is
+   * `quiet` is not shown. `failed` and `signal` are the options of `untilAnswered`.
    */
   async perform(kind, body, { base, quiet, dryRun, failed, signal } = {}) {
     const request = this.#server.command(this.id, kind, body, { base, dryRun });
@@ -248,8 +251,8 @@ export class Screen {
   }
 
   /**
-   * Reads the revisions before the page's first one from the journal, if the journal reaches back to the opening of the
-   * session.
+   * Reads from the journal the revisions before the first one that the page knows, if the journal reaches back to the
+   * opening of the session.
    */
   async readHistory() {
     if (this.#isReading) return;
@@ -308,7 +311,8 @@ export class Screen {
    * version.
    */
   #readDescriptionSoon() {
-    // If the page was not allowed to read the description before, it does not try again.
+    // Without a description, the page is probably not allowed to read it, so an update does not make the page try
+    // again.
     if (!this.description) return;
     this.#reading ??= setTimeout(() => {
       this.#reading = undefined;

@@ -1,6 +1,6 @@
 /**
- * Pixels. Browsers cannot place elements beyond about ten million pixels. Content that is higher than this limit is
- * scrolled through an element of this height.
+ * Pixels. Some browsers cannot place elements beyond about ten million pixels. Content that is higher than this limit
+ * is scrolled through an element of this height.
  */
 const tallest = 6_000_000;
 /**

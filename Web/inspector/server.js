@@ -106,7 +106,7 @@ export class Server {
    */
   previewID = () => `preview-${randomName(6)}`;
 
-  /** Ends a session. The caller need not wait, and the request succeeds even if the browser is leaving the page. */
+  /** Ends a session. The caller need not wait, and the browser sends the request even while it leaves the page. */
   end(id) {
     const headers = this.client.token ? { Authorization: `Bearer ${this.client.token}` } : {};
     return fetch(this.client.session(id).request.path, { method: "DELETE", keepalive: true, headers }).catch(() => {});

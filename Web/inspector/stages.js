@@ -144,7 +144,10 @@ export function chips(stages) {
   );
 }
 
-/** What an update did, as a sentence for screen readers. */
+/**
+ * The numbers of rows that an update deleted, inserted, moved and reloaded, and of sections that it deleted, inserted
+ * and moved, in words for screen readers.
+ */
 export function inWords(stages) {
   const count = { deleteRows: 0, insertRows: 0, moveRows: 0, reloadRows: 0, updateRows: 0, deleteSections: 0, insertSections: 0, moveSections: 0 };
   for (const { stage } of stages) for (const name in count) count[name] += stage[name]?.length ?? 0;

@@ -201,7 +201,7 @@ export class Table {
     return key === undefined || !this.list.content.contains(document.activeElement) ? -1 : this.#rows().findIndex((row) => row.key === key);
   }
 
-  /** Selects the row that has taken the place of the removed row with the focus. */
+  /** Selects the row that has taken the place of the removed row with the focus, or the last row. */
   #focusRow(index) {
     const rows = this.#rows();
     const row = rows[Math.min(index, rows.length - 1)];

@@ -22,8 +22,8 @@ export class WatchedFiles {
   async #follow() {
     let since;
     for (;;) {
-      // A browser opens at most six connections to a server, for all of its tabs together, so a hidden tab does not
-      // ask.
+      // A browser opens at most six HTTP/1.1 connections to a server, for all of its tabs together, so a hidden tab
+      // does not ask.
       if (document.visibilityState === "hidden") {
         await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
         continue;

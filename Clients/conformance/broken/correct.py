@@ -2,8 +2,8 @@
 """A small client that follows every rule of the levels `commands`, `stream` and `poll`, with its driver program. Each
 other client in this folder is a variant of this client that breaks one rule.
 
-This client needs only Python's standard library. It is written to be read: one method implements each of these rules of
-docs/http-api/client-protocol.md.
+This client needs only Python's standard library, and is written to be read. docs/http-api/client-protocol.md explains
+the rules.
 """
 import collections
 import email.utils
@@ -45,7 +45,7 @@ class Client:
         # The client's copy of the table, and the position after the last event that it has processed.
         self.lock = threading.RLock()
         self.copy = self.position = None
-        # The commands that were not sent yet, in the order of the calls.
+        # The commands that wait to be sent, in the order of the calls.
         self.commands = collections.deque()
         self.has_commands = threading.Condition()
         threading.Thread(target=self.send_commands, daemon=True).start()
@@ -283,7 +283,7 @@ class Client:
         try:
             self.take_update(answer["update"])
         except UpdateFault:
-            # The answer is that of an earlier try, and the copy already contains newer updates.
+            # The update does not fit the copy. The client receives the change from the stream.
             pass
 
     def keep(self, command):

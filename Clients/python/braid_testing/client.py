@@ -146,8 +146,8 @@ class BraidClient:
         if data is not None:
             fields["Content-Type"] = "application/json"
         path = with_query(path, query or {})
-        # A command waits until the earlier commands of its session were answered. GET requests and requests for tokens
-        # do not wait.
+        # A command waits until the earlier commands of its session were answered or have failed. GET requests and
+        # requests for tokens do not wait.
         changed = None if method == "GET" else re.match(r"/v1/sessions/[^/?]+(?=$|\?|/(?!tokens))", path)
         if changed is None:
             return self._deliver(method, path, data, fields, is_repeatable, patience)
@@ -170,7 +170,7 @@ class BraidClient:
 
     def delay(self, tries: int, retry_after: float | None = None, first: float = FIRST_DELAY) -> float:
         """The number of seconds before a retry: the server's `Retry-After`, plus a random delay whose maximum doubles
-        with each try.
+        with each try, up to 30 seconds.
         """
         return (retry_after or 0) + random.random() * min(LONGEST_DELAY, first * 2.0 ** (tries - 1))
 

@@ -1,9 +1,9 @@
-"""The rules of `Faults.set`. Each function makes a rule with one action:
+"""The rules of `Faults.set`. Each function makes a rule:
 
     faults.set(fault.lose_answer(method="POST", path="/v1/sessions/*/edits", times=1))
 
-Every function also accepts the members of `Rule` as arguments. They say which requests match, and to which of these
-requests the rule applies.
+Every function also accepts the members of `Rule` as arguments. They say, for example, which requests match, and to
+which of these requests the rule applies.
 """
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def truncate(bytes: int, **rule: Unpack[Rule]) -> dict[str, Any]:
 
 
 def throttle(bytes_per_second: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server sends the answer slowly, with `bytes_per_second` bytes per second."""
+    """The server sends the answer's body slowly, with `bytes_per_second` bytes per second."""
     return _rule({"throttle": {"bytesPerSecond": bytes_per_second}}, rule)
 
 
@@ -101,5 +101,7 @@ def new_epoch(**rule: Unpack[Rule]) -> dict[str, Any]:
 
 
 def refuse_connections(milliseconds: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server closes all connections and refuses new ones for `milliseconds` milliseconds, as during a restart."""
+    """The server does not handle the request, closes all connections, and refuses new ones for `milliseconds`
+    milliseconds, as during a restart.
+    """
     return _rule({"refuseConnections": {"milliseconds": milliseconds}}, rule)

@@ -2,7 +2,7 @@
 
 | name | in `pytest.ini` or `pyproject.toml` |
 |---|---|
-| `braid_fixtures` | the folder with `*.table.json` and `*.session.json`, relative to the folder of this file |
+| `braid_fixtures` | the folder with `*.table.json` and `*.session.json`, relative to the configuration file |
 | `braid_session` | the session that the fixture `braid_session` copies for each test |
 | `braid_options` | more command-line options of `braid-server serve` |
 """
@@ -91,7 +91,7 @@ def braid_session(request: pytest.FixtureRequest, braid_server: Server) -> Itera
 
 @pytest.fixture
 def braid_faults(braid_server: Server) -> Iterator[Faults]:
-    """The rules that make the server fail. Before each test that uses this fixture, all rules are removed."""
+    """The rules that make the server fail. Before and after each test that uses this fixture, all rules are removed."""
     braid_server.faults.clear()
     yield braid_server.faults
     braid_server.faults.clear()

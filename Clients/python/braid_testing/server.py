@@ -18,10 +18,10 @@ ARGUMENTS = ["serve", "--test-mode", "--deterministic", "--database", ":memory:"
 
 
 class Server:
-    """A server in test mode. `with` stops it.
+    """A server in test mode. A server that `start` or `run` started ends at the end of a `with` block.
 
-    A server that `start` or `run` starts has a new token for its controller, so that roles can be tested. Settings of this
-    machine's environment (`BRAID_…`) do not reach it.
+    A server that `start` or `run` starts has a new token for its controller, so that roles can be tested. The
+    environment variables of this process that begin with `BRAID_` are not passed to the server.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -114,7 +114,7 @@ class Server:
         self.url = self.client.url = url
 
     def log(self) -> str:
-        """The warnings and errors that the server has logged. Empty for a server that `start` or `run` did not start.
+        """The server's log, by default its warnings and errors. Empty for a server that `start` or `run` did not start.
         """
         self._log.seek(0)
         return self._log.read()

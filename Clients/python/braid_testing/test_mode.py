@@ -128,7 +128,7 @@ class Clock:
         return _time(self._client.send("GET", "/v1/test/clock"))
 
     def set(self, time: datetime) -> datetime:
-        """Sets the server's clock. `time` needs a time zone. From there, the clock follows real time, or with
+        """Sets the server's clock. `time` needs a time zone. From `time`, the clock follows real time, or with
         `--deterministic`, advances by 1 ms with each command, also with one that changes nothing.
         """
         if time.tzinfo is None:

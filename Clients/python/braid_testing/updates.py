@@ -1,4 +1,6 @@
-"""Snapshots, and updates that change them. docs/http-api/following.md ("The update") describes both."""
+"""Snapshots, and updates that change them. docs/http-api/sessions-and-snapshots.md describes snapshots, and
+docs/http-api/following.md describes updates.
+"""
 from __future__ import annotations
 
 import json
@@ -36,7 +38,7 @@ class Section(TypedDict):
 
 
 class Snapshot(TypedDict):
-    """The displayed table of a session at one revision."""
+    """The displayed table of a session at one revision, or a window of it."""
 
     session: NotRequired[str]
     table: NotRequired[str]
@@ -163,7 +165,7 @@ def _is_index(index: Any, count: int) -> bool:
 
 
 class _Stage:
-    """Applies one stage to the sections before it, and checks all rules for stages."""
+    """Applies one stage to the sections before it, and checks the rules for stages."""
 
     def __init__(self, stage: Stage, before: list[Section], number: int) -> None:
         self.stage = stage

@@ -15,7 +15,7 @@ Position = str | int | Mapping[str, Any]
 
 
 class Problem(Exception):
-    """Raised if the server refused the request. A refused request has changed nothing."""
+    """Raised if the server, or a proxy, refused the request."""
 
     def __init__(self, status: int, document: Any = None, retry_after: float | None = None) -> None:
         # A proxy's answer may contain any JSON value.

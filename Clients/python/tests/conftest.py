@@ -10,7 +10,7 @@ def run(pytester, monkeypatch):
 
 @pytest.fixture
 def client(braid_server):
-    """A client that waits for at most 10 ms before a retry."""
+    """A client that waits for 10 ms before each retry."""
     client = braid_server.client.with_token(braid_server.token)
     client.delay = lambda tries, retry_after=None, first=0: 0.01
     return client

@@ -40,8 +40,8 @@ public enum FaultCode: String, Sendable, CaseIterable {
         rejecting(kind, accepting: kinds)
     }
 
-    /// Returns the code for a JSON value that a place in a document does not accept, as the method for a `JSONKind`
-    /// does. Returns `missingMember` if the value is `nil`.
+    /// Returns the code for a JSON value that a place in a document does not accept, by the rules of the method that
+    /// takes a `JSONKind`. Returns `missingMember` if the value is `nil`.
     static func rejecting(_ value: JSONValue?, accepting kinds: JSONKind...) -> FaultCode {
         value.map { rejecting($0.kind, accepting: kinds) } ?? .missingMember
     }

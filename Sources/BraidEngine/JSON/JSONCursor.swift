@@ -1,4 +1,4 @@
-/// A reader of bytes that are known to be valid JSON, with or without white space. The reader checks bounds but not
+/// A reader of bytes that are known to be valid JSON, with or without white space. The reader does not check the
 /// grammar.
 struct JSONCursor {
     let input: UnsafeRawBufferPointer
@@ -149,8 +149,8 @@ struct JSONCursor {
 extension JSONCursor {
     /// Visits the elements of the array that starts at the cursor.
     ///
-    /// - Parameter body: called with the cursor at each element. `body` must move the cursor behind the element. If
-    ///   `body` returns false, the walk stops.
+    /// - Parameter body: called with the cursor at each element. `body` either moves the cursor behind the element and
+    ///   returns true, or returns false, which stops the walk.
     @inline(__always)
     mutating func forEachElement(_ body: (inout JSONCursor) -> Bool) {
         at += 1
@@ -169,8 +169,8 @@ extension JSONCursor {
 
     /// Visits the members of the object that starts at the cursor.
     ///
-    /// - Parameter body: called with the cursor at each member's value. `body` must move the cursor behind the value.
-    ///   If `body` returns false, the walk stops.
+    /// - Parameter body: called with the cursor at each member's value. `body` either moves the cursor behind the value
+    ///   and returns true, or returns false, which stops the walk.
     @inline(__always)
     mutating func forEachMember(_ body: (inout JSONCursor, JSONMemberName) -> Bool) {
         at += 1

@@ -1,8 +1,11 @@
 /// The fault that makes a text invalid JSON, with its position.
 ///
-/// The position is the first byte that the grammar does not allow. The following faults have another position:
+/// The position is the first byte that the grammar does not allow, or the end of a text that ends too early. The
+/// following faults have another position:
 /// - Malformed UTF-8 and lone surrogates: the first byte of the UTF-8 sequence or of the `\u` escape.
 /// - A member name that an object contains twice: the opening quote of the second name.
+/// - Arrays and objects that are nested too deeply: the first opening bracket beyond the limit.
+/// - A text that is too long: the offset is the longest allowed length, and the line and the column are 1.
 public struct JSONError: Error, Sendable, Equatable {
     /// The fault's position, as the number of bytes before it.
     public var offset: Int
@@ -10,10 +13,10 @@ public struct JSONError: Error, Sendable, Equatable {
     public var line: Int
     /// The column of the fault's position, from 1, counted in bytes.
     public var column: Int
-    /// What the text contains at the fault's position and what the grammar expects, as a clause without a full stop.
+    /// What is wrong with the text, as a clause without a full stop.
     public var message: String
-    /// The JSON pointer to the value that could not be read, or to the innermost value around the position. `nil` if
-    /// unknown.
+    /// The JSON pointer to the value that the parser was reading or had just read. If the parser was reading a member's
+    /// name, the pointer leads to the object. `nil` if unknown.
     public var pointer: JSONPointer?
 
     /// Creates an error from its parts. The parser creates its errors itself; a program rarely needs this initialiser.

@@ -1,15 +1,14 @@
-/// The positions of a document's values in its text. Messages use them in the form `file:line:column: pointer:
-/// message`.
+/// The positions of a document's values in its text. Messages name a position as `file:line:column:`.
 ///
-/// - Complexity: each query walks the text, O(bytes up to the value).
+/// - Complexity: each query walks the text, O(bytes).
 public struct JSONLocations: Sendable {
     private let bytes: [UInt8]
     private let isValid: Bool
 
     /// Prepares the positions of a text.
     ///
-    /// - Parameter bytes: the text exactly as written, white space included. If the text is not valid JSON, or is
-    ///   nested deeper than 1,000 levels, every query returns `nil`; use the parser's ``JSONError`` instead.
+    /// - Parameter bytes: the text exactly as written, white space included. If ``JSONText`` rejects the text at the
+    ///   depth limit 1,000, every query returns `nil`; use the parser's ``JSONError`` instead.
     public init(of bytes: [UInt8]) {
         self.bytes = bytes
         isValid = (try? JSONText(parsing: bytes, depthLimit: .max)) != nil
@@ -17,7 +16,7 @@ public struct JSONLocations: Sendable {
 
     /// Returns the line and column of a value's first byte, both from 1, the column in bytes.
     ///
-    /// - Returns: `nil` if the document has no value at the pointer or is not valid JSON.
+    /// - Returns: `nil` if the document has no value at the pointer, or if ``JSONText`` rejects the document.
     public func position(of pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }

@@ -2,8 +2,8 @@
 /// section 2.3). Names are compared after unescaping.
 ///
 /// The names form a stack: an object's names lie above the names of the objects around it and are removed when the
-/// object ends. Up to 16 names of an object are compared one by one, by length and first eight bytes. If an object has
-/// more than 16 names, a hash table finds them.
+/// object ends. Up to 16 names of an object are compared one by one: first the length and the first eight bytes, then
+/// the rest. If an object has more than 16 names, a hash table finds them.
 ///
 /// `Hasher` uses a random seed in each process, so that neither many names nor maliciously chosen names cost more than
 /// linear time. Names are removed from the table in the reverse order of insertion. With linear probing, removal in
@@ -126,7 +126,7 @@ struct JSONNames {
     }
 
     /// Returns the hash of a name in the object whose names start at the stack position `base`. `base` is part of the
-    /// hash, so that equal names in two objects have different hashes.
+    /// hash, so that equal names in two open objects rarely have the same hash.
     private func hash(of name: Name, _ base: Int) -> Int {
         var hasher = Hasher()
         hasher.combine(base)

@@ -14,7 +14,7 @@ public struct JSONNumber: Sendable {
 
     /// Creates a number from a floating-point value. Returns `nil` for infinities and NaN, which JSON cannot write.
     ///
-    /// Whole values below 2^53 are written without a fraction.
+    /// Whole values whose magnitude is below 2^53 are written without a fraction.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         let isSmall = value.magnitude < 0x1p53

@@ -1,7 +1,7 @@
-/// Checks that bytes are one JSON text (RFC 8259) and removes the white space between its tokens.
+/// Checks that bytes are one JSON text (RFC 8259) and removes the white space around its tokens.
 ///
-/// The text must be I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in an object. The scanner makes one
-/// pass and does not recurse.
+/// The text must also obey three rules of I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in an object.
+/// The scanner makes one pass and does not recurse.
 struct JSONScanner {
     /// An array or object whose opening bracket has been read and whose closing bracket has not.
     private struct Frame {
@@ -18,7 +18,7 @@ struct JSONScanner {
     private var at = 0
     /// The innermost open array or object. At the top level, a placeholder for the text itself.
     private var frame = Frame(base: -1)
-    /// The arrays and objects around `frame`, outermost first.
+    /// The frames of the arrays and objects around `frame`, outermost first, after the placeholder for the text.
     private var outer: [Frame] = []
     private var names: JSONNames
 
@@ -34,7 +34,8 @@ struct JSONScanner {
         names = JSONNames(input)
     }
 
-    /// The result of a scan. The compact text is either a part of the input or a new array of bytes.
+    /// The result of a scan: an error, or the compact text, which is either a part of the input or a new array of
+    /// bytes.
     enum Finding {
         case part(Range<Int>)
         case compacted([UInt8])
@@ -215,8 +216,8 @@ struct JSONScanner {
         return try restOfString()
     }
 
-    /// Reads the rest of a string if `string()`, which is faster, cannot read the whole string. The rest contains
-    /// escapes or characters outside ASCII, or is near the end of the input.
+    /// Reads the rest of a string if `string()`, which is faster, cannot read the whole string. The rest contains an
+    /// escape, a control character or a character outside ASCII, or is near the end of the input.
     @inline(never)
     private mutating func restOfString() throws(JSONFault) -> Bool {
         var escaped = false
@@ -329,8 +330,8 @@ struct JSONScanner {
 
     // MARK: Errors
 
-    /// Returns the JSON pointer to a fault: to the member or element that was being read, or to the array or object
-    /// around it.
+    /// Returns the JSON pointer to the value that was being read or had just been read. While a member's name is read,
+    /// returns the pointer to the object. For a duplicate name, returns the pointer to the member.
     private func pointer(_ fault: JSONFault) -> JSONPointer {
         var pointer = JSONPointer.root
         let open = (outer + [frame]).dropFirst()

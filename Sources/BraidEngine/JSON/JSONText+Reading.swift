@@ -144,8 +144,8 @@ extension JSONText {
 }
 
 extension JSONCursor {
-    /// Moves the cursor from the start of an object to the value of a member. If the member is missing, moves it behind
-    /// the object and returns false.
+    /// Moves the cursor from the start of an object to the value of a member. If the member is missing, moves the
+    /// cursor behind the object and returns false.
     mutating func enter(member name: String) -> Bool {
         var name = name, found = false
         name.withUTF8 { utf8 in
@@ -158,8 +158,8 @@ extension JSONCursor {
         return found
     }
 
-    /// Moves the cursor from the start of an array to an element. If the index is too large, moves it behind the array
-    /// and returns false.
+    /// Moves the cursor from the start of an array to an element. If the index is too large, moves the cursor behind
+    /// the array and returns false.
     mutating func enter(element index: Int) -> Bool {
         var left = index, found = false
         forEachElement { cursor in

@@ -19,7 +19,7 @@ public struct JSONText: Sendable, Hashable {
 
     /// Checks that bytes are one JSON value and removes the white space between tokens. Compact input is not copied.
     ///
-    /// The grammar is RFC 8259 with the restrictions of I-JSON (RFC 7493): the text is UTF-8, contains no lone
+    /// The grammar is RFC 8259 with three restrictions of I-JSON (RFC 7493): the text is UTF-8, contains no lone
     /// surrogate, and no object contains a name twice.
     ///
     /// - Parameters:

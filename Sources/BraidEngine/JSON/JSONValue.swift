@@ -1,5 +1,5 @@
-/// A JSON value as a tree, for code that has to look inside: templates, pointers, schemas and merge patches.
-/// All other code passes JSON on as ``JSONText``, in the client's own bytes.
+/// A JSON value as a tree, for code that has to look inside, such as templates, pointers, schemas and merge patches.
+/// Code that only passes JSON on uses ``JSONText``.
 ///
 /// Numbers keep their digits and objects keep the order of their members. Equality ignores the digits and the order:
 /// two objects are equal in any order of members, and two numbers are equal if their values are.
@@ -116,7 +116,7 @@ extension JSONObject: Equatable {
     }
 }
 
-/// A string that is compared and hashed by its UTF-8 bytes, which is how JSON compares names.
+/// A string that is compared and hashed by its UTF-8 bytes, as the engine compares names in JSON.
 ///
 /// `String` compares by canonical equivalence, under which the composed and the decomposed spelling of "é" are equal.
 public struct UTF8Key: Hashable, Sendable {

@@ -1,11 +1,11 @@
-/// JSON-e's built-in functions (json-e.js.org/built-ins.html).
+/// JSON-e's built-in functions (json-e.js.org/built-ins.html), and `uuid`.
 enum Builtin: String, Sendable, CaseIterable {
     case min, max, sqrt, ceil, floor, abs, range
     case lowercase, uppercase, strip, lstrip, rstrip, split, join
     case len, str, number, typeof, defined, fromNow, uuid
 
-    /// Whether the function exists in every context. `uuid`, which is not a part of JSON-e, exists only in a context with
-    /// a source of ids.
+    /// Whether the function exists in every context. `uuid`, which is not a part of JSON-e, exists only in a context
+    /// with a source of ids.
     var isEverywhere: Bool { self != .uuid }
 
     fileprivate var argumentCount: ClosedRange<Int> {
@@ -64,7 +64,7 @@ extension JSONeEvaluator {
 
     private mutating func uuid() throws(JSONeError) -> Operand {
         guard let ids = context.ids else { throw .interpreter("unknown context value uuid") }
-        // Making an id takes about as much time as 16 steps of other templates, so it costs 16 steps of the budget.
+        // An id costs 16 extra steps of the budget, because making an id takes longer than a usual step.
         try budget.spend(steps: 16)
         try budget.spend(output: 36)
         return .string(ids.next())

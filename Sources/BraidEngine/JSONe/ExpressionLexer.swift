@@ -3,7 +3,7 @@ enum ExpressionToken: Equatable, Sendable {
     case number(String)
     case identifier(String)
     case string(String)
-    /// An operator, a bracket or one of the words `true`, `false`, `in`, `null`.
+    /// An operator, a bracket, `.`, `,`, `:` or one of the words `true`, `false`, `in`, `null`.
     case symbol(String)
     case end
 

@@ -1,8 +1,8 @@
 /// A parsed expression.
 ///
-/// Chains of operators of one precedence and chains of accesses are lists, not nested nodes. Only brackets, signs and
-/// powers nest. The parser limits the nesting of brackets, signs and powers, and so also limits the evaluator's
-/// recursion.
+/// Chains of operators of one precedence and chains of accesses are lists, not nested nodes. So, apart from operators
+/// of different precedence, only brackets, signs, `!` and powers nest. The parser limits the nesting of brackets,
+/// signs, `!` and powers, and so also limits the evaluator's recursion.
 indirect enum ExpressionNode: Sendable {
     case constant(Operand)
     case name(String)

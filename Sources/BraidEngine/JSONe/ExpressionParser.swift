@@ -2,14 +2,14 @@
 ///
 /// The operators from lowest to highest precedence: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**`. Only
 /// `**` is right-associative. Signs and `!` apply only to the operand directly after them and bind tighter than `.`,
-/// `[]` and `()`: `!a.b` is `(!a).b`, as in every implementation.
+/// `[]` and `()`: `!a.b` is `(!a).b`, as in JSON-e's reference implementation.
 struct ExpressionParser {
     private var lexer: ExpressionLexer
     private var token: ExpressionToken
     private var tokenStart: Int
     private var depth = 0
 
-    /// The maximum nesting depth of brackets, signs and powers in an expression.
+    /// The maximum nesting depth of brackets, signs, `!` and powers in an expression.
     static let maximumDepth = 100
 
     private static let levels: [[String]] = [
@@ -45,7 +45,7 @@ struct ExpressionParser {
     }
 
     /// Returns the expression that the author of a text with interpolations probably means: the text without `${` and
-    /// `}`, or else the sum of its parts.
+    /// `}`, or else the sum of its parts. `nil` if neither is an expression.
     private static func expression(for text: String) -> String? {
         guard let parts = try? InterpolatedText(text).parts else { return nil }
         func joined(_ separator: String, quote: String) -> String {

@@ -5,8 +5,8 @@ import Synchronization
 /// - Steps bound the time: one for each node of a template or expression that is evaluated, one for each 16 values or
 ///   256 bytes that a node walks over, and one for each 8 digits of a long number that a node uses. Literal parts of a
 ///   template cost no steps, and some operations, such as `uuid()`, cost further steps.
-/// - Output bounds the memory, in bytes: the bytes of every text that is built, 16 for every value that is built, and
-///   the size of the whole result once more.
+/// - Output bounds the memory, in bytes: the length of built texts, 16 for each element or member of built arrays and
+///   objects, and the size of the whole result once more.
 ///
 /// Several renderings can share one budget, one after another.
 public struct JSONeBudget: Sendable {
@@ -72,7 +72,7 @@ extension JSONeBudget {
     ///
     /// - Parameter counting: whether the value is the result of a whole template or expression. The bytes of a result
     ///   are charged to the output, and a result must not contain functions.
-    /// - Complexity: O(expanded size), but never more than the remaining budget.
+    /// - Complexity: O(expanded size). The walk stops at the first array or object at which the budget is exceeded.
     mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
         var bytes = 0, values = 0
         try measure(value, 0, &bytes, &values, isResult: counting)

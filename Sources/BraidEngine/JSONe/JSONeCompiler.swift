@@ -1,4 +1,4 @@
-/// Compiles a JSON value into a template and rejects values that can never be rendered (json-e.js.org/operators.html).
+/// Compiles a JSON value into a template and rejects malformed templates (json-e.js.org/operators.html).
 struct JSONeCompiler {
     /// The templates to which `{"$template": name}` refers. `nil` if the operator does not exist, as in plain JSON-e.
     let named: [UTF8Key: NamedTemplate]?

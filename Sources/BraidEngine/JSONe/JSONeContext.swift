@@ -16,7 +16,6 @@ public struct JSONeContext: Sendable {
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
     /// The current time for templates, in RFC 3339: the value of the name `now`, unless the context defines this name.
-    /// `$fromNow` and `fromNow()` count from the value of the name `now`.
     public let now: String
     /// The limit on the cost of all renderings with this context together. `nil` for no such limit.
     var sharedBudget: SharedJSONeBudget?

@@ -4,10 +4,11 @@ public struct JSONeError: Error, Sendable, Equatable {
     public enum Kind: String, Sendable {
         /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
         case syntax
-        /// An expression met a value of the wrong type, or a name without a value: "division by zero", "unknown context
-        /// value x".
+        /// An expression could not be evaluated, for example because of a value of the wrong type: "division by zero",
+        /// "unknown context value x".
         case interpreter
-        /// An operator met a value of the wrong type: "$map value must evaluate to an array or object".
+        /// The template could not be rendered for another reason, for example because an operator met a value of the
+        /// wrong type: "$map value must evaluate to an array or object".
         case template
         /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows, or built a value that
         /// is nested too deeply.

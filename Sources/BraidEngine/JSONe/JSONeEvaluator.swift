@@ -43,7 +43,7 @@ struct JSONeEvaluator {
         }
     }
 
-    /// Evaluates an expression to a JSON value. Throws if the result is a function.
+    /// Evaluates an expression to a JSON value. A function becomes a number, see ``Operand/json()``.
     mutating func json(_ node: ExpressionNode) throws(JSONeError) -> JSONValue { try evaluate(node).json() }
 
     mutating func isTruthy(_ node: ExpressionNode) throws(JSONeError) -> Bool { try evaluate(node).isTruthy }
@@ -184,8 +184,8 @@ struct JSONeEvaluator {
 
     // MARK: Equality
 
-    /// Returns whether two values are deeply equal. Numbers are compared by value. Values of different types are never
-    /// equal.
+    /// Returns whether two values are deeply equal. Two 64-bit integers are compared exactly, and other numbers as
+    /// doubles. Values of different types are never equal.
     mutating func areEqual(_ left: Operand, _ right: Operand) throws(JSONeError) -> Bool {
         switch (left, right) {
         case (.json(let left), .json(let right)): return try areEqual(left, right)

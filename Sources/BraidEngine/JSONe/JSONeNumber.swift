@@ -124,8 +124,8 @@ extension JSONeNumber {
 }
 
 extension Double {
-    /// The shortest digits that read back as the same number, with an exponent if the number is below 1e-4 or at least
-    /// 1e16. `description` already writes an exponent for numbers above 2^53.
+    /// The shortest digits that read back as the same number. An exponent follows if the magnitude is at least 1e16, or
+    /// below 1e-4 and not 0. `description` already writes an exponent for magnitudes above 2^53.
     var templateText: String {
         if magnitude > 0x1p53, magnitude < 1e16 { "\(Int(self)).0" } else { description }
     }

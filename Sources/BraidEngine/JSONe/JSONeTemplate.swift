@@ -1,4 +1,4 @@
-/// A JSON-e template (json-e.js.org), checked and compiled when it is created. Rendering parses nothing.
+/// A JSON-e template (json-e.js.org), checked and compiled when it is created. Rendering parses no expressions again.
 ///
 /// The language is that of JSON-e's reference implementation in Python, except for this:
 /// - Every expression is parsed when the template is created, also in branches that are never rendered. Names of
@@ -11,8 +11,8 @@
 /// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects. `min` and
 ///   `max` accept a single number.
 /// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error. A number
-///   that is only passed on keeps its digits, also in `$json`; converted to text, such a number has the shortest
-///   digits.
+///   that is only passed on keeps its digits, also in `$json`. Converted to text, a number with a fraction or an
+///   exponent has the shortest digits.
 /// - `lowercase` writes every `Σ` as `σ`, also at the end of a word.
 /// - The engine reads no clock: without `from`, `$fromNow` uses the context's `now`, which may have no fraction of a
 ///   second.
@@ -29,8 +29,8 @@ public struct JSONeTemplate: Sendable {
 
     /// Checks and compiles a template.
     ///
-    /// - Throws: ``JSONeError`` for every fault that does not depend on a context: syntax errors, unknown operators,
-    ///   undefined properties. The error's pointer leads to the fault in `value`.
+    /// - Throws: ``JSONeError`` for a fault that needs no context to be found: a syntax error, an unknown operator, an
+    ///   undefined property. The error's pointer leads to the fault in `value`.
     public init(_ value: JSONValue) throws(JSONeError) { try self.init(value, named: nil) }
 
     /// Checks and compiles a template that may use named templates of a table description.
@@ -57,7 +57,7 @@ public struct JSONeTemplate: Sendable {
     ///   - context: the names that the template may read.
     ///   - budget: the budget, which is reduced by the cost of this rendering.
     /// - Returns: the value. `nil` if the value is absent, as for `{"$if": "false", "then": 1}`.
-    /// - Throws: ``JSONeError`` if an expression fails or the budget is exhausted.
+    /// - Throws: ``JSONeError`` if an expression or an operator fails, or the budget is exhausted.
     public func render(
         _ context: JSONeContext, budget: inout JSONeBudget
     ) throws(JSONeError) -> JSONValue? {

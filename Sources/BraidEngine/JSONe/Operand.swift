@@ -101,7 +101,7 @@ extension JSONValue {
         }
     }
 
-    /// The value as text, as `${…}` and `str()` write it. `nil` for arrays and objects.
+    /// The value as text, as `${…}` and `str()` write it. `nil` for arrays, objects and functions.
     var templateText: String? {
         switch self {
         case .null: "null"

@@ -154,8 +154,7 @@ public final class BraidServer implements AutoCloseable {
                 log = Files.createTempFile("braid-server", ".log");
                 log.toFile().deleteOnExit();
                 ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
-                // The environment variables of this machine that begin with {@code BRAID_} are not passed to the
-                // server.
+                // The environment variables of this process that begin with `BRAID_` are not passed to the server.
                 builder.environment().keySet().removeIf(name -> name.startsWith("BRAID_"));
                 builder.environment().put("BRAID_LOG_LEVEL", "warning");
                 builder.environment().put("BRAID_TOKEN", token);
@@ -205,7 +204,10 @@ public final class BraidServer implements AutoCloseable {
         return token;
     }
 
-    /** The warnings and errors that the server has logged, if {@code start}, {@code run} or {@code find} started it. */
+    /**
+     * The server's log, if {@code start}, {@code run} or {@code find} started the server. By default, the log contains
+     * warnings and errors.
+     */
     public String log() {
         return log == null ? "" : read(log);
     }
@@ -324,7 +326,7 @@ public final class BraidServer implements AutoCloseable {
         return RETRIED.contains(problem.status) && (isRepeatable || problem.status != 502 && problem.status != 504);
     }
 
-    /** The number of seconds before a retry: a random delay, whose maximum doubles with each try. */
+    /** The number of seconds before a retry: a random delay, whose maximum doubles with each try, up to 30 seconds. */
     private static double delay(int tries) {
         return ThreadLocalRandom.current().nextDouble() * Math.min(LONGEST_DELAY, FIRST_DELAY * Math.pow(2, tries - 1));
     }

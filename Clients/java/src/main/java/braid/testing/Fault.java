@@ -6,7 +6,7 @@ import java.util.Map;
 
 /**
  * A rule by which the server fails: {@code Fault.loseAnswer().method("POST").path("/v1/sessions/*\/edits").times(1)}. A rule
- * without conditions matches every request.
+ * without conditions matches every request to {@code /v1}, except requests to {@code /v1/test}.
  */
 public final class Fault extends Match<Fault> {
     private final Map<String, Object> rule = new LinkedHashMap<>();
@@ -53,7 +53,7 @@ public final class Fault extends Match<Fault> {
         return new Fault("truncate", Map.of("bytes", bytes));
     }
 
-    /** The server sends the answer slowly, with this number of bytes per second. */
+    /** The server sends the answer's body slowly, with this number of bytes per second. */
     public static Fault throttle(int bytesPerSecond) {
         return new Fault("throttle", Map.of("bytesPerSecond", bytesPerSecond));
     }
@@ -78,7 +78,10 @@ public final class Fault extends Match<Fault> {
         return new Fault("newEpoch", Map.of());
     }
 
-    /** The server closes all connections and refuses new ones for the given time, as during a restart. */
+    /**
+     * The server does not handle the request, closes all connections, and refuses new ones for the given time, as
+     * during a restart.
+     */
     public static Fault refuseConnections(Duration duration) {
         return new Fault("refuseConnections", Map.of("milliseconds", duration.toMillis()));
     }
@@ -102,7 +105,7 @@ public final class Fault extends Match<Fault> {
     }
 
     /**
-     * The server waits before it handles the request. It waits for {@code delay}, which varies at random by up to
+     * The server waits before it handles the request. The waiting time is {@code delay}, and varies at random by up to
      * {@code jitter}.
      */
     public Fault after(Duration delay, Duration jitter) {

@@ -19,7 +19,10 @@ public final class Json {
         this.text = text;
     }
 
-    /** Reads one JSON value. Throws {@code IllegalArgumentException} if the text is not JSON. */
+    /**
+     * Reads one JSON value. Throws {@code IllegalArgumentException} if the text is not JSON, or is nested deeper than
+     * 512 levels.
+     */
     public static Object parse(String text) {
         Json reader = new Json(text);
         Object value = reader.value(0);

@@ -2,7 +2,7 @@ package braid.testing;
 
 import java.util.Map;
 
-/** Thrown if the server refused the request. A refused request has changed nothing. */
+/** Thrown if the server, or a proxy, refused the request. */
 public final class Problem extends RuntimeException {
     private static final long serialVersionUID = 1;
 
