@@ -71,8 +71,8 @@ struct RequestVerification: Sendable {
         var detail: String
         /// The IDs of the recorded requests that meet all conditions.
         var matches: [String]
-        /// The requests that miss the fewest conditions, to explain why too few requests match. Empty unless too few
-        /// match.
+        /// The requests that miss the fewest conditions, to explain why too few requests match. Empty unless fewer
+        /// requests match than the number in the claim.
         var nearestMisses: [Miss]
     }
 }
