@@ -6,7 +6,7 @@ import BraidStore
 ///
 /// One connection of the store performs all writes that callers request, in groups of requests. Reads use other
 /// connections, so a read neither waits for a write nor delays a write. If a connection is lost, the store opens a new
-/// one when it next needs it.
+/// connection when it next needs one.
 public final class PostgresStore: SessionStore {
     /// The database's address for messages, which contains no password.
     public var name: String { dialer.name }

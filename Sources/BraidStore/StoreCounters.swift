@@ -26,8 +26,7 @@ public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
     /// The size of the whole database, in bytes.
     public var bytes: Int
-    /// The size of SQLite's write-ahead log, in bytes. The log contains the pages that are not yet copied into the
-    /// database.
+    /// The length of the file of SQLite's write-ahead log, in bytes. 0 for PostgreSQL.
     public var logBytes: Int
     /// The size and the free space of the file system that contains the database. `nil` if the store does not know the
     /// file system.

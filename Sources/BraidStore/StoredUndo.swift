@@ -128,7 +128,8 @@ public struct StoredUndo: Sendable {
 /// Takes a stored session back to earlier revisions, by applying the undo records of its journal one after the other,
 /// the latest one first.
 package struct SessionRewind {
-    /// The session at the revision reached so far, without its sections. The property `content` contains the sections.
+    /// The session at the revision reached so far, except its `sections`, which are outdated. The property `content`
+    /// contains the sections at this revision.
     private var session: StoredSession
     private var content: StoredContent
     /// The session's published table, if every revision so far had unpublished changes. At all these revisions, clients
@@ -219,7 +220,7 @@ package struct StoredContent {
         for (facts, stored) in sorted { for row in stored { rows[row.key] = (facts.number, row) } }
     }
 
-    /// Applies the changes of rows and sections that a command has made.
+    /// Applies the changes of rows and sections in `change`.
     mutating func apply(_ change: TableChange) {
         for key in change.removedRows { rows[key] = nil }
         for (section, row) in change.writtenRows { rows[row.key] = (section, row) }

@@ -97,8 +97,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The number of rows above which a session counts as large. The pages of such a session take more than a tenth of
-    /// a reading connection's page cache of 2 MiB.
+    /// The number of rows above which a session counts as large. The pages of such a session usually take a large part
+    /// of a reading connection's page cache of 2 MiB.
     private static let largeRowCount = 1_000
 
     public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
