@@ -33,7 +33,7 @@ CREATE TABLE table_description (
 -- these sessions then have new epochs.
 CREATE TABLE epoch_suffix (
     suffix BYTEA NOT NULL,
-    last_session BIGINT NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    last_session BIGINT NOT NULL, -- sessions with numbers up to this one have epochs that end with the suffix
     -- the cluster, timeline, database and table for which the suffix was made. If the present ones differ, this is a
     -- restored copy, or a standby that took over
     place TEXT NOT NULL,

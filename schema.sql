@@ -33,7 +33,7 @@ CREATE TABLE table_description (
 -- these sessions then have new epochs, although only one row has changed.
 CREATE TABLE epoch_suffix (
     suffix TEXT NOT NULL,
-    last_session INTEGER NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    last_session INTEGER NOT NULL, -- sessions with numbers up to this one have epochs that end with the suffix
     -- 1: the next start of a server replaces the suffix, because this file is a backup or comes from an import, or
     -- because a server uses it with --synchronous normal
     is_due INTEGER NOT NULL

@@ -22,8 +22,8 @@ extension SessionCommit {
     ///
     /// - Parameters:
     ///   - hasTurn: whether this server holds the session's advisory lock.
-    ///   - restoringVersion: whether to restore this version of the table description, which was deleted because no
-    ///     session used it.
+    ///   - restoringVersion: whether to store the version of the table description to which the commit binds the
+    ///     session again, because it was deleted.
     /// - Precondition: each row's key occurs at most once in all lists of the change, so that no two parts of the
     ///   statement write the same row.
     func statement(

@@ -91,9 +91,9 @@ extension PostgresStore {
         }
         while true {
             do {
-                // The statement before the given statements sets a short lock timeout, which would last until the end
-                // of the transaction. The statement after them restores the normal timeout, for later requests of the
-                // same transaction.
+                // The request's first statement sets a short lock timeout, which would last until the end of the
+                // transaction. The request's last statement restores the normal timeout, for later requests of the same
+                // transaction.
                 return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
                     try value(Array($0.dropFirst().dropLast()))
                 }

@@ -13,7 +13,7 @@ public struct StoreStatistics: Sendable, Equatable {
     public var failures = 0
 }
 
-/// Whether a store accepts writes. In both cases, the store can be read.
+/// Whether a store that can be read also accepts writes.
 public enum StoreCondition: Sendable, Equatable {
     case writable
     /// The disk is full. The store still reads and deletes, and refuses other writes until the disk has room.

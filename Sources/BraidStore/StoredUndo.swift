@@ -136,8 +136,9 @@ package struct SessionRewind {
     /// saw this published table. Otherwise `nil`.
     private var published: PublishedTable?
     private var isPublished: Bool
-    /// The session at the earliest revision so far at which clients saw the stored table. It is set when the revision
-    /// before has unpublished changes: clients saw an older table there, which the journal does not contain.
+    /// The session at the earliest revision so far at which clients saw the stored table. This property is set when the
+    /// revision before has unpublished changes: at that revision, clients saw an older table, which the journal does
+    /// not contain.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {

@@ -2,7 +2,7 @@ import BraidRuntime
 import BraidSessions
 import Synchronization
 
-/// The controller tokens that the server accepts: usually one, and two while operators replace a token.
+/// The controller tokens that the server accepts: usually one, two while operators replace a token, or none.
 package final class ControllerTokens: Sendable {
     private struct State {
         var digests: [SHA256Digest]

@@ -119,7 +119,7 @@ extension HTTPResponse {
         // An answer that announces its length stays plain, because compression would change the length.
         if case .stream(let stream) = body, stream.length != nil { return nil }
         // A small body is compressed only if `Accept-Encoding` excludes the plain body. Only a weight, as in
-        // `identity;q=0`, can exclude it.
+        // `identity;q=0`, can exclude the plain body.
         guard isWorthCompressing || field.utf8.contains(UInt8(ascii: ";")) else { return nil }
         let encodings = AcceptEncoding(field)
         return isWorthCompressing || !encodings.accepts(nil) ? encodings.preferred : nil

@@ -53,7 +53,8 @@ struct RequestVerification: Sendable {
             }
         result.detail =
             "\(found) of \(requests.count) recorded requests \(found == 1 ? "matches" : "match"), but \(bound.text) \(count) should."
-        // If too few requests matched, those that nearly match show why. If too many matched, they would explain nothing.
+        // If too few requests matched, the requests that nearly match show why. If too many matched, such requests
+        // would explain nothing.
         if found < count {
             misses.sort { $0.mismatches.count < $1.mismatches.count }
             result.nearestMisses = Array(misses.prefix(Self.mostMisses))

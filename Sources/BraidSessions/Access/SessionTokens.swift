@@ -27,8 +27,8 @@ package struct SessionToken: Sendable {
 /// A token as a client sends it in a request, before the server has checked it.
 package struct PresentedToken: Sendable {
     let text: String
-    /// The SHA-256 digest of the whole token. The store contains only digests, so that a reader of the database cannot
-    /// use the tokens. Comparing two digests takes the same time wherever the digests differ.
+    /// The SHA-256 digest of the whole token. The store contains only the digests of tokens, so that a reader of the
+    /// database cannot use the tokens. Comparing two digests takes the same time wherever the digests differ.
     package let digest: SHA256Digest
 
     package init(_ text: String) {

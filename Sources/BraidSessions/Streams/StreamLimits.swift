@@ -2,8 +2,8 @@ import BraidRuntime
 
 /// The limits of event streams, and of requests that read a session's history.
 package struct StreamLimits: Sendable {
-    /// The interval at which the server sends a comment on every event stream. Comments keep proxies from closing an
-    /// idle stream.
+    /// The interval at which the server sends a comment on every event stream that is not catching up. Comments keep
+    /// proxies from closing an idle stream.
     var commentInterval: Duration
     /// The time that an event stream's reader should wait before it reconnects.
     var retryTime: Duration

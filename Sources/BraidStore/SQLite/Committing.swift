@@ -34,8 +34,7 @@ extension SQLiteConnection {
         return number
     }
 
-    /// Writes the changes of a command, and the command's journal record. Writes about as many database pages as the
-    /// command changes rows.
+    /// Writes the changes of a command, and the command's journal record.
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         guard

@@ -58,7 +58,7 @@ struct Opening {
         do {
             found = try prepare(connection)
             lock.rememberDatabase()
-            try lock.lockDatabase(path)  // for a new database, whose file did not exist at the first call
+            try lock.lockDatabase(path)  // the file of a new database did not exist at the first call
         } catch {
             connection.close()
             throw error
@@ -170,7 +170,7 @@ struct Opening {
     private func checkLength(_ db: SQLiteConnection) throws {
         try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         // If a reader of another program keeps the log from being emptied, the file may be shorter than its header
-        // says.
+        // says. Then the length cannot be checked.
         guard size(of: path + "-wal") ?? 0 == 0 else { return }
         let length = try db.pragma("page_count") * db.pragma("page_size")
         guard let size = size(of: path), size < length else { return }

@@ -181,8 +181,8 @@ final class SQLiteStatement {
 
 /// The current row of a running statement. Columns count from 0.
 ///
-/// A row is only valid until the statement's next step. If a caller keeps it longer, it shows the statement's later
-/// rows, or NULL.
+/// A row is only valid until the statement's next step. A row that is kept longer shows the statement's later rows, or
+/// NULL.
 struct SQLiteRow: StoredColumns {
     private let statement: SQLiteStatement
 

@@ -176,8 +176,8 @@ extension SQLiteStore {
         // If a transaction has begun not long ago and the transaction before it succeeded, the database accepts writes.
         // A test write would only have to wait for the open transaction.
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
-        // An empty transaction tests whether the store can be written. It takes the write lock and needs no disk flush.
-        // While the disk is full, the writer refuses it.
+        // An empty transaction tests whether the store can be written: it takes the write lock and needs no disk flush.
+        // While the disk is full, the writer refuses the transaction.
         do {
             try await writer.write(isTest: true) { _ in }
             return .writable

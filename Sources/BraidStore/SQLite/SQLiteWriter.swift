@@ -154,8 +154,8 @@ extension SQLiteWriter {
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
-            // This statement is the last write to the database. If it reaches the disk, all earlier writes have reached
-            // the disk as well. If it does not, the next start of a server begins new epochs.
+            // This statement is the last commit to the database. If this statement reaches the disk, all earlier writes
+            // have reached the disk as well. Otherwise, the next start of a server begins new epochs.
             try? database.write { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate)
