@@ -26,8 +26,8 @@ package final class Session: Sendable {
     /// The session's lock. A command holds the lock from the start of its execution until its commit, so commands run
     /// one after the other.
     let commands = FIFOLock()
-    /// The lock of requests that read a large part of the session: a long history, or a large table that is written
-    /// indented. Such a read needs a multiple of its answer's size in memory, so each session executes one such request
+    /// The lock of requests for updates that are read from the journal, and of requests whose answers indent a large
+    /// table. Such a request needs a multiple of its answer's size in memory, so each session executes one such request
     /// at a time.
     package let largeReads = FIFOLock()
     /// The lock of requests that restore an earlier table of the session or fork a large session, so that each session
