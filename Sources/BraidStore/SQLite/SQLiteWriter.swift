@@ -73,9 +73,9 @@ final class SQLiteWriter: @unchecked Sendable {
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Queues a write, which the writer commits in one of its next transactions, together with other writes. Returns when
-    /// the write is committed, even if the calling task is cancelled while it waits. With the option `synchronous =
-    /// full`, a committed write is on disk.
+    /// Queues a write, which the writer commits in one of its next transactions, together with other writes. Returns
+    /// when the write is committed, even if the calling task is cancelled while it waits. With the option `synchronous
+    /// = full`, a committed write is on disk.
     func write<Value: Sendable>(
         makesRoom: Bool = false, isTest: Bool = false, cost: Int? = nil,
         _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
