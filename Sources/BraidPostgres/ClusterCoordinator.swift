@@ -202,8 +202,9 @@ final class ClusterCoordinator: Sendable {
         _ = try result.get()
     }
 
-    /// Compares this server's clock for the age of stored answers with the clock in the database, and sets both to the
-    /// later time. Writes the clock in the database only if it is half a minute late, so that most calls write nothing.
+    /// Moves this server's clock for the age of stored answers forward to the clock in the database, if that clock is
+    /// later. Moves the clock in the database forward only if it is more than half a minute late, so that most calls
+    /// write nothing.
     private func share(_ connection: PostgresConnection) throws {
         do {
             let time = try connection.sharedAnswerTime(), now = answerClock.now()

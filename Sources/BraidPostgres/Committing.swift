@@ -2,7 +2,7 @@
 import BraidEngine
 import BraidStore
 
-// The writes of a session in PostgreSQL. Each write is one SQL statement that checks whether it may write, and then
+// The commits of sessions in PostgreSQL. Each commit is one SQL statement that checks whether it may write, and then
 // writes everything or nothing.
 //
 // The statement consists of several parts (CTEs), which all see the database as it was before the statement. Each part
@@ -14,15 +14,16 @@ extension SessionCommit {
     /// - the commit is stored, which requires that the session was at the expected revision (the part `fence`)
     /// - the session exists
     /// - the client's idempotency key already has an answer
-    /// - the version of the table description to which the commit binds the session exists
+    /// - the version of the table description to which the commit binds the session exists (with `restoringVersion`:
+    ///   this or a newer version)
     ///
     /// The statement does not wait for a lock of the session. If another server has locked the session's row or holds
     /// the session's lock, the commit is refused, because the session's revision is about to change.
     ///
     /// - Parameters:
     ///   - hasTurn: whether this server holds the session's advisory lock.
-    ///   - restoringVersion: whether to restore this version of the table description, which was deleted because no
-    ///     session used it.
+    ///   - restoringVersion: whether to store the version of the table description to which the commit binds the
+    ///     session again, because it was deleted.
     /// - Precondition: each row's key occurs at most once in all lists of the change, so that no two parts of the
     ///   statement write the same row.
     func statement(

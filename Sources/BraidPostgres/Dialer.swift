@@ -4,7 +4,7 @@ internal import CPostgreSQL
 import Synchronization
 
 /// Opens connections to one PostgreSQL database. After a failed attempt, the dialer waits for a delay, which grows with
-/// each further failure.
+/// each further failure, up to a second.
 ///
 /// During the delay, every attempt to connect fails at once with the last error. So not all callers connect at the same
 /// moment when the database is available again.
@@ -79,7 +79,7 @@ final class Dialer: Sendable {
         }
     }
 
-    /// Makes every later use of the database fail with an error, until the process ends.
+    /// Makes every later use of the database by this server's store fail with an error.
     func retire(_ error: StoreError) { retired.withLock { $0 = error } }
 
     /// Checks, creates or upgrades the database's tables. Called for the first connection.

@@ -2,8 +2,8 @@
 import BraidEngine
 import BraidStore
 
-// The PostgreSQL store's reads. A read with several statements is one transaction in one pipeline. Such a read
-// therefore returns the data as it is at one moment, and needs only one round trip.
+// The PostgreSQL store's reads. Statements that must read the data as it is at one moment run as one transaction in one
+// pipeline, in one round trip.
 
 extension PostgresConnection {
     func session(_ id: String) throws -> StoredSession? { try session(id, with: [])?.session }
@@ -20,7 +20,7 @@ extension PostgresConnection {
 
     func session(_ id: String, at revision: Int) throws -> StoredSession? {
         // First read only the undo records of the revisions after `revision`. They do not suffice if changes were
-        // unpublished at `revision`. Then read all undo records.
+        // unpublished at `revision`. In that case, read all undo records.
         for last in [revision, 0] {
             let undo: PostgresStatement = """
                 SELECT undo FROM journal WHERE session = (SELECT number FROM session WHERE id = \(name: id)) AND revision > \(last)

@@ -75,7 +75,7 @@ enum Opening {
         let mark: Columns?
         do {
             mark = try connection.query("SELECT application::text, version::bigint FROM braid_server").first
-        } catch let error as ServerError where error.code == "42703" {  // the named column does not exist
+        } catch let error as ServerError where error.code == "42703" {  // a column of the query does not exist
             throw StoreError.wrongApplication(path: name)
         }
         guard let mark, mark.text(0) == PostgresSchema.application else {

@@ -10,8 +10,8 @@ enum PostgresSchema {
     /// The SQL statements that upgrade the schema, one list for each version: `steps[0]` upgrades version 1 to 2.
     ///
     /// To change the schema, follow the procedure that `SQLiteSchema.steps` describes, but with `schema-postgres.sql`
-    /// and `Schemas/postgres-….sql`. Servers of older versions use the database during and after the upgrade. If
-    /// servers of older versions cannot use the new schema, the step also raises `braid_server.minimum_version`.
+    /// and `Schemas/postgres-….sql`. Servers of older versions may still use the database during and after the upgrade.
+    /// If servers of older versions cannot use the new schema, the step also raises `braid_server.minimum_version`.
     static let steps: [[String]] = [
         [
             "ALTER TABLE braid_server ADD COLUMN minimum_version BIGINT, ADD COLUMN answer_time BIGINT",

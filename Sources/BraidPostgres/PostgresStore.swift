@@ -6,7 +6,7 @@ import BraidStore
 ///
 /// One connection of the store performs all writes that callers request, in groups of requests. Reads use other
 /// connections, so a read neither waits for a write nor delays a write. If a connection is lost, the store opens a new
-/// one when it next needs it.
+/// connection when it next needs one.
 public final class PostgresStore: SessionStore {
     /// The database's address for messages, which contains no password.
     public var name: String { dialer.name }
@@ -91,9 +91,9 @@ extension PostgresStore {
         }
         while true {
             do {
-                // The statement before the given statements sets a short lock timeout, which would last until the end
-                // of the transaction. The statement after them restores the normal timeout, for later requests of the
-                // same transaction.
+                // The request's first statement sets a short lock timeout, which would last until the end of the
+                // transaction. The request's last statement restores the normal timeout, for later requests of the same
+                // transaction.
                 return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
                     try value(Array($0.dropFirst().dropLast()))
                 }

@@ -10,8 +10,8 @@ public struct PostgresStoreOptions: Sendable {
         case full
         /// A commit is acknowledged after the database server has received it (`synchronous_commit = off`).
         ///
-        /// An acknowledged commit survives the end of this process. A crash of the database server loses the last
-        /// commits, by default of at most 0.6 s. The data that remains is consistent.
+        /// An acknowledged commit survives the end of this process. A crash of the database server can lose the last
+        /// commits: by default, those of at most 0.6 s. The data that remains is consistent.
         case normal
     }
 

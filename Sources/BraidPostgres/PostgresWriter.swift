@@ -133,8 +133,8 @@ extension PostgresWriter {
         } catch let cause {
             let error = StoreError(cause, of: dialer.name)
             switch error {
-            // The writer reports only these errors. The dialer reports an error that means that the database cannot be
-            // reached.
+            // The writer reports only the failures of a database that can be reached. The dialer reports that the
+            // database cannot be reached.
             case .full, .readOnly, .corrupt, .io:
                 if (cause as? ServerError)?.isOfOneRequest != true { trouble.failed(error) }
             default: break

@@ -122,8 +122,8 @@ package final class App: HTTPHandler {
             ? .gather(limit: limits.bodyBytes, account: account) : .stream(account: account)
     }
 
-    /// Refuses a request whose token is missing or invalid, without reading a large body. A small body is still read,
-    /// so that the client can reuse the connection.
+    /// Refuses a request whose token is missing or invalid, without reading a large body. A small body of known length
+    /// is still read, unless the route reads it while it arrives, so that the client can reuse the connection.
     private func refusal(of head: HTTPRequestHead, _ route: Route, _ error: any Error) -> HTTPBodyDisposition {
         if case .length(let length) = head.framing, length <= HTTPBodyDisposition.smallBody, route.streamedBody == nil {
             return .gather(limit: length)
@@ -172,8 +172,9 @@ package final class App: HTTPHandler {
         let request = LoggedRequest(id: id, head: head, peer: peer, requester: nil), problem = ProblemError(failure)
         note(problem, request)
         var response = problem.response(path: head?.plainPath ?? "", requestID: id)
-        // If a body is too long and the token is invalid, the answer reports the invalid token. For other failures the
-        // token is not checked, because the parsed part of the head may not contain the `Authorization` field.
+        // If a body is too long and the token is missing or known to be invalid, the answer reports the missing or
+        // invalid token. For other failures the token is not checked, because the parsed part of the head may not
+        // contain the `Authorization` field.
         if failure.status == 413, let head, head.framing != .none, let refusal = access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: id)
         }
@@ -417,8 +418,8 @@ package final class App: HTTPHandler {
     }
 
     func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
-        // The task was cancelled because the client has disconnected or closed its side of the connection, so the
-        // client will probably not read this answer.
+        // If the task was cancelled, the client has disconnected or closed its side of the connection. So the client
+        // will probably not read this answer.
         if error is CancellationError {
             return ProblemError(
                 unavailable:
@@ -440,7 +441,7 @@ package final class App: HTTPHandler {
         .response(path: exchange.head.plainPath, requestID: exchange.id)
     }
 
-    /// Writes a line to the log if the problem is that the request has reached a limit.
+    /// If the request has reached a limit, reports this to the log, see `RequestLog.reached`.
     private func note(_ problem: ProblemError, _ request: @autoclosure () -> LoggedRequest) {
         guard let limit = problem.limit else { return }
         log.reached(limit, isShare: problem.problem == .quotaExceeded, by: request())
@@ -457,14 +458,14 @@ package final class App: HTTPHandler {
         var response = response
         addHeaders(to: &response, for: head, id: exchange.id)
         response.account = exchange.account
-        // Without `Cache-Control`, caches may store an answer and choose how long they reuse it (RFC 9111, 4.2.2), so
-        // forbid that.
+        // Without `Cache-Control`, caches may store an answer and choose how long they reuse it (RFC 9111, 4.2.2). With
+        // `no-cache`, caches ask the server each time.
         if head.method == "GET" || head.method == "HEAD", !response.headers.contains(where: { $0.0 == "Cache-Control" })
         {
             response.headers.append(("Cache-Control", "no-cache"))
         }
-        // This route answers in two media types, so caches must store the answers separately for each `Accept` field
-        // (RFC 9110, 12.5.5).
+        // A route with an alternative answers in two media types, so caches must store the answers separately for each
+        // `Accept` field (RFC 9110, 12.5.5).
         if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
         if isPretty(head), let bytes = response.body.bytes, !bytes.isEmpty,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000)

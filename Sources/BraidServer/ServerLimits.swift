@@ -7,9 +7,10 @@ import BraidSessions
 package struct ServerLimits: Sendable {
     /// The most bytes of one request's body, or of one line of a streamed body.
     package var bodyBytes = 16 << 20
-    /// The deepest nesting of arrays and objects in a request's JSON.
+    /// The deepest nesting of arrays and objects in a request's JSON. `POST /v1/diff` accepts 12 levels more.
     package var jsonDepth = 128
-    /// The most requests that the server answers at the same time. Event streams and waiting long polls do not count.
+    /// The most requests to `/v1` that the server answers at the same time. Open event streams, waiting long polls and
+    /// `observe` requests do not count.
     package var requests = 2_048
     /// The quota of memory for request bodies, which the HTTP server shares. A decompressed body counts in addition to
     /// its compressed bytes.

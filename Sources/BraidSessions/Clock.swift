@@ -8,8 +8,8 @@ package final class Clock: Sendable {
     private let isCounting: Bool
     /// The time that a counting clock returns next.
     private let counted: Mutex<Int>
-    /// The number of milliseconds that `set(to:)` makes the clock add to the system's time. A counting clock does not
-    /// use this offset.
+    /// The number of milliseconds that the clock adds to the system's time: 0 unless the clock was set. A counting
+    /// clock does not use this offset.
     private let offset = Atomic(0)
 
     /// Creates a clock that reads the system's time, as opposed to a counting clock.
@@ -58,11 +58,12 @@ package final class Clock: Sendable {
     package static func system() -> Int { systemMilliseconds() }
 }
 
-/// Returns a clock and an ID generator that count, so that equal requests get equal answers, byte for byte.
+/// Returns a clock and an ID generator that count, so that the same sequence of requests gets the same answers, byte
+/// for byte.
 ///
 /// The clock and the generator continue after the sessions, tables and tokens in `store`, so they never repeat a stored
-/// ID or epoch, or the time of a stored revision. Ended sessions and revoked tokens leave no trace in the store, so
-/// their IDs and epochs can appear again.
+/// ID or epoch, or the time of a session's last revision. Ended sessions and revoked tokens leave no trace in the
+/// store, so their IDs and epochs can appear again.
 /// - Complexity: O(sessions and tokens in the store).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
     var latest = 0, counts = IDGenerator.Counts()

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A generator for the IDs of sessions, epochs, tokens and requests. The IDs are random, or with `--deterministic`
-/// counted, as in `session-1`.
+/// A generator for the IDs of sessions, epochs, tokens and requests. The IDs contain random characters, or with
+/// `--deterministic` are counted, as in `session-1`.
 package final class IDGenerator: Sendable {
     /// The numbers of the IDs that a counting generator has returned last.
     package struct Counts: Sendable {
@@ -60,7 +60,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an epoch for a session: an opaque word. A random epoch is never used again.
+    /// Returns an epoch for a session: an opaque word. A random epoch almost certainly differs from all others.
     func epoch() -> String {
         guard isCounting else { return Self.randomWord(8) }
         return counted.withLock { counts in

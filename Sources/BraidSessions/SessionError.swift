@@ -22,7 +22,7 @@ package struct SessionError: Error, Sendable, Equatable {
         case internalError
         /// The request's token is unknown, expired or revoked.
         case invalidToken
-        /// No session has the ID that the request names.
+        /// No session that the requester may use has the ID in the request.
         case noSession
         /// No table description with the given name or version is registered. Or the session to bind to another version
         /// has no description.
@@ -38,7 +38,7 @@ package struct SessionError: Error, Sendable, Equatable {
         case tooManySessions
         /// The transaction has more commands than a requester of this role may send at once.
         case transactionTooLong
-        /// The server is overloaded, or the session is being reloaded.
+        /// The server cannot carry out the request at the moment, for example because a quota is used up.
         case unavailable
     }
 
@@ -92,7 +92,7 @@ package struct SessionError: Error, Sendable, Equatable {
 
 extension SessionError {
     /// Returns whether the error is the client's, such as a bad request or an exceeded quota. Other errors are the
-    /// fault of the server, its disk or its load.
+    /// fault of the server, its disk or its load, or say that the client has disconnected.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
         // A command that took too long may have found a busy server, so a later repetition of the command may succeed.

@@ -26,8 +26,8 @@ package struct SessionLimits: Sendable {
 }
 
 extension SessionLimits {
-    /// Returns the limits that apply to a command from a requester of the given role. A participant's command has less
-    /// time.
+    /// Returns the limits that apply to a command from a requester of the given role. A participant's command may have
+    /// less time than a controller's.
     func table(for role: Role) -> TableLimits {
         guard role < .controller else { return table }
         var table = table

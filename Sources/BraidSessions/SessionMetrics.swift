@@ -6,8 +6,8 @@ import Synchronization
 /// No counter is labelled with a value that clients choose, such as a session or a token.
 package final class SessionMetrics: Sendable {
     package let commands = CommandCounters()
-    /// The number of times that a client read its event stream too slowly, so that the stream's queue was full. The
-    /// client then received a snapshot, or the missed updates if the feed still had them in memory.
+    /// The number of times that an event stream fell behind: its queue was full, or the feed no longer had the stream's
+    /// next change in memory. The stream then continues with the changes that are in memory, or with a snapshot.
     package let streamsBehind = Counter()
     /// The number of this server's commits that failed because another server on the same database had committed that
     /// revision first.
@@ -52,7 +52,8 @@ package final class CommandCounters: Sendable {
 
     /// Counts a command whose execution threw `error`, as refused or as failed.
     func count(_ kind: CommandKind, thrown error: any Error) {
-        // The caller executes the command again, and counts only the outcome of the last attempt.
+        // After the error `StaleSession`, the caller executes the command again. Only the outcome of the last attempt
+        // is counted.
         if error is StaleSession { return }
         count(kind, SessionError.isRefusal(error) ? .refused : .failed)
     }

@@ -6,8 +6,8 @@ import Synchronization
 /// of the machine's time changes no answer's age.
 ///
 /// When a store is opened, the clock continues at the time of the newest kept answer. For a store that several servers
-/// share, it continues at the time that the servers have stored there. In a store without any answer, the clock starts
-/// with the machine's time.
+/// share, the clock continues at the time that the servers have stored there. In an SQLite store without any answer,
+/// the clock starts with the machine's time.
 public final class AnswerClock: Sendable {
     /// The difference between this clock's time and the monotonic time, in milliseconds.
     private let offset: Mutex<Int>

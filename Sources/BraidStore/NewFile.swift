@@ -13,8 +13,8 @@ package final class NewFile {
     /// The descriptor of the locked file `PATH-partial`. This descriptor is closed last, because closing any descriptor
     /// of the file also drops SQLite's locks on the file.
     private let descriptor: CInt
-    /// Whether this object must not remove the partial file, because the file has its final name or belongs to another
-    /// process.
+    /// Whether this object must not remove the partial file, because the file has its final name, could not be opened,
+    /// or belongs to another process.
     private var isFinished = false
 
     /// Creates the file `PATH-partial`, and locks it against other processes that write a file of the same name. If a
@@ -69,7 +69,7 @@ package final class NewFile {
         }
         isFinished = true
         let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // This process may write in the directory, but not read it, so it cannot flush it.
+        // If this process cannot open the directory for reading, it cannot flush the directory.
         guard directory >= 0 else { return }
         defer { close(directory) }
         guard fsync(directory) == 0 else { throw StoreError.writing(path, errno) }

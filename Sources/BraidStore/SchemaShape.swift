@@ -1,5 +1,5 @@
 /// The tables, columns and indexes of a database. The server reads the shape that it expects from the text of
-/// `schema.sql` or `schema-postgres.sql`. It reads the shape that a database has from the database's catalog.
+/// `schema.sql` or `schema-postgres.sql`. The server reads the shape that a database has from the database's catalog.
 package struct SchemaShape: Equatable {
     package struct Column: Equatable {
         /// The column's type in lower case, such as `bigint`.

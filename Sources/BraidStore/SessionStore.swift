@@ -1,10 +1,10 @@
 import BraidEngine
 
-/// The storage of sessions and table descriptions. The server uses every database only through this protocol.
+/// The storage of sessions and table descriptions. Each kind of database has its own store.
 ///
-/// Each method is one transaction. A writing method returns when its writes are stored. Cancelling the task that calls
-/// a writing method neither stops nor loses the write. A read sees the writes of all calls that have returned before
-/// the read. Every store must pass `SessionStoreTests`.
+/// Each call has the effect of one transaction. A writing method returns when its writes are stored. Cancelling the
+/// task that calls a writing method neither stops nor loses the write. A read sees the writes of all calls that have
+/// returned before the read. Every store must pass `SessionStoreTests`.
 public protocol SessionStore: Sendable {
     // MARK: Table descriptions
 
@@ -74,8 +74,9 @@ public protocol SessionStore: Sendable {
 
     /// Stores one new revision of a session. Commits that wait for the disk at the same time can share a transaction.
     ///
-    /// - Throws: ``StoreError``: the error of the disk, or `revisionConflict`, `sessionMissing`, `tableMissing`,
-    ///   `exhausted` or `answered`. These last five errors do not affect the other commits of the transaction.
+    /// - Throws: ``StoreError``: an error of the disk or the database, or `revisionConflict`, `sessionMissing`,
+    ///   `tableMissing`, `exhausted` or `answered`. These last five errors do not affect the other commits of the
+    ///   transaction.
     func commit(_ commit: SessionCommit) async throws
     /// Returns the records of a session's journal that follow a revision, by ascending revision.
     ///

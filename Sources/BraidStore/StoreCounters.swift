@@ -13,7 +13,7 @@ public struct StoreStatistics: Sendable, Equatable {
     public var failures = 0
 }
 
-/// Whether a store accepts writes. In both cases, the store can be read.
+/// Whether a store that can be read also accepts writes.
 public enum StoreCondition: Sendable, Equatable {
     case writable
     /// The disk is full. The store still reads and deletes, and refuses other writes until the disk has room.
@@ -26,8 +26,7 @@ public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
     /// The size of the whole database, in bytes.
     public var bytes: Int
-    /// The size of SQLite's write-ahead log, in bytes. The log contains the pages that are not yet copied into the
-    /// database.
+    /// The length of the file of SQLite's write-ahead log, in bytes. 0 for PostgreSQL.
     public var logBytes: Int
     /// The size and the free space of the file system that contains the database. `nil` if the store does not know the
     /// file system.

@@ -5,7 +5,8 @@ public enum StoreError: Error, Sendable, Equatable {
     // Errors that a caller can cause, as opposed to errors of the disk. The store has changed nothing.
     case sessionExists
     case sessionMissing
-    /// The stored session is at another revision than the one that the commit must follow.
+    /// The stored session is at another revision than the one that the commit must follow. In PostgreSQL, another
+    /// server may also have locked the session.
     case revisionConflict
     /// The store already contains an answer for the request's idempotency key, for example because another server has
     /// answered the same request in the meantime.
@@ -28,7 +29,8 @@ public enum StoreError: Error, Sendable, Equatable {
     /// The database cannot be reached, or does not accept requests at the moment.
     case unavailable(String)
 
-    // Reasons why the server did not open a database. `readOnly` is also an error of later writes.
+    // Reasons why the server did not open a database. `readOnly` and `newerVersion` are also errors of later
+    // operations.
     /// Another process uses the database, so this process must not open it. `holder` is that process's ID, if it is
     /// known.
     case locked(path: String, holder: String?)

@@ -16,12 +16,12 @@ public protocol StoreSharing: Sendable {
     /// - Throws: ``StoreError`` with `io` if the system starts no thread for the notices.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws
 
-    /// Locks a session for this server, so that no other server can commit to the session. The lock lasts until
+    /// Locks a session for this server, so that no other server can begin a commit to the session. The lock lasts until
     /// `endTurn`, or until the connection to the store is lost.
     ///
     /// Commits do not need the lock of a session. A server locks a session for which several servers commit at the same
     /// time. A server whose commit conflicted must first read the new revisions. Without the lock, another server could
-    /// commit again while it reads, so that its next commit would conflict as well.
+    /// commit again during this read, so that the next commit would conflict as well.
     ///
     /// - Throws: ``StoreError`` with `busy` if another server holds the lock for too long.
     func takeTurn(of session: Int) async throws
@@ -52,8 +52,8 @@ public enum StoreNotice: Sendable, Equatable {
     /// All sessions have new epochs, because the database may have lost commits. The notice arrives before this server
     /// reads or writes the database again.
     case renewed
-    /// This server's connection is ready: from this notice on, the server receives the notices of other servers. It can
-    /// only miss the notice of a commit whose server died before sending it.
+    /// This server's connection is ready: from this notice on, the server receives the notices of other servers. The
+    /// server can only miss the notice of a commit whose sender failed before it sent the notice.
     ///
     /// This notice arrives again each time the connection is restored after it was lost. The server has missed all
     /// notices of the time without a connection.

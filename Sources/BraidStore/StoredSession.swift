@@ -50,8 +50,8 @@ public struct NewSession: Sendable {
         return session
     }
 
-    /// The text of the table description, if the store keeps it with the session because the description is not
-    /// registered. Otherwise `nil`.
+    /// The `description`, if the store keeps it with the session because no registered version contains it. Otherwise
+    /// `nil`.
     package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
 
     package var isExhausted: Bool { nextKey > Key.largest || nextSection > Key.largest }

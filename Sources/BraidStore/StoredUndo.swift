@@ -128,15 +128,17 @@ public struct StoredUndo: Sendable {
 /// Takes a stored session back to earlier revisions, by applying the undo records of its journal one after the other,
 /// the latest one first.
 package struct SessionRewind {
-    /// The session at the revision reached so far, without its sections. The property `content` contains the sections.
+    /// The session at the revision reached so far, except its `sections`, which are outdated. The property `content`
+    /// contains the sections at this revision.
     private var session: StoredSession
     private var content: StoredContent
     /// The session's published table, if every revision so far had unpublished changes. At all these revisions, clients
     /// saw this published table. Otherwise `nil`.
     private var published: PublishedTable?
     private var isPublished: Bool
-    /// The session at the earliest revision so far at which clients saw the stored table. It is set when the revision
-    /// before has unpublished changes: clients saw an older table there, which the journal does not contain.
+    /// The session at the earliest revision so far at which clients saw the stored table. This property is set when the
+    /// revision before has unpublished changes: at that revision, clients saw an older table, which the journal does
+    /// not contain.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -219,7 +221,7 @@ package struct StoredContent {
         for (facts, stored) in sorted { for row in stored { rows[row.key] = (facts.number, row) } }
     }
 
-    /// Applies the changes of rows and sections that a command has made.
+    /// Applies the changes of rows and sections in `change`.
     mutating func apply(_ change: TableChange) {
         for key in change.removedRows { rows[key] = nil }
         for (section, row) in change.writtenRows { rows[row.key] = (section, row) }

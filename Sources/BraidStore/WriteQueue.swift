@@ -11,8 +11,8 @@ package struct WriteQueue<Request> {
     private var large: [Request] = []
     private var hadLarge = false
 
-    /// The cost, in rows, from which a write counts as large. A large write takes several times as long as the rest of
-    /// its transaction.
+    /// The cost, in rows, from which a write counts as large. A large write can take several times as long as the rest
+    /// of its transaction.
     private static var largeCost: Int { 1_000 }
 
     package init() {}

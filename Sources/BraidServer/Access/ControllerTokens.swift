@@ -2,7 +2,7 @@ import BraidRuntime
 import BraidSessions
 import Synchronization
 
-/// The controller tokens that the server accepts: usually one, and two while operators replace a token.
+/// The controller tokens that the server accepts: usually one, two while operators replace a token, or none.
 package final class ControllerTokens: Sendable {
     private struct State {
         var digests: [SHA256Digest]
@@ -26,7 +26,8 @@ package final class ControllerTokens: Sendable {
         state = Mutex(State(digests: tokens.map { PresentedToken($0).digest }))
     }
 
-    /// Replaces the tokens. Ends the streams that were opened with a token that is no longer accepted.
+    /// Replaces the tokens. Ends the streams that were opened with a token that is no longer accepted. Changes nothing
+    /// on a server that was started without a controller token.
     ///
     /// - Parameter tokens: at least one token. For an empty array, this method changes nothing, because a server with a
     ///   token must not become a server without one.

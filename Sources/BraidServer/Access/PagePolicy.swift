@@ -10,7 +10,7 @@ import Glibc
 ///
 /// - With a controller token, a page without a token can do no harm: browsers never add a bearer token themselves.
 /// - Without a controller token, every requester is a controller. A server without a controller token therefore refuses
-///   requests from pages of other origins, except the origins of `--allow-origin`.
+///   API requests from pages of other origins, except the origins of `--allow-origin`.
 ///
 /// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
 package struct PagePolicy: Sendable {
@@ -44,7 +44,8 @@ package struct PagePolicy: Sendable {
     }
 
     /// Throws `misdirectedRequest` if the request's `Host` is not accepted. If the server has no token, throws
-    /// `originNotAllowed` for an API request that comes from a page of an origin that is not allowed.
+    /// `originNotAllowed` for an API request from a page of another origin that is not allowed. `OPTIONS` requests are
+    /// not refused.
     package func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)

@@ -30,8 +30,9 @@ package struct TrustedProxies: Sendable {
     }
 
     /// Returns the address of the client that sent a request: the last address of `X-Forwarded-For` that is not a
-    /// trusted proxy's, or the first address if all addresses are those of trusted proxies. If the connection's peer is
-    /// not a trusted proxy, returns the peer's address.
+    /// trusted proxy's, or the first address if all addresses are those of trusted proxies. The search ends at an entry
+    /// that is no IP address. If the connection's peer is not a trusted proxy, or the field is missing, returns the
+    /// peer's address.
     func client(_ head: HTTPRequestHead?, peer: IPAddress?) -> String {
         guard isTrusted(peer), let list = head?.headers["x-forwarded-for"] else {
             return peer?.description ?? Self.unixSocket

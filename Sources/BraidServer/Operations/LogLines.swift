@@ -115,7 +115,8 @@ package struct LogLine {
     }
 
     /// Replaces the characters that can begin a new line, control a terminal, or display a text in another order. These
-    /// are control characters, separators of lines and paragraphs, and controls of the writing direction.
+    /// are control characters, separators of lines and paragraphs, and controls of the writing direction. Keeps the
+    /// control characters below `first`.
     private static func withoutControls(_ text: String, replacing replacement: Unicode.Scalar, from first: UInt32 = 0)
         -> String
     {

@@ -2,7 +2,7 @@ import BraidHTTP
 import BraidRuntime
 import Synchronization
 
-/// The log lines about requests: answered requests, administrative acts, and limits that requests reach.
+/// The log lines about answered requests, administrative acts and reached limits.
 package struct RequestLog: Sendable {
     /// The log to which the lines are written. `nil` if the server logs nothing.
     let lines: LogLines?
@@ -14,10 +14,10 @@ package struct RequestLog: Sendable {
         self.proxies = proxies
     }
 
-    /// Logs an answered request. Log lines never contain queries, bodies or tokens.
+    /// Logs an answered request. The line contains neither the request's query nor its body nor its token.
     ///
-    /// - Parameter nanoseconds: the time from the request to its answer. `nil` if the server refused the request
-    ///   before the whole request had arrived.
+    /// - Parameter nanoseconds: the time from the request to its answer. `nil` for a request that the HTTP server
+    ///   itself refused, for example because it is malformed.
     func answered(_ request: LoggedRequest, _ route: Route?, status: Int, nanoseconds: Int? = nil) {
         lines?.write(route?.isProbe == true ? .debug : .info, "request") { line in
             add(request, to: &line) { line in
@@ -85,7 +85,7 @@ struct LoggedRequest: Sendable {
     /// The part of the request's head (first line and headers) that the server has read.
     let head: HTTPRequestHead?
     let peer: IPAddress?
-    /// The sender of the request. `nil` if the server did not have to identify the sender.
+    /// The sender of the request. `nil` if the server could not or need not identify the sender.
     let requester: Requester?
 }
 

@@ -11,8 +11,7 @@ struct BodyLines {
     private var bytes: [UInt8] = []
     /// The index in `bytes` at which the next line starts, which `next()` has not returned yet.
     private var start = 0
-    /// The number of the body's line that `next()` returned last. The first line has the number 1, and blank lines
-    /// count.
+    /// The number of the body's line that `next()` read last. The first line has the number 1, and blank lines count.
     private(set) var number = 0
 
     init(_ body: HTTPBodyReader, limit: Int, isGzip: Bool = false) {
@@ -67,7 +66,7 @@ struct BodyLines {
     }
 
     private mutating func taking(_ line: ArraySlice<UInt8>) throws -> [UInt8]? {
-        if line.isEmpty, start == 0 { return nil }  // The body ends with a line feed, so there is no further line.
+        if line.isEmpty, start == 0 { return nil }  // The body is empty, or its last line feed ended the last line.
         number += 1
         guard line.count <= limit else { throw tooLong(number) }
         return line.allSatisfy { $0 == .space || $0 == .tab || $0 == .carriageReturn } ? nil : Array(line)

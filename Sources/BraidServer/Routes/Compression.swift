@@ -36,7 +36,7 @@ extension HTTPRequestHead {
 
     /// Whether the request's body is in gzip.
     ///
-    /// - Throws: `unsupportedMediaType` for another coding (RFC 9110, 8.4 and 15.5.16).
+    /// - Throws: `unsupportedMediaType` for a coding other than gzip and identity (RFC 9110, 8.4 and 15.5.16).
     var hasGzipBody: Bool {
         get throws {
             guard let field = headers["content-encoding"] else { return false }
@@ -59,7 +59,8 @@ extension HTTPRequest {
     /// Decompresses a body in gzip, and returns the lease of the plain body's memory. Leaves another body as it is and
     /// returns `nil`.
     ///
-    /// - Throws: `tooLarge` if the plain body is longer than the limit. No more memory than the limit is used.
+    /// - Throws: `tooLarge` if the plain body is longer than the limit, `badRequest` if the body is not gzip, or
+    ///   `HTTPFailure` if the quota refuses the memory.
     mutating func decompressBody(
         limit: Int, memory: Quota, for account: Quota.Account
     ) throws -> Quota.Lease? {
@@ -92,8 +93,8 @@ extension HTTPRequest {
         return lease
     }
 
-    /// The size of the body in bytes. For a body in gzip, the decompressed size that the body's last four bytes claim.
-    /// The client may claim a wrong size.
+    /// The size of the body in bytes. For a body in gzip, the decompressed size that the body's last four bytes claim,
+    /// but at least the compressed size. The client may claim a wrong size.
     var expectedSize: Int {
         guard body.count > 18, (try? head.hasGzipBody) == true else { return body.count }
         return max(body.count, body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) })
@@ -118,7 +119,7 @@ extension HTTPResponse {
         // An answer that announces its length stays plain, because compression would change the length.
         if case .stream(let stream) = body, stream.length != nil { return nil }
         // A small body is compressed only if `Accept-Encoding` excludes the plain body. Only a weight, as in
-        // `identity;q=0`, can exclude it.
+        // `identity;q=0`, can exclude the plain body.
         guard isWorthCompressing || field.utf8.contains(UInt8(ascii: ";")) else { return nil }
         let encodings = AcceptEncoding(field)
         return isWorthCompressing || !encodings.accepts(nil) ? encodings.preferred : nil

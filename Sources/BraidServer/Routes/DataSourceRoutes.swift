@@ -6,8 +6,8 @@ import BraidSessions
 /// table.
 ///
 /// Every call of a data source becomes the command `{"dataSource": {call: arguments}}`. The arguments are the members
-/// of the body, the query's `notify` if the query has one, and the parameters of the path. Indices in the path become
-/// `at`. The other parameters become `section`, `rowId` or `modelType`.
+/// of the body (or the whole body as one argument), the query's `notify` if the query has one, and the parameters of
+/// the path. Indices in the path become `at`. The other parameters become `section`, `rowId` or `modelType`.
 func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
         var query = Sessions.commandQuery.union(["base", "strict"])

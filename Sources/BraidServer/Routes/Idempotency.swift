@@ -7,7 +7,7 @@ import BraidStore
 // draft-ietf-httpapi-idempotency-key-header.
 
 extension IdempotencyKey {
-    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The key's value contains a hash of the
+    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The result also contains a hash of the
     /// request's method, target and body.
     init?(_ context: RequestContext) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }

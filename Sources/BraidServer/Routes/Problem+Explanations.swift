@@ -57,7 +57,7 @@ extension Problem {
         writer.endObject()
     }
 
-    // The examples of problems are about one session, `contacts`. The session's declared sections are `friends`,
+    // Most examples of problems are about one session, `contacts`. This session's declared sections are `friends`,
     // `blocked` and `notes`. The test suite ProblemPageTests causes most of these problems and compares the server's
     // documents with the examples.
     var explanation: ProblemExplanation {

@@ -10,7 +10,7 @@ package struct ProblemError: Error, Sendable {
     package var detail: String
     package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
-    /// The number of the faulty line of the request's body, from 1. `nil` if the body is not read line by line.
+    /// The number of the faulty line of the request's body, from 1. `nil` if the error concerns no single line.
     package var line: Int?
     /// A function that writes the members which only this kind of problem document has. `nil` if the document has no
     /// such members.
@@ -65,8 +65,8 @@ package struct ProblemError: Error, Sendable {
         self.init(problem, refusal.detail, faults: refusal.faults)
         switch refusal.code {
         case .commandTimeout: headers.append(("Retry-After", "\(Self.timeoutRetrySeconds)"))
-        // Add the place of the first fault to the detail. The details of all other refusals name the place of the fault
-        // already.
+        // Add the place of the first fault to the detail. The details of refusals with other codes name the place
+        // themselves, if there is one.
         case .descriptionInvalid, .eventInvalid, .modelInvalid:
             guard let first = refusal.faults.first, first.detail != refusal.detail else { break }
             let place = first.pointer == .root ? "the root" : "\"\(first.pointer)\""

@@ -35,7 +35,8 @@ extension Route {
         )
     }
 
-    /// Throws `unsupportedMediaType` if the body has a type that the route does not take.
+    /// Throws `unsupportedMediaType` if the body has a type that the route does not accept, or no type although the
+    /// route needs one.
     func checkContentType(_ head: HTTPRequestHead) throws {
         let type = head.headers["content-type"]
         // For a buffered body, a missing `Content-Type` means JSON. For a body of lines that is read while it arrives,

@@ -103,7 +103,7 @@ final class Route: Sendable {
     let alternative: String?
     /// The counters of the route's answers, for the metrics.
     let counters: RouteCounters
-    /// The worker pool on whose threads the route's handler runs.
+    /// The worker pool on which the route's handler starts, unless the request's body is large.
     let lane: Workers.Lane
     /// Answers a request of this route in a task, which is cancelled when the client disconnects.
     let handle: Handler
@@ -154,7 +154,8 @@ final class Route: Sendable {
             streamedBody.map { [$0.contentType] } ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
-    /// Creates a route that answers on the event loop's thread, without a task: its handler only reads memory.
+    /// Creates a route that can answer on the event loop's thread, without a task, because its handler only reads
+    /// memory.
     static func inMemory(
         _ method: String, _ pattern: String, for admission: Admission, ignoresUnknownQuery: Bool = false,
         isProbe: Bool = false, produces: String = "application/json",
@@ -248,8 +249,8 @@ struct Router: Sendable {
 
     enum Match {
         case route(Route)
-        /// Routes match the request's path, but with other methods than the request's. The associated value lists these
-        /// methods, for the `Allow` field.
+        /// Routes match the request's path, but not the request's method. The associated value lists the methods for
+        /// the `Allow` field.
         case otherMethods([String])
         case none
     }

@@ -179,7 +179,7 @@ extension SessionStore {
 }
 
 extension StoredTable {
-    /// Returns the answer to a GET of this version: the description, with the version in the header field
+    /// Returns the answer to a GET of this version: the description, or a 304, with the version in the header field
     /// `Table-Version`.
     fileprivate func response(to head: HTTPRequestHead) -> HTTPResponse {
         var response =

@@ -1,8 +1,8 @@
 import BraidHTTP
 
 extension App {
-    /// Handles a request in test mode. If a fault rule matches the request, injects the rule's fault. Delays the request
-    /// while the server is being reset.
+    /// Handles a request in test mode. If a fault rule applies to the request, injects the rule's fault. Delays the
+    /// request while the server is being reset.
     func test(
         _ request: HTTPRequest, _ exchange: HandledRequest, _ testMode: TestMode,
         _ handle: (HTTPRequest, HandledRequest, Gate.Pass) async -> HTTPResponse

@@ -92,7 +92,7 @@ final class Faults: Sendable {
 }
 
 /// The random numbers of one match of a rule. These numbers depend only on the seed, the rule's index and the number of
-/// the match. Concurrent requests that match other rules therefore do not change them.
+/// the match. Concurrent requests that match other rules therefore do not change these numbers.
 private struct Draws {
     private let state: UInt64
 

@@ -12,7 +12,7 @@ struct RecordedRequest: Sendable {
     let start: Int
     /// The request. Its body is empty if the body is too large for the record.
     private(set) var request: TestedRequest
-    /// The size of the request's decompressed body in bytes.
+    /// The size of the request's decompressed body in bytes. 0 if the route's handler reads the body while it arrives.
     let bodyBytes: Int
     /// The time of the server's clock when the request was answered, in milliseconds since 1970.
     let time: Int

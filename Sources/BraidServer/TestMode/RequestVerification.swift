@@ -53,7 +53,8 @@ struct RequestVerification: Sendable {
             }
         result.detail =
             "\(found) of \(requests.count) recorded requests \(found == 1 ? "matches" : "match"), but \(bound.text) \(count) should."
-        // If too few requests matched, those that nearly match show why. If too many matched, they would explain nothing.
+        // If too few requests matched, the requests that nearly match show why. If too many matched, such requests
+        // would explain nothing.
         if found < count {
             misses.sort { $0.mismatches.count < $1.mismatches.count }
             result.nearestMisses = Array(misses.prefix(Self.mostMisses))
@@ -71,8 +72,8 @@ struct RequestVerification: Sendable {
         var detail: String
         /// The IDs of the recorded requests that meet all conditions.
         var matches: [String]
-        /// The requests that miss the fewest conditions, to explain why too few requests match. Empty unless too few
-        /// match.
+        /// The requests that miss the fewest conditions, to explain why too few requests match. Empty unless fewer
+        /// requests match than the number in the claim.
         var nearestMisses: [Miss]
     }
 }

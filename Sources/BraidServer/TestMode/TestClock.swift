@@ -12,8 +12,9 @@ struct TestClock: Sendable {
 
     var now: Instant { Instant(millisecondsSince1970: sessions.clock.now()) }
 
-    /// Sets the clock, and ends the streams of tokens that have expired by the new time. If the new time is later, the
-    /// stored answers become older by the difference, and sessions that become idle are dropped from memory.
+    /// Sets the clock, and ends the streams and long polls of tokens that have expired by the new time. If the new time
+    /// is later, the stored answers become older by the difference, and sessions that become idle are dropped from
+    /// memory.
     func set(_ setting: Setting) {
         let now = sessions.clock.now()
         let time =

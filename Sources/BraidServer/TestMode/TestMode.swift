@@ -69,7 +69,7 @@ package final class TestMode: Sendable {
     /// must not execute the request, otherwise `nil`.
     ///
     /// - Parameter head: the head of the request, which a fault can change.
-    /// - Throws: the problem with which the fault's action `respond` answers.
+    /// - Throws: the problem with which the fault's action `respond` answers, or the error of the action `newEpoch`.
     func begins(
         _ exchange: TestedExchange, _ head: inout HTTPRequestHead, in sessions: Sessions
     ) async throws -> HTTPResponse? {

@@ -27,8 +27,8 @@ package struct SessionToken: Sendable {
 /// A token as a client sends it in a request, before the server has checked it.
 package struct PresentedToken: Sendable {
     let text: String
-    /// The SHA-256 digest of the whole token. The store contains only digests, so that a reader of the database cannot
-    /// use the tokens. Comparing two digests takes the same time wherever the digests differ.
+    /// The SHA-256 digest of the whole token. The store contains only the digests of tokens, so that a reader of the
+    /// database cannot use the tokens. Comparing two digests takes the same time wherever the digests differ.
     package let digest: SHA256Digest
 
     package init(_ text: String) {
@@ -41,13 +41,13 @@ package struct PresentedToken: Sendable {
 ///
 /// Tokens in use are cached in memory, so that requests do not wait for the store. If several servers can share the
 /// store, each request reads its token from the store. A revocation is answered after the token is removed from this
-/// server's cache and from the store. Every event stream and long poll is registered with the token that opened it, and
-/// ends when the token is revoked or expires.
+/// server's cache and from the store. Every event stream and long poll that was opened with such a token is registered
+/// with the token, and ends when the token is revoked or expires.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
-        /// The number of revocations so far. If this number changes while a token is read from the store, that token
-        /// may have been revoked, so the token is read again.
+        /// Grows with each revoked token, each ended session and each replacement of the store's content. If this
+        /// number changes while a token is read from the store, the token may have been revoked, so it is read again.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
@@ -155,9 +155,9 @@ package final class SessionTokens: Sendable {
     // MARK: Checking tokens
 
     /// Returns the token that a client has sent, if it is in the cache. Returns `nil` if the store must be read. If
-    /// several servers can share the store, always returns `nil`, because another server may have revoked the token.
+    /// several servers can share the store, never returns a token, because another server may have revoked it.
     ///
-    /// - Throws: `invalidToken` if the token is malformed, wrong or expired.
+    /// - Throws: `invalidToken` if the token is malformed, or if it is cached and expired or has a wrong secret.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         guard store.sharing == nil, let token = state.withLock({ $0.known[id] }) else { return nil }
@@ -166,8 +166,9 @@ package final class SessionTokens: Sendable {
 
     /// Returns the token that a client has sent, from the cache or the store.
     ///
-    /// - Throws: `invalidToken` if the token is unknown, wrong or expired. For a token that is not cached, an unknown
-    ///   ID and a wrong secret cost the same work, so that the time of the answer does not tell which was wrong.
+    /// - Throws: `invalidToken` if the token is malformed, unknown, wrong or expired. For a token that is not cached,
+    ///   an unknown ID and a wrong secret cost about the same work, so that the time of the answer does not tell which
+    ///   was wrong.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
@@ -249,8 +250,8 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // A revocation removes its token from the cache and ends the followers, both under the same lock. So a
-                // token that is in the cache is not revoked, as far as this server knows.
+                // A revocation removes its token from the cache and the token's followers from `followers`, both under
+                // one lock. So a token that is in the cache is not revoked, as far as this server knows.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)

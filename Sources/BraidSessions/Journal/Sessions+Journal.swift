@@ -54,7 +54,7 @@ extension Sessions {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
         // This lease covers the memory of the journal file's first lines. The task that writes the stream holds these
-        // lines until it has read the whole journal.
+        // lines until the task ends.
         let lease: Quota.Lease?
         do {
             lease = try start.lease(streams, for: account)
@@ -69,15 +69,16 @@ extension Sessions {
                     while await body.writeWhole(
                         lines.piece(in: body.coding), try lines.lease(streams, for: account))
                     {
-                        // A page of the journal needs at least half of the stream's queue, unless it is the last page.
-                        // A large record can make a page larger than the queue.
+                        // A page of the journal, except the last page, needs about half of the stream's queue. A large
+                        // record can make a page larger than the queue.
                         let records = try await store.journal(
                             of: facts.number, after: revision, limit: facts.revision - revision, bytes: pageBytes)
                         guard let first = records.first, let last = records.last else {
                             // The store returns no records if the session has ended since the first page was read.
                             return revision < facts.revision ? body.fail() : body.finish()
                         }
-                        // Commits have trimmed the next records since the last page was read.
+                        // If commits have trimmed the next records since the last page was read, the body cannot be
+                        // completed.
                         guard first.revision == revision + 1 else { return body.fail() }
                         revision = last.revision
                         lines = EventBytes(JournalFile.lines(of: records))
@@ -105,8 +106,8 @@ extension Sessions {
             facts.revision = max(facts.revision, start)
             let records = try await store.journal(
                 of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
-            // This check fails if commits have trimmed the journal between the two reads, of the opening and of the
-            // records. It also fails if the ID now belongs to another session. Then read everything again.
+            // This check fails if commits have trimmed the journal after its start was read. It also fails if the
+            // checkpoint is of a later session with the same ID. In both cases, read everything again.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
                 checkpoint.map({ $0.facts.number == facts.number }) ?? true
             {

@@ -7,7 +7,7 @@ import BraidStore
 // from the stored table.
 extension StoredSession {
     /// Writes this stored session as a checkpoint. `openedWith` is the description with which the session was opened.
-    /// The checkpoint contains a description only if the session has another one now.
+    /// The checkpoint contains a description only if the session has another description at the checkpoint's revision.
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")

@@ -1,7 +1,7 @@
 import BraidEngine
 import BraidStore
 
-/// The table to which a session is bound: a version of its description, or data without a description.
+/// The table to which a session is bound: a table description, or data without a description.
 package struct BoundTable: Sendable {
     /// The compiled table description. `nil` for a session that was opened without a description.
     let description: TableDescription?
@@ -26,14 +26,15 @@ package struct BoundTable: Sendable {
     }
 
     /// The engine's `Binder`, which applies commands to the table by the rules of the description and within `limits`.
-    /// Each access makes a copy, so that the sessions of a table share the description's binder.
+    /// Each access returns a copy, because sessions with other limits share the binder of the description.
     package var binder: Binder {
         var binder = description?.binder ?? Binder.dataSource.showing(empty: empty)
         binder.limits = limits
         return binder
     }
 
-    /// Returns the table after it was bound to another description. The session's limits stay the same.
+    /// Returns the table after a rebinding to another description, with the same limits. Returns this table if
+    /// `rebinding` is `nil`.
     package func rebound(by rebinding: Rebinding?) -> BoundTable {
         guard let rebinding else { return self }
         var table = BoundTable(rebinding.description, version: rebinding.version)

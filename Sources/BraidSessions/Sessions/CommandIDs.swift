@@ -3,9 +3,9 @@ import BraidRuntime
 
 /// The ids that `uuid()` makes in a session's commands: UUIDs of version 8 (RFC 9562).
 ///
-/// An id is the SHA-256 of the session and the command, so a command of the journal makes the same ids when it is
-/// executed again. The random part of the epoch makes the ids unique among all sessions. A client that does not know
-/// the session's epoch cannot guess an id.
+/// An id is made from a SHA-256 of the session, the revision, the command's time and the id's number in the command. So
+/// a command of the journal makes the same ids when it is executed again. The random part of the epoch makes the ids
+/// unique among all sessions. A client that does not know the session's epoch cannot guess an id.
 struct CommandIDs {
     private let session: String
 

@@ -104,8 +104,8 @@ extension Sessions {
             let work = try await work(of: request, for: session)
             do {
                 if case .command(let command, _) = work { try limits.check(command, of: request.options.role) }
-                // Choose the worker pool before waiting for the session's lock, so that no thread is blocked during the
-                // wait.
+                // The worker pool can be chosen before the wait for the session's lock, because this wait blocks no
+                // thread of the pool.
                 let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: work)]) {
                     try await session.perform(work, request.options, keep: keep)
                 }

@@ -1,8 +1,9 @@
 import BraidEngine
 import Synchronization
 
-/// A cache of compiled table descriptions. Sessions share one compiled description if their table descriptions have the
-/// same text. The cache does not contain descriptions of more than 64 KiB. A full cache is emptied.
+/// A cache of compiled table descriptions. Sessions whose table descriptions have the same text share the compiled
+/// description that the cache contains. The cache does not contain descriptions of more than 64 KiB. A full cache is
+/// emptied.
 final class CompiledDescriptions: Sendable {
     private let compiled = Mutex<[JSONText: TableDescription]>([:])
     private static let most = 256

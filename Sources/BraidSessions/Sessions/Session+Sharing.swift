@@ -2,10 +2,12 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-// Several servers can share a store. Each server then has a copy of the stored session in its memory.
+// Several servers can share a store. Each server that uses a session then has a copy of the stored session in its
+// memory.
 //
 // - A command notices that the server's copy is behind when its commit is refused. A command that failed or changed
-//   nothing asks the store for the current revision before it is answered. A read asks the store first.
+//   nothing asks the store for the current revision before it is answered. A request that reads a session first asks
+//   the store for the current revision.
 // - A copy catches up by applying the other servers' commands from the journal again. The cost of catching up depends
 //   on the commands, not on the size of the session.
 
@@ -51,8 +53,8 @@ extension Session {
             throw StaleSession()
         }
         // The store's latest revision is older than this server's copy, or is another revision with the same number. So
-        // the database has lost commits: a standby that had not received these commits took over. The stored state is
-        // authoritative.
+        // the database has lost commits, for example because a standby without these commits took over. The stored
+        // state is authoritative.
         guard stored.number > before.snapshot.revision || stored == before.stored else {
             markStale()
             throw StaleSession()
@@ -124,7 +126,7 @@ extension Session {
     /// Prepares the next attempt of a command that has lost `races` commits to other servers.
     ///
     /// After the first lost race, this server only updates its copy of the session. From the second lost race on, this
-    /// server also locks the session (takes its turn), so that no other server may commit to it.
+    /// server also locks the session (takes its turn), so that no other server can begin a commit to it.
     func makeWay(afterRaces races: Int) async throws {
         metrics.lostRaces.add()
         // Give up after very many lost races. Probably the machine of another server has failed in the middle of a
@@ -142,9 +144,8 @@ extension Session {
         _ = try await catchUp()
     }
 
-    /// Unlocks the session after a command of this server. Also ends this server's turn, its lock against other
-    /// servers, if no other command waits or the turn has lasted longer than `longestTurn`. Then other servers can
-    /// commit.
+    /// Releases the lock `commands` of this session. Also ends this server's turn, its lock against other servers, if
+    /// no other command waits or the turn has lasted longer than `longestTurn`. Then other servers can commit.
     func endTurn() async {
         let isDue = sharedTurn.withLock { since in
             guard let begin = since, !commands.isAwaited || .now - begin > Self.longestTurn else { return false }

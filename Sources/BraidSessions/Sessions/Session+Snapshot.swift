@@ -15,7 +15,8 @@ extension Session {
 
     private static let cachedBytes = 1 << 20
 
-    /// Whether the session's snapshot is so large that encoding it would block an event loop's thread for too long.
+    /// Whether encoding the session's snapshot would block an event loop's thread for too long. `false` if the encoded
+    /// snapshot is cached.
     package var isLarge: Bool {
         guard cachedSnapshot == nil else { return false }
         let snapshot = current.snapshot
@@ -23,7 +24,8 @@ extension Session {
     }
     static let largeRowCount = 2_000
 
-    /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is encoded while it is sent.
+    /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is encoded while it is
+    /// sent.
     package var isTooLargeToCache: Bool {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
@@ -87,7 +89,7 @@ extension Session {
 }
 
 extension ByteStream {
-    /// Writes a piece as soon as the stream has room for the whole piece. Returns `false` if the stream is closed.
+    /// Writes a piece, and waits until the stream's queue accepts it. Returns `false` if the stream is closed.
     func writeWhole(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) async -> Bool {
         while true {
             switch write(piece, lease) {

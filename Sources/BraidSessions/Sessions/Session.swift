@@ -16,8 +16,7 @@ package final class Session: Sendable {
     package let table: String?
     /// The session's epoch. The store assigns a new epoch when it may have lost revisions.
     package let epoch: String
-    /// The time at which the session was opened, in milliseconds since 1970. Distinguishes the session from others that
-    /// had the same id.
+    /// The time at which the session was opened, in milliseconds since 1970.
     package let created: Int
     let ids: CommandIDs
     private let limits: SessionLimits
@@ -27,8 +26,8 @@ package final class Session: Sendable {
     /// The session's lock. A command holds the lock from the start of its execution until its commit, so commands run
     /// one after the other.
     let commands = FIFOLock()
-    /// The lock of requests that read a large part of the session: a long history, or a large table that is written
-    /// indented. Such a read needs a multiple of its answer's size in memory, so each session executes one such request
+    /// The lock of requests for updates that are read from the journal, and of requests whose answers indent a large
+    /// table. Such a request needs a multiple of its answer's size in memory, so each session executes one such request
     /// at a time.
     package let largeReads = FIFOLock()
     /// The lock of requests that restore an earlier table of the session or fork a large session, so that each session
@@ -60,8 +59,8 @@ package final class Session: Sendable {
         var updated: Int
         /// The snapshot of this revision as JSON, if the session caches it.
         var encoded: SharedBytes?
-        /// Whether this object is outdated, because the session was ended or dropped from memory. Users of a stale
-        /// session must look the session up again.
+        /// Whether this object is outdated: the session was ended or dropped from memory, or this state may differ from
+        /// the store's. Users of a stale session must look the session up again.
         var isStale = false
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
@@ -101,8 +100,8 @@ package final class Session: Sendable {
         committed.withLock { state in state.encoded.map { (state.snapshot.revision, $0) } }
     }
 
-    /// Marks this session object stale, so that its users look the session up again. The feed tells the session's event
-    /// streams and long polls the reason `end`.
+    /// Marks this session object stale, so that its users look the session up again. Also closes the session's feed
+    /// with the reason `end`, which ends the event streams and the waits of long polls.
     func markStale(_ end: ChangeFeed.End = .dropped) {
         committed.withLock { $0.isStale = true }
         feed.close(end)
@@ -166,8 +165,8 @@ package final class Session: Sendable {
         package var updateText: JSONText
         /// The snapshot after the command.
         package var snapshot: Snapshot
-        /// The current index path of the row that the command names, if the command was rebased. `nil` if it was not,
-        /// or if it names no single row.
+        /// The current index path of the row that the command names, if the command was rebased. `nil` without a
+        /// rebase, or if the command names no single row.
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
@@ -216,8 +215,8 @@ package final class Session: Sendable {
     /// Executes a command on the session. Clients see the result only after the store has committed it.
     ///
     /// - Parameter keep: makes the answer that is stored with the command, for a retry with the same idempotency key.
-    /// - Throws: `CancellationError` if the task is cancelled while the command waits for the session's lock. A
-    ///   cancelled command has changed nothing.
+    /// - Throws: `CancellationError` if the task is cancelled while the command waits for the session's lock. Such a
+    ///   command has changed nothing.
     func perform(
         _ work: Work, _ options: CommandRequest.Options,
         keep: (@Sendable (Session, Answer) -> KeptAnswer)?
@@ -308,8 +307,8 @@ package final class Session: Sendable {
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
         let outcome = trial.outcome, controllerEvents = outcome.controllerEvents.map(\.json),
             kept = keep?(self, trial.answer)
-        // The idempotency key was looked up for another session with the same ID. Since then, that session was ended
-        // and this one was opened.
+        // If the idempotency key was looked up for an earlier session with the same ID, the request must be repeated
+        // for this session.
         if let kept, kept.session != number { throw StaleSession() }
         do {
             try await store.commit(
@@ -412,9 +411,9 @@ extension Session {
     /// returned command refer to the current revision. Also returns the command's text for the journal and the current
     /// place of its row.
     ///
-    /// - Throws: the refusals of `RowHistory.rebased`, such as `rowGone`. `badRequest` if the base is ahead of the
-    ///   session. `baseTooOld` if the journal does not reach back to the base, if the base is of another epoch, or if a
-    ///   data source call meets unpublished changes.
+    /// - Throws: the errors of `withHistory`, and the refusals of `RowHistory.rebased`, such as `rowGone`. `badRequest`
+    ///   if the base is ahead of the session. `baseTooOld` if the journal does not reach back to the base, if the base
+    ///   is of another epoch, or if a data source call meets unpublished changes.
     private func rebased(
         _ command: Command, _ text: JSONText, base: Position?, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, at: RowPath?) {
@@ -452,6 +451,6 @@ extension Session {
     }
 }
 
-/// Thrown by a session object that was ended or dropped from memory after the caller looked it up. The caller looks the
-/// session up again.
+/// Thrown when a session object has become stale since it was looked up, for example because the session was ended. The
+/// caller looks the session up again.
 struct StaleSession: Error {}

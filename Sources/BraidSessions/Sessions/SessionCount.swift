@@ -8,8 +8,8 @@ final class SessionCount: Sendable {
     /// The number of sessions in the store, and the time at which this number was last read. `nil` before the first
     /// use, so that a server need not count the sessions at its start. Also `nil` after `forget()`.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// The time after which the known number of sessions is outdated, if servers share the store. This server does not
-    /// notice the sessions that other servers open and end.
+    /// The time after which the known number of sessions is outdated, if servers share the store. The known number does
+    /// not include the sessions that other servers have opened or ended since.
     private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {

@@ -27,7 +27,7 @@ package struct SessionOpening: Sendable {
     /// are in `sections`.
     package var table: Table?
     package var id: String?
-    /// The models of each section, which replace the models in the table description.
+    /// The models of some sections, which replace these sections' models in the table description.
     package var models: [(section: SectionID, models: [JSONText])] = []
     /// A merge patch (RFC 7396) for the state in the table description. The result is the state with which the session
     /// starts.
@@ -171,8 +171,8 @@ extension SessionOpening.Origin {
     }
 }
 
-// The opening of a fork as the store keeps it: `{"from", "empty"?, "checkpoint"}`. The checkpoint is the fork's table at
-// its opening, so that `reset` and `replay` do not depend on the other session.
+// The opening of a fork as the store keeps it: `{"from", "empty"?, "checkpoint"}`. The checkpoint is the fork's table
+// at its opening, so that `reset` and `replay` do not depend on the copied session.
 extension SessionOpening {
     /// Reads a session's opening from the JSON that the store keeps.
     ///

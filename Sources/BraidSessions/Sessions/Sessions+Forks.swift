@@ -78,7 +78,7 @@ extension Sessions {
                 return try await add(table, of: origin, as: id, keep: keep)
             }
             // A store on disk needs a multiple of a large table's size in memory to write the table. So the server
-            // makes only one fork of a large session at a time.
+            // makes only one fork of each large session at a time.
             return try await withTaskExecutorPreference(Workers.shared.long) {
                 defer { Memory.trimSoon() }
                 return try await session.rewinds.withLock { try await add(table, of: origin, as: id, keep: keep) }

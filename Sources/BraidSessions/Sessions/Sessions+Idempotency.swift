@@ -82,8 +82,8 @@ extension Sessions {
                 } catch StoreError.answered {
                     continue
                 } catch {
-                    // Store the answer to an error of the client, so that a retry gets the same answer. An error of the
-                    // server is not stored, so that a retry can succeed.
+                    // Store the answer to an error of the client, so that a retry gets the same answer. Do not store an
+                    // error of the server or an error that can pass later, so that a retry can succeed.
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
                         // Another server may have executed the same request after this server looked the idempotency

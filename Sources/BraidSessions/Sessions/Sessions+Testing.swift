@@ -31,8 +31,8 @@ extension Sessions {
         ids.counts = start.ids
     }
 
-    /// Gives a session a new epoch, as the restore of a backup does with all sessions. Every position that clients have
-    /// is then of another epoch. The session's streams and long polls end.
+    /// Gives a session a new epoch, as the restore of a backup does with all sessions. The positions that clients have
+    /// received until then are of another epoch. The session's streams and long polls end.
     package func renewEpoch(of id: String, in store: any TestableStore) async throws {
         try await with(id) { session in
             try await session.commands.lock()

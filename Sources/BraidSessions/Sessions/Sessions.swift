@@ -3,8 +3,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The sessions of this server. The first request for a session loads the session from the store. A session stays in
-/// memory until no request has used it for some time.
+/// The sessions of this server. The first request for a session loads the session from the store. A session that no
+/// request has used for some time, and that no client follows, is dropped from memory.
 package final class Sessions: Sendable {
     package let store: any SessionStore
     package let clock: Clock
@@ -78,7 +78,7 @@ package final class Sessions: Sendable {
         return session
     }
 
-    /// Returns a session by its ID if it is in memory and certainly at its stored revision. Always returns `nil` if
+    /// Returns a session by its ID if it is in memory and no other server can have changed it. Always returns `nil` if
     /// several servers can share the store.
     package func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
 
@@ -96,8 +96,8 @@ package final class Sessions: Sendable {
     /// be behind the store. Throws `noSession` if no session has the ID.
     func session(_ id: String) async throws -> Session {
         // Concurrent calls for one ID share one read of the store. If this read began before the call and found no
-        // session, another server may have opened the session since. So a call that shared the read and found no
-        // session reads once more.
+        // session, the session may have been opened since. So a call that shared the read and found no session reads
+        // once more.
         for _ in 0..<2 {
             if let session = inMemory(id) { return session }
             let (task, isOwn) = loading.withLock { loading in
@@ -144,15 +144,15 @@ package final class Sessions: Sendable {
             live.add(session)
             return (session, other)
         }
-        // Memory contained another session object with this ID: another server has ended that session, or the object is
-        // stale already.
+        // If memory contained another session object with this ID, that session has ended, or the object is stale
+        // already.
         replaced?.markStale(.ended)
         let facts = try await store.sessionSummary(session.id)
         guard facts?.number == adopted.number else {
             forget(adopted.number)
             return nil
         }
-        // The database began new epochs for all sessions while this session was read, so read it again.
+        // If the session got a new epoch while it was read, read it again.
         guard facts?.epoch == adopted.epoch else {
             adopted.markStale()
             throw StaleSession()
@@ -308,7 +308,7 @@ package final class Sessions: Sendable {
                 return tokens.revokeAll(of: number)
             }
             if facts == nil { throw SessionError(noSession: id) }
-            // The session has changed after the condition was checked, so check the condition again.
+            // The session has changed or ended after the condition was checked, so check the condition again.
         }
     }
 
@@ -320,8 +320,8 @@ package final class Sessions: Sendable {
         }
     }
 
-    /// The most times that one request looks up its session. A look-up is repeated if the session is dropped from
-    /// memory before the request has the session's lock, which is rare.
+    /// The most times that one request looks up its session. A look-up is repeated if the session object that it
+    /// returned has become stale, which is rare.
     private static let mostReloads = 100
 
     /// Passes a session to `body`. If `body` throws `StaleSession`, looks the session up again and calls `body` again.

@@ -18,15 +18,15 @@ package struct StreamForm: Sendable, Hashable {
 }
 
 /// One committed revision of a session, in the form in which subscribers receive it. The revision's events are encoded
-/// once for all subscribers that want the same form.
+/// once for all subscribers that follow the whole table in the same form.
 final class Change: Sendable {
     let epoch: String
     let revision: Int
     let update: BatchUpdate
     let updateText: JSONText
     let controllerEvents: [JSONText]
-    /// The tables before and after the change. `nil` if no client was reading windows of the session when the change
-    /// was published.
+    /// The tables before and after the change. `nil` if, when the change was published, no client followed a window of
+    /// the session or had read one in the last minute.
     let tables: ChangedTable?
     private let encoded = Mutex(Encoded())
 

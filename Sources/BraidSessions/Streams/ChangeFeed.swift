@@ -55,11 +55,11 @@ final class ChangeFeed: Sendable {
     private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
-    /// The action that reads a revision of another server from the database. The feed runs the action if the session
-    /// has followers, and if another server has reported a revision that is not published here yet.
+    /// The action that reads a revision of another server from the database. The feed runs the action when a follower
+    /// is added, if another server has reported a revision that is not published here yet.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
-    /// Counts how often a reader of an event stream was too slow. The feeds of all sessions share this counter.
+    /// Counts how often an event stream fell behind. The feeds of all sessions share this counter.
     let behind: Counter
 
     init(revision: Int, limits: StreamLimits, behind: Counter) {
@@ -79,8 +79,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Runs the action for missing revisions if another server has reported a revision while the session had no
-    /// followers. Called when a follower is added.
+    /// Runs the action for missing revisions if another server has reported a revision that is not published here yet.
+    /// Called when a follower is added.
     private func lookForMissing() {
         if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
@@ -106,8 +106,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed: the feed passes the reason `end` to its followers, and delivers no more changes. If the feed is
-    /// already closed, the first reason remains.
+    /// Closes the feed: wakes the waiting long polls, passes the reason `end` to the event streams, and delivers no
+    /// more changes. If the feed is already closed, the first reason remains.
     func close(_ end: End) {
         let (woken, recent, startsPump) = state.withLock { state in
             state.end = state.end ?? end
@@ -180,8 +180,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Returns the event that contains the session's snapshot, encoded for an event stream. Subscribers that start at
-    /// the same revision share one event. Returns `nil` if the subscriber was removed.
+    /// Returns the event that contains the session's snapshot, encoded for an event stream. Subscribers that need a
+    /// snapshot at the same revision share one event. Returns `nil` if the subscriber was removed.
     func snapshotEvent(of session: Session, for subscriber: Subscriber) -> (revision: Int, event: EventBytes)? {
         snapshotEvent(at: session.revision, for: subscriber) {
             let (revision, snapshot) = session.encodedSnapshot()
@@ -259,7 +259,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Sends a comment to all event streams of the session at intervals, until the session has no event stream.
+    /// Sends a comment to the session's event streams at intervals, except to those that are catching up. Ends when the
+    /// session has no event stream.
     private func comment() async {
         while true {
             try? await Task.sleep(for: limits.commentInterval)

@@ -34,12 +34,12 @@ extension Session {
     ///
     /// The stream starts with a snapshot if `position` is `nil`, of another epoch or ahead of the session, or if the
     /// journal does not reach back to `position`. The stream of a window also starts with a snapshot if the table at
-    /// `position` is no longer in memory.
+    /// `position` is no longer in memory or lacks the window's section or anchor.
     /// - Parameters:
     ///   - window: the window that the stream follows. `nil` for the whole table.
     ///   - old: the window that the client has at `position`, if it is another window than `window`.
     /// - Throws: `StaleSession` if the session was ended or dropped from memory. `Refusal` if the window's section or
-    ///   anchor does not exist.
+    ///   anchor does not exist, or if the anchor is ambiguous.
     package func eventStream(
         after position: Position?, _ form: StreamForm, window: WindowQuery? = nil, from old: WindowQuery? = nil,
         _ lease: Quota.Lease, _ account: Quota.Account

@@ -2,19 +2,20 @@ import BraidRuntime
 
 /// The limits of event streams, and of requests that read a session's history.
 package struct StreamLimits: Sendable {
-    /// The interval at which the server sends a comment on every event stream. Comments keep proxies from closing an
-    /// idle stream.
+    /// The interval at which the server sends a comment on every event stream that is not catching up. Comments keep
+    /// proxies from closing an idle stream.
     var commentInterval: Duration
     /// The time that an event stream's reader should wait before it reconnects.
     var retryTime: Duration
-    /// The size of the queue of one event stream, in bytes. The stream's socket can buffer the same number of bytes in
-    /// addition.
+    /// The size of the queue of one event stream, in bytes. The connection's output queue can hold the same number of
+    /// the stream's bytes in addition.
     var queueBytes: Int
     /// The most changes that a session with event streams or long polls keeps in memory for them, one for each
     /// revision. `recentBytes` limits the size of these changes.
     var recentChanges: Int
     var recentBytes: Int
-    /// The most revisions that are read from the journal at once for an event stream. `historyBytes` limits their size.
+    /// The most revisions that are read from the journal at once, for an event stream or to catch up with other
+    /// servers. For an event stream, `historyBytes` limits their size.
     var historyPage: Int
     var historyBytes: Int
     /// The number of bytes that a request for history reads from the journal at once (a page). A history of more than

@@ -154,7 +154,7 @@ final class Subscriber: Sendable {
     }
 
     /// Queues the feed's changes after the reader's position, and the end of the stream if the feed is closed. Returns
-    /// `nil` if the feed no longer keeps some of these changes, or if the reader needs a snapshot first.
+    /// `nil` if the caller must first queue journal records or a snapshot.
     private func deliver(_ recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps)
         -> ByteStream.WriteResult?
     {
@@ -203,7 +203,7 @@ final class Subscriber: Sendable {
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let events = try record.events(form, epoch: session.epoch)
-            // Takes the lease for the memory of these events before the queue has room for them, because waiting events
+            // Take the lease for the memory of these events before the queue has room for them, because waiting events
             // also use memory.
             let lease = try events.lease(session.feed.limits, for: account)
             while case let result = deliver(events, lease, revision: record.revision), result != .accepted {

@@ -103,7 +103,7 @@ extension Session {
     }
 
     /// Returns a window of the session's current table as JSON. Throws `Refusal` if the window's section or anchor does
-    /// not exist.
+    /// not exist, or if the anchor is ambiguous.
     package func encodedWindow(_ query: WindowQuery) throws -> (revision: Int, bytes: [UInt8]) {
         feed.noteWindowReader()
         let window = try currentWindow(query)
@@ -111,7 +111,7 @@ extension Session {
     }
 
     /// Returns a window of one of the session's earlier tables as JSON. Throws `Refusal` if the window's section or
-    /// anchor does not exist in that table.
+    /// anchor does not exist in that table, or if the anchor is ambiguous.
     package func encodedWindow(_ query: WindowQuery, of table: SessionTable) throws -> [UInt8] {
         encoded(try query.cut(from: WindowSource(table.snapshot), table.model))
     }
@@ -151,8 +151,8 @@ extension Session {
     /// since the position, waits for a change for at most `time`.
     ///
     /// The update leads from the window `old` at the position to the window `query` at the newest revision. If the
-    /// table at the position is no longer in memory, or if the position is of another epoch or ahead of the session,
-    /// the answer contains a snapshot of the window instead.
+    /// update cannot be computed, the answer contains a snapshot of the window instead. For example, the table at the
+    /// position is no longer in memory, or the position is of another epoch.
     package func windowUpdates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ query: WindowQuery, from old: WindowQuery?, isSequential: Bool

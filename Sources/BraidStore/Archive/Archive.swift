@@ -41,7 +41,8 @@ package struct ArchiveFault: Error, CustomStringConvertible {
 }
 
 extension Archive {
-    /// Writes all data of a database as an archive. Only one row of the database at a time is in memory.
+    /// Writes all data of a database as an archive. Reads one row of the database at a time, and passes about 64 KiB of
+    /// the archive at a time to `write`.
     ///
     /// - Parameter write: writes the next bytes of the archive.
     /// - Throws: a `StoreError` for a damaged value, and the errors of `write`.

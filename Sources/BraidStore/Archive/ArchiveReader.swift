@@ -5,8 +5,8 @@ extension Archive {
     /// memory.
     ///
     /// - Parameter next: returns the next line of the archive, or `nil` at the end.
-    /// - Throws: an ``ArchiveFault`` for the first fault in the archive. Then the caller must discard everything that
-    ///   `target` has received.
+    /// - Throws: an ``ArchiveFault`` for the first fault in the archive, and the errors of `next` and `target`. Then
+    ///   the caller must discard everything that `target` has received.
     package static func read(_ next: () throws -> [UInt8]?, into target: any ArchiveTarget) throws -> Counts {
         var reader = Reader(target: target)
         while let line = try next() { try reader.read(line) }

@@ -22,8 +22,8 @@ extension SQLiteConnection {
             """,
             answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key,
             KeptAnswer.mostEvicted)
-        // Each new answer deletes up to four expired answers, so the number of expired answers falls. It does not
-        // delete more, so that no commit waits for a long delete.
+        // Storing a new answer deletes up to four expired answers, so the number of expired answers falls. Not more are
+        // deleted, so that no commit waits for a long delete.
         try run(
             """
             DELETE FROM answer WHERE (session, requester, key) IN (

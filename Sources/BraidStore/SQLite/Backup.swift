@@ -5,7 +5,7 @@ extension SQLiteStore {
     /// unused pages, and a server can open it like any database. Throws an error if a file exists at `target`.
     ///
     /// The copy is written to the file `target` + "-partial", which is renamed to `target` when it is complete and on
-    /// disk. A backup that fails leaves no file behind.
+    /// disk. If the backup fails before that, the partial file is removed.
     ///
     /// - Parameter progress: called from time to time with the number of written bytes and the largest number that the
     ///   copy can have. Returns whether to continue the backup.

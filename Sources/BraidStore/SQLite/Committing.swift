@@ -34,8 +34,7 @@ extension SQLiteConnection {
         return number
     }
 
-    /// Writes the changes of a command, and the command's journal record. Writes about as many database pages as the
-    /// command changes rows.
+    /// Writes the changes of a command, and the command's journal record.
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         guard
@@ -128,7 +127,7 @@ extension SQLiteConnection {
 
     /// Removes the oldest records of a session's journal if the journal exceeds its limits of records and bytes. Each
     /// call removes only a few records, so that no commit waits for a long delete. Together, the calls of many commits
-    /// keep the journal within the limits, even after an operator has lowered them. The newest record always stays.
+    /// shrink the journal to the limits, even after an operator has lowered the limits. The newest record always stays.
     ///
     /// `bytes` is the size of the journal's texts before the call. The method returns their size after the trimming.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int

@@ -1,7 +1,6 @@
 import BraidEngine
 
-// The SQLite store's reads. Each of these methods runs in a read transaction, so it returns the data as it is at one
-// moment.
+// The SQLite store's reads. Each of these methods runs in a transaction, so it returns the data as it is at one moment.
 
 extension SQLiteConnection {
     func session(_ id: String) throws -> StoredSession? {

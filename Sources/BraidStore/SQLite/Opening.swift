@@ -58,7 +58,7 @@ struct Opening {
         do {
             found = try prepare(connection)
             lock.rememberDatabase()
-            try lock.lockDatabase(path)  // for a new database, whose file did not exist at the first call
+            try lock.lockDatabase(path)  // the file of a new database did not exist at the first call
         } catch {
             connection.close()
             throw error
@@ -169,7 +169,8 @@ struct Opening {
     /// check, a truncated file would fail only when a request reads the missing part.
     private func checkLength(_ db: SQLiteConnection) throws {
         try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        // The log is not empty, because a reader of another program was in the way.
+        // If a reader of another program keeps the log from being emptied, the file may be shorter than its header
+        // says. Then the length cannot be checked.
         guard size(of: path + "-wal") ?? 0 == 0 else { return }
         let length = try db.pragma("page_count") * db.pragma("page_size")
         guard let size = size(of: path), size < length else { return }

@@ -18,7 +18,8 @@ enum SQLiteSchema {
     ]
 
     /// Creates the schema in an empty database (`found` is 0), or upgrades the schema of version `found` to the current
-    /// one. After an upgrade, checks the tables, columns and indexes before the end of the transaction.
+    /// one. Checks the tables, columns and indexes of a database that was not empty: after an upgrade, before the end
+    /// of the transaction.
     ///
     /// - Parameters:
     ///   - path: the path of the database, for messages.

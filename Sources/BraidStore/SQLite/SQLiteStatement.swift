@@ -5,8 +5,8 @@ internal import CSQLite
 /// To use a statement, bind values to its parameters, ``step()`` through its rows, and read the rows' columns. To run
 /// the statement again, ``reset()`` it first. Parameters count from 1, columns from 0, as in SQLite.
 ///
-/// No misuse is undefined behavior. A wrong parameter number is an error, and a wrong column reads as NULL. A statement
-/// of a closed connection throws ``SQLiteError/closed``.
+/// A wrong parameter number is an error, and a wrong column reads as NULL. After the connection is closed, binding
+/// values and ``step()`` throw ``SQLiteError/closed``, and every column reads as NULL.
 final class SQLiteStatement {
     private let handle: SQLiteHandle
     /// The statement's `sqlite3_stmt` pointer of the C interface. The pointer is valid while the connection is open.
@@ -181,8 +181,8 @@ final class SQLiteStatement {
 
 /// The current row of a running statement. Columns count from 0.
 ///
-/// A row is only valid until the statement's next step. If a caller keeps it longer, it shows the statement's later
-/// rows, or NULL.
+/// A row is only valid until the statement's next step. A row that is kept longer shows the statement's later rows, or
+/// NULL.
 struct SQLiteRow: StoredColumns {
     private let statement: SQLiteStatement
 

@@ -70,7 +70,7 @@ struct SQLiteStatementCache {
     }
 
     /// Returns the number of the chain for an SQL text, from a hash of the text's length and of four 8-byte parts of
-    /// it. Hashing the whole text would take longer than a short statement takes to run.
+    /// it. Hashing the whole text of a long statement would take longer.
     @inline(__always)
     private static func chain(of sql: String) -> Int {
         let count = sql.utf8.count

@@ -97,8 +97,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The number of rows above which a session counts as large. The pages of such a session take more than a tenth of
-    /// a reading connection's page cache of 2 MiB.
+    /// The number of rows above which a session counts as large. The pages of such a session usually take a large part
+    /// of a reading connection's page cache of 2 MiB.
     private static let largeRowCount = 1_000
 
     public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
@@ -176,8 +176,8 @@ extension SQLiteStore {
         // If a transaction has begun not long ago and the transaction before it succeeded, the database accepts writes.
         // A test write would only have to wait for the open transaction.
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
-        // An empty transaction tests whether the store can be written. It takes the write lock and needs no disk flush.
-        // While the disk is full, the writer refuses it.
+        // An empty transaction tests whether the store can be written: it takes the write lock and needs no disk flush.
+        // While the disk is full, the writer refuses the transaction.
         do {
             try await writer.write(isTest: true) { _ in }
             return .writable

@@ -9,8 +9,8 @@ import Glibc
 final class SQLiteWriter: @unchecked Sendable {
     /// One caller's request for a write. The writer performs the request in one of its next transactions.
     struct Request: Sendable {
-        /// Whether the writer performs the request even when the disk is full. Such a request deletes data of the
-        /// database.
+        /// Whether the writer performs the request even when the disk is full. Such a request deletes or replaces data
+        /// of the database.
         let makesRoom: Bool
         /// Whether the request only tests if the database accepts writes. The statistics of commits do not count such a
         /// request.
@@ -31,7 +31,7 @@ final class SQLiteWriter: @unchecked Sendable {
     /// The time at which the writer began its current transaction. The value stays until the checkpoint of SQLite's log
     /// that may follow has ended. `nil` while the writer waits for requests, and after it has stopped.
     private var writingSince: ContinuousClock.Instant?
-    /// Whether the writer's last transaction was committed. `false` if the last transaction failed.
+    /// Whether the writer committed the last group of requests. `false` if the commit failed, or if the disk was full.
     private var lastSucceeded = true
     private var reads = 0
     private var isStopping = false
@@ -73,9 +73,9 @@ final class SQLiteWriter: @unchecked Sendable {
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Queues a write, which the writer commits in one of its next transactions, together with other writes. Returns when
-    /// the write is committed, even if the calling task is cancelled while it waits. With the option `synchronous =
-    /// full`, a committed write is on disk.
+    /// Queues a write, which the writer commits in one of its next transactions, together with other writes. Returns
+    /// when the write is committed, even if the calling task is cancelled while it waits. With the option `synchronous
+    /// = full`, a committed write is on disk.
     func write<Value: Sendable>(
         makesRoom: Bool = false, isTest: Bool = false, cost: Int? = nil,
         _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
@@ -101,8 +101,9 @@ final class SQLiteWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether a transaction has been under way for less than `limit`, and the transaction before it was committed. If
-    /// so, the database accepts writes, and a test with an empty transaction would only wait for the current one.
+    /// Whether a transaction has been under way for less than `limit`, and the group of requests before it was
+    /// committed. If so, the database accepts writes, and a test with an empty transaction would only wait for the
+    /// current one.
     func isBusyAndHealthy(within limit: Duration) -> Bool {
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
@@ -153,8 +154,8 @@ extension SQLiteWriter {
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
-            // This statement is the last write to the database. If it reaches the disk, all earlier writes have reached
-            // the disk as well. If it does not, the next start of a server begins new epochs.
+            // This statement is the last commit to the database. If this statement reaches the disk, all earlier writes
+            // have reached the disk as well. Otherwise, the next start of a server begins new epochs.
             try? database.write { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate)
@@ -202,8 +203,8 @@ extension SQLiteWriter {
         return true
     }
 
-    /// Commits a group of requests. Reports success or failure to the caller of each request. Returns whether any
-    /// request was committed.
+    /// Commits a group of requests. Reports success or failure to the caller of each request. Returns whether a
+    /// transaction was committed.
     private func commit(_ group: [Request]) -> Bool {
         let start = ContinuousClock.now
         do {
@@ -310,8 +311,8 @@ extension SQLiteWriter {
         } catch let error as SQLiteError where error.isFailedFlush {
             lose(LostWrite(error), [])
         } catch {
-            // This checkpoint failed because a reader is in the way, or because the disk has no room. The log keeps its
-            // changes for a later checkpoint.
+            // This checkpoint failed, for example because a reader is in the way, or because the disk has no room. The
+            // log keeps its changes for a later checkpoint.
         }
     }
 }

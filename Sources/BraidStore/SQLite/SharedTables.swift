@@ -8,7 +8,7 @@ import BraidEngine
 //
 // The database table `shared_table` says which of these sessions exist. A transaction that is rolled back can leave a
 // `SharedTable` in the connection that no row of `shared_table` names. Nothing reads such a `SharedTable`. A later
-// session with its number replaces it if this session shares a table.
+// session with the same number replaces it if the later session shares a table.
 
 extension SQLiteConnection {
     /// Prepares a database in memory for sessions that share their table with another session.

@@ -5,8 +5,8 @@ extension SQLiteConnection {
         try run(
             "INSERT INTO token (id, session, role, created, expires, hash) VALUES (?, ?, ?, ?, ?, ?)",
             token.id, session, token.role, token.created, token.expires, token.hash)
-        // Each new token deletes up to four expired tokens, so the number of expired tokens falls. It does not delete
-        // more, so that no commit waits for a long delete.
+        // Storing a new token deletes up to four expired tokens, so the number of expired tokens falls. Not more are
+        // deleted, so that no commit waits for a long delete.
         try run(
             "DELETE FROM token WHERE id IN (SELECT id FROM token WHERE expires <= ? ORDER BY expires LIMIT 4)",
             token.created)

@@ -4,9 +4,9 @@
 -- written form of its numbers, but not the white space.
 --
 -- Sections, rows and journal records have a key that starts with the number of their session: `session << 32 | n`. So
--- the entries of one session are next to each other in a table, and one range of keys selects all of them. A change
--- writes only one or two leaf pages of a table, however large the table is. There are no foreign keys: when a session
--- ends, the server deletes the session's entries by their range of keys.
+-- the entries of one session are next to each other in a table, and one range of keys selects all of them. A change of
+-- one row writes only one or two leaf pages of a table, however large the table is. There are no foreign keys: when a
+-- session ends, the server deletes the session's entries by their range of keys.
 
 PRAGMA application_id = 1114792297; -- "Brai"
 PRAGMA user_version = 2;
@@ -33,7 +33,7 @@ CREATE TABLE table_description (
 -- these sessions then have new epochs, although only one row has changed.
 CREATE TABLE epoch_suffix (
     suffix TEXT NOT NULL,
-    last_session INTEGER NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    last_session INTEGER NOT NULL, -- sessions with numbers up to this one have epochs that end with the suffix
     -- 1: the next start of a server replaces the suffix, because this file is a backup or comes from an import, or
     -- because a server uses it with --synchronous normal
     is_due INTEGER NOT NULL
@@ -99,7 +99,7 @@ CREATE TABLE model (
     key INTEGER PRIMARY KEY,
     section INTEGER NOT NULL, -- the number of the row's section
     rank INTEGER NOT NULL,
-    id TEXT, -- the row's id; null: models of this type have no ids
+    id TEXT, -- the row's id; null: the row has no id
     body TEXT NOT NULL
 ) STRICT;
 
@@ -141,7 +141,8 @@ CREATE TABLE journal (
     changes TEXT NOT NULL, -- the command's update, in JSON
     -- the command's taps, cell events and emitted events, which controllers receive, as an array; null: there are none
     cell_events TEXT,
-    -- the ids of sections and rows that were displayed before the update and not after it; null: there are none
+    -- the rows and sections that the update removes from the display or replaces there, with their ids; null: there are
+    -- none
     hidden TEXT,
     undo TEXT NOT NULL -- what is needed to restore the revision before this one
 ) STRICT;

@@ -1,5 +1,6 @@
 -- The tables of a Braid Server database in PostgreSQL. The binary contains this file. Most tables are those of
--- schema.sql, which explains more about each of them. Only PostgreSQL has the tables of the servers that share it.
+-- schema.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server` and
+-- `crash_detector`.
 --
 -- Times are milliseconds since 1970. JSON is stored as `text`, without white space between tokens. `jsonb` would lose
 -- the order of members and the written form of numbers. Names that clients choose are stored as `bytea`, in UTF-8: a
@@ -32,7 +33,7 @@ CREATE TABLE table_description (
 -- these sessions then have new epochs.
 CREATE TABLE epoch_suffix (
     suffix BYTEA NOT NULL,
-    last_session BIGINT NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    last_session BIGINT NOT NULL, -- sessions with numbers up to this one have epochs that end with the suffix
     -- the cluster, timeline, database and table for which the suffix was made. If the present ones differ, this is a
     -- restored copy, or a standby that took over
     place TEXT NOT NULL,
@@ -42,8 +43,8 @@ CREATE TABLE epoch_suffix (
 );
 INSERT INTO epoch_suffix (suffix, last_session, place, loses_commits) VALUES ('', 0, '', false);
 
--- This table has one row while `loses_commits` is true. PostgreSQL empties an unlogged table after a crash, and its
--- rows do not exist on a standby. So if the row is missing, commits may be lost.
+-- A server that sets `loses_commits` stores one row in this table. PostgreSQL empties an unlogged table after a crash,
+-- and its rows do not exist on a standby. So if the row is missing, commits may be lost.
 CREATE UNLOGGED TABLE crash_detector (
     is_set BOOLEAN NOT NULL
 );
@@ -106,7 +107,7 @@ CREATE TABLE model (
     key BIGINT NOT NULL,
     section BIGINT NOT NULL, -- the number of the row's section
     rank BIGINT NOT NULL,
-    id BYTEA, -- the row's id; null: models of this type have no ids
+    id BYTEA, -- the row's id; null: the row has no id
     body TEXT NOT NULL,
     PRIMARY KEY (session, key)
 );
