@@ -151,10 +151,16 @@ extension HTTPConnection {
 
     /// Answers the current request with the error that `failure` describes, and closes the connection after the answer.
     func refuse(_ failure: HTTPFailure) {
-        if case .feeding(let reader) = phase { reader.fail(failure) }
+        var isHandled = false
+        if case .feeding(let reader) = phase {
+            reader.fail(failure)
+            isHandled = true
+        }
         if head == nil { exchange = HTTPExchange() }
         exchange.keepsAlive = false
-        answer(loop.handler.response(to: failure, head: head ?? parser.takeUnfinishedHead(), peer: peer))
+        answer(
+            loop.handler.response(
+                to: failure, head: head ?? parser.takeUnfinishedHead(), isHandled: isHandled, peer: peer))
     }
 
     /// Encodes the answer to the current request and decides whether the connection stays open for the next request.
@@ -211,7 +217,7 @@ extension HTTPConnection {
                 return nil
             }
             response.abandon()
-            return loop.handler.response(to: .noRoomForAnswer(error), head: head, peer: peer)
+            return loop.handler.response(to: .noRoomForAnswer(error), head: head, isHandled: false, peer: peer)
         }
     }
 

@@ -134,6 +134,8 @@ public protocol HTTPHandler: Sendable {
     ///
     /// - Parameters:
     ///   - head: the known part of the request's head. If the head itself failed, the known part contains no framing.
+    ///   - isHandled: whether a handler that reads the request's body while it arrives is running. The handler also
+    ///     receives the failure. The server ignores the handler's answer.
     ///   - peer: the IP address of the other end of the connection. `nil` with a Unix socket.
-    func response(to failure: HTTPFailure, head: HTTPRequestHead?, peer: IPAddress?) -> HTTPResponse
+    func response(to failure: HTTPFailure, head: HTTPRequestHead?, isHandled: Bool, peer: IPAddress?) -> HTTPResponse
 }

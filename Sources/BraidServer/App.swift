@@ -167,7 +167,9 @@ package final class App: HTTPHandler {
         }
     }
 
-    package func response(to failure: HTTPFailure, head: HTTPRequestHead?, peer: IPAddress?) -> HTTPResponse {
+    package func response(to failure: HTTPFailure, head: HTTPRequestHead?, isHandled: Bool, peer: IPAddress?)
+        -> HTTPResponse
+    {
         let id = head.map(requestID(of:)) ?? ids.requestID()
         let request = LoggedRequest(id: id, head: head, peer: peer, requester: nil), problem = ProblemError(failure)
         note(problem, request)
@@ -186,9 +188,8 @@ package final class App: HTTPHandler {
         }
         var route: Route?
         if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
-        // If the handler reads the request's body while it arrives, the handler is already running. The handler
-        // receives the failure, answers the request, and counts the answer.
-        if let head, head.framing != .none, route?.streamedBody != nil { return response }
+        // The running handler receives the failure, and counts and logs the request.
+        if isHandled { return response }
         if let testMode, let head, TestMode.concerns(head) {
             let tested = TestedExchange(refused: head)
             response = testMode.answers(tested, id: id, start: monotonicNanoseconds(), with: response)

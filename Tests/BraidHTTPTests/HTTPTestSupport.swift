@@ -96,7 +96,7 @@ final class TestApplication: HTTPHandler {
         return HTTPResponse(status: 200, body: .bytes([UInt8]("counted \(count)".utf8)))
     }
 
-    func response(to failure: HTTPFailure, head: HTTPRequestHead?, peer: IPAddress?) -> HTTPResponse {
+    func response(to failure: HTTPFailure, head: HTTPRequestHead?, isHandled: Bool, peer: IPAddress?) -> HTTPResponse {
         HTTPResponse(status: failure.status, body: .bytes([UInt8](failure.detail.utf8)))
     }
 }

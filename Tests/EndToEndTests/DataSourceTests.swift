@@ -118,6 +118,16 @@ import Testing
                 #""command":{"dataSource":{"addRow":{"at":[0,1],"model":{"id":3}}}}"#))
     }
 
+    /// The row is alone in the last node of the new table's tree of rows (`PersistentListTests.removals`).
+    @Test("The last of 1,537 rows can be removed, and the table then has 1,536 rows")
+    func lastOfManyRows() throws {
+        let rows = (0..<1_537).map { #"{"id":\#($0)}"# }.joined(separator: ",")
+        let client = try opened(#"{"id":"s","rows":[\#(rows)]}"#)
+        #expect(try client.request("DELETE", "/v1/sessions/s/rows/0/1536").status == 200)
+        let snapshot = try client.get("/v1/sessions/s/snapshot")
+        #expect(snapshot.object["totalRowCount"] as? Int == 1_536 && snapshot.text.contains(row(1535)))
+    }
+
     @Test("Sections can be added, updated and removed, and the notification says what has changed")
     func sectionCalls() throws {
         let client = try opened()

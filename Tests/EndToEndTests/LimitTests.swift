@@ -317,6 +317,7 @@ import Testing
         }
         let refused: [(String, String, String?)] = [
             ("GET", "/v1/tables", nil), ("POST", "/v1/sessions", "{}"), ("GET", "/", nil), ("POST", "/healthz", "{}"),
+            ("POST", "/v1/sessions/s/observe", "{}"),
         ]
         let before = try value("braid_http_connections_refused_total") ?? 0
         for (method, path, body) in refused {
@@ -325,6 +326,9 @@ import Testing
             #expect(client.isClosed)
         }
         #expect(try value("braid_http_connections_refused_total") == before + Double(refused.count))
+        // No handler has run for the refused `observe` request, which is counted nevertheless.
+        let counts = try server.client().get("/metrics").text
+        #expect(counts.contains(#"{method="POST",route="/v1/sessions/{id}/observe",status="503"} 1"#), "\(counts)")
         #expect(try value("braid_http_connections") == 4 && value("braid_http_connections_max") == 4)
         busy.removeFirst()
         while try server.client().get("/v1/tables").status == 503 { usleep(10_000) }

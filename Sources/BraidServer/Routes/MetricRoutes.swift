@@ -87,7 +87,7 @@ extension PrometheusText {
             "braid_subscribers_max", .gauge, "Event streams and long polls that may be open at the same time.", maximum)
         single(
             "braid_subscribers_behind_total", .counter,
-            "Times that a stream's queue was full; the reader got the missed updates from memory, or else a snapshot.",
+            "Times that a stream fell behind the session; the reader got the missed updates from memory, or else a snapshot.",
             behind)
     }
 
