@@ -397,7 +397,8 @@ import Testing
         "A flood of large bodies does not exhaust the server's memory, and the server accepts bodies again afterwards"
     )
     func flood() throws {
-        let server = try ServerProcess(["--max-buffered-bytes", "33554432"])
+        // With the lowest rate, the server waits for bodies of clients that stand still.
+        let server = try ServerProcess(["--max-buffered-bytes", "33554432", "--min-body-rate", "1"])
         #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200)
         let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
         do {
@@ -620,17 +621,14 @@ import Testing
                 try server.client().get("/v1/sessions/s/journal", headers: accept), 429, "quota-exceeded", retries: true
             )
         }
-        // All these requests use one connection. Another connection's event loop may not have given back the room of an
-        // answer that the client has already received.
-        let client = try server.client()
-        var status = 503
-        for _ in 0..<3_000 where status != 200 {
-            usleep(20_000)
-            status = try client.get("/v1/sessions/s/journal", headers: accept).status
-        }
-        #expect(status == 200)
-        for _ in 0..<6 {
-            #expect(try client.get("/v1/sessions/s/journal", headers: accept).body.count > 6_000_000)
+        // The server can give back the room of an answer a moment after the client has received the whole answer.
+        for _ in 0..<7 {
+            var answer = try server.client().get("/v1/sessions/s/journal", headers: accept)
+            for _ in 0..<3_000 where answer.status != 200 {
+                usleep(20_000)
+                answer = try server.client().get("/v1/sessions/s/journal", headers: accept)
+            }
+            #expect(answer.status == 200 && answer.body.count > 6_000_000)
         }
     }
 
