@@ -13,7 +13,9 @@ import Testing
     static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
 
     static func server(_ options: [String] = []) throws -> ServerProcess {
-        let server = try ServerProcess(options, environment: ["BRAID_TOKEN": "secret"])
+        // On a busy machine, the threads for large commands can stand still for long, because their priority is low.
+        let times = ["--command-timeout", "3600", "--participant-command-timeout", "3600"]
+        let server = try ServerProcess(times + options, environment: ["BRAID_TOKEN": "secret"])
         try open(
             "light",
             #"{"table":"light","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"editing":"insert"}]}"#,
@@ -72,18 +74,26 @@ import Testing
         // success how much it costs.
         let slow = #"{"commands":[{"patchState":{"n":1}},{"patchState":{"n":2}},{"edits":{"delete":{"id":"none"}}}]}"#
         let dryRun = #"{"n":3}"#
-        let heavy = try (0..<16).map { number in
-            let client = try server.client()
-            let session = "/v1/sessions/heavy\(number % 4)"
-            try client.send(
-                number < 8
-                    ? Self.text("POST", "\(session)/transactions", slow)
-                    : Self.text("PATCH", "\(session)/state?dryRun", dryRun))
-            return client
+        var isOvertaken = false
+        // If this test stands still, the server can answer all heavy requests in the meantime. The test then repeats
+        // them.
+        for attempt in 0..<10 where !isOvertaken {
+            let heavy = try (0..<16).map { number in
+                let client = try server.client()
+                let session = "/v1/sessions/heavy\(number % 4)"
+                try client.send(
+                    number < 8
+                        ? Self.text("POST", "\(session)/transactions", slow)
+                        : Self.text("PATCH", "\(session)/state?dryRun", dryRun))
+                return client
+            }
+            for round in 0..<5 { try expectOthersAreServed(server, 5 * attempt + round) }
+            isOvertaken = heavy.contains { !$0.hasAnswer }
+            for (number, client) in heavy.enumerated() {
+                #expect(try client.receive().status == (number < 8 ? 404 : 200))
+            }
         }
-        for round in 0..<5 { try expectOthersAreServed(server, round) }
-        #expect(heavy.contains { !$0.hasAnswer }, "the others did not wait for all of it")
-        for (number, client) in heavy.enumerated() { #expect(try client.receive().status == (number < 8 ? 404 : 200)) }
+        #expect(isOvertaken, "the others did not wait for all of it")
     }
 
     @Test("A request with an unknown token is refused before its body is read, however many such requests arrive")
@@ -108,7 +118,8 @@ import Testing
 
     @Test("Unfinished bodies of one token use only this token's share of the memory for bodies")
     func unfinishedBodies() throws {
-        let server = try Self.server(["--max-buffered-bytes", "33554432"])
+        // With the lowest rate, the server waits for bodies of clients that stand still.
+        let server = try Self.server(["--max-buffered-bytes", "33554432", "--min-body-rate", "1"])
         let table =
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"editing":"insert"}]}"#
         try Self.open("other", table, on: server)
@@ -208,41 +219,56 @@ import Testing
         let server = try Self.server(["--max-requests", "160"])
         try Self.open("heavy", Self.readingTable(20_000), #","state":{"n":0}"#, on: server)
         let token = try Self.token("participant", of: "heavy", on: server)
-        let slow = try server.client()
-        try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":1}"#))
-        let taps = try (0..<200).map { _ in
-            let client = try server.client()
-            try client.send(
-                Self.text("POST", "/v1/sessions/heavy/taps", #"{"at":{"section":0,"row":0}}"#, token: token))
-            return client
+        var isLimited = false
+        // If this test stands still, the slow command can end before the taps arrive. The test then repeats both.
+        for attempt in 0..<10 where !isLimited {
+            let slow = try server.client()
+            try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":\#(attempt + 1)}"#))
+            let taps = try (0..<200).map { _ in
+                let client = try server.client()
+                try client.send(
+                    Self.text("POST", "/v1/sessions/heavy/taps", #"{"at":{"section":0,"row":0}}"#, token: token))
+                return client
+            }
+            for round in 0..<3 { try expectOthersAreServed(server, 3 * attempt + round) }
+            let statuses = try taps.map { try $0.receive().status }
+            #expect(Set(statuses).isSubset(of: [200, 429]))
+            isLimited = statuses.contains(429)
+            #expect(try slow.receive().status == 200)
         }
-        for round in 0..<3 { try expectOthersAreServed(server, round) }
-        let statuses = try taps.map { try $0.receive().status }
-        #expect(Set(statuses).isSubset(of: [200, 429]) && statuses.contains(429))
-        #expect(try slow.receive().status == 200)
+        #expect(isLimited)
     }
 
     @Test("A waiting command is dropped if its connection is lost before its turn")
     func clientsThatLeave() throws {
         let server = try Self.server()
         try Self.open("heavy", Self.readingTable(30_000), #","state":{"n":0}"#, on: server)
-        let slow = try server.client()
-        try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":1}"#))
-        for number in 0..<20 {
-            let client = try server.client()
-            try client.send(
-                Self.text(
-                    "POST", "/v1/sessions/heavy/edits",
-                    #"{"insert":{"section":0,"row":0},"model":{"id":"left-\#(number)"}}"#))
-            client.vanish()
+        var before = 0, dropped = 0
+        // If this test stands still, the slow command can end before the other commands arrive, and the server carries
+        // out all of them. The test then repeats them.
+        for attempt in 0..<10 where dropped == 0 {
+            let slow = try server.client()
+            try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":\#(attempt + 1)}"#))
+            for number in 0..<20 {
+                let client = try server.client()
+                try client.send(
+                    Self.text(
+                        "POST", "/v1/sessions/heavy/edits",
+                        #"{"insert":{"section":0,"row":0},"model":{"id":"left-\#(attempt)-\#(number)"}}"#))
+                client.vanish()
+            }
+            #expect(try slow.receive().status == 200)
+            // This command comes after the dropped ones. Some of them may have been carried out before their clients
+            // left.
+            let last = try server.client().request(
+                "POST", "/v1/sessions/heavy/edits",
+                #"{"insert":{"section":0,"row":0},"model":{"id":"last-\#(attempt)"}}"#, headers: Self.controller)
+            #expect(last.status == 200)
+            let revision = try #require(last.object["revision"] as? Int)
+            dropped = before + 22 - revision
+            before = revision
         }
-        #expect(try slow.receive().status == 200)
-        // This command comes after the dropped ones. Some of them may have been carried out before their clients left.
-        let last = try server.client().request(
-            "POST", "/v1/sessions/heavy/edits", #"{"insert":{"section":0,"row":0},"model":{"id":"last"}}"#,
-            headers: Self.controller)
-        let revision = try #require(last.object["revision"] as? Int)
-        #expect(last.status == 200 && revision < 22, "\(revision)")
+        #expect(dropped > 0)
     }
 
     @Test(
@@ -257,6 +283,7 @@ import Testing
         for number in 0..<8 {
             try Self.open("written\(number)", Self.readingTable(10), #","state":{"n":0}"#, on: server)
         }
+        let start = ContinuousClock.now
         flush.close()
         let writers = try (0..<8).map { number in
             let client = try server.client()
@@ -271,7 +298,9 @@ import Testing
                 "/healthz", "/readyz", "/metrics",
             ] {
                 let status = try server.client().get(target, headers: Self.controller).status
-                #expect(status == 200, "\(target)")
+                // A server whose flush takes more than ten seconds is not ready.
+                let isLate = target == "/readyz" && ContinuousClock.now - start > .seconds(10)
+                #expect(status == 200 || isLate, "\(target)")
             }
         }
         #expect(!writers.contains { $0.hasAnswer }, "nothing is acknowledged before it is on disk")

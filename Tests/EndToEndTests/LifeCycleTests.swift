@@ -236,8 +236,9 @@ import Testing
                 == 201)
 
         // Four clients send requests all the time, with the token that the operator has given to them.
-        let token = Mutex("old"), isOver = Mutex(false), answers = Mutex<[Int: Int]>([:]), group = DispatchGroup()
-        for _ in 0..<4 {
+        let token = Mutex("old"), isOver = Mutex(false), group = DispatchGroup()
+        let answers = Mutex<(statuses: Set<Int>, counts: [Int])>(([], Array(repeating: 0, count: 4)))
+        for index in 0..<4 {
             DispatchQueue.global().async(group: group) {
                 while !isOver.withLock({ $0 }) {
                     let given = token.withLock { $0 }
@@ -248,13 +249,19 @@ import Testing
                                 "PATCH", "/v1/sessions/s/state", #"{"n":1}"#, headers: Self.bearer(given)
                             )
                         }?.status ?? 0
-                    answers.withLock { $0[status, default: 0] += 1 }
+                    answers.withLock {
+                        $0.statuses.insert(status)
+                        $0.counts[index] += 1
+                    }
                 }
             }
         }
+        /// Waits until each client has sent requests with the token that it has now.
         func traffic() throws {
-            let before = answers.withLock { $0.values.reduce(0, +) }
-            try Self.wait(for: "20 further requests") { answers.withLock { $0.values.reduce(0, +) } >= before + 20 }
+            let before = answers.withLock { $0.counts }
+            try Self.wait(for: "5 further requests of each client") {
+                zip(answers.withLock { $0.counts }, before).allSatisfy { $0 >= $1 + 5 }
+            }
         }
         let oldStream = try EventStreamClient(
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("old"))
@@ -278,7 +285,7 @@ import Testing
         try traffic()
         isOver.withLock { $0 = true }
         await withCheckedContinuation { done in group.notify(queue: .global()) { done.resume() } }
-        #expect(answers.withLock { Set($0.keys) } == [200])
+        #expect(answers.withLock { $0.statuses } == [200])
 
         // The stream with the old token ends, and the stream with the new token continues.
         #expect(throws: EventStreamClient.Ended.self) { while true { _ = try oldStream.next() } }

@@ -3,10 +3,15 @@ import Testing
 
 /// Tests what the server logs about requests, and which data it never logs.
 @Suite(.serialized) struct LogTests {
-    private static func serve(_ format: String, _ requests: (KeptClient) throws -> Void) throws -> [String] {
+    /// Returns the lines of a server's log after the given requests. `last` is in the line of the last request.
+    private static func serve(_ format: String, last: String, _ requests: (KeptClient) throws -> Void) throws
+        -> [String]
+    {
         let server = try ServerProcess(
             ["--log-level", "info", "--log-format", format], environment: ["BRAID_TOKEN": "swordfish"])
         try requests(try server.keptClient())
+        // A server that stops waits for the writing of its log at most one second.
+        #expect(server.waitForLog { $0.contains(last) }, "\(server.log)")
         server.stop()
         return server.log.split(separator: "\n").map(String.init)
     }
@@ -15,7 +20,7 @@ import Testing
 
     @Test("Each request is one JSON line in the log, without models, queries and tokens")
     func jsonLines() throws {
-        let lines = try Self.serve("json") { client in
+        let lines = try Self.serve("json", last: "such") { client in
             _ = try client.request(
                 "POST", "/v1/sessions?pretty", #"{"id":"s","rows":[{"id":"secret"}]}"#,
                 headers: Self.token.merging(["X-Request-Id": "r\"1"]) { $1 })
@@ -46,7 +51,7 @@ import Testing
 
     @Test("A client cannot break a text line of the log or add fields to it")
     func textLines() throws {
-        let lines = try Self.serve("text") { client in
+        let lines = try Self.serve("text", last: "status=404") { client in
             _ = try client.get("/openapi.json", headers: ["X-Request-Id": "a=b"])
             _ = try client.get("/\"x\"status=200")
         }
@@ -70,6 +75,7 @@ import Testing
             #expect(try client.get(path + "?unknown").status == 400)
         }
         #expect(try client.get("/v1/sessions").status == 200)
+        #expect(server.waitForLog { $0.contains("route=/v1/sessions ") }, "\(server.log)")
         server.stop()
         let requests = server.log.split(separator: "\n").filter { $0.contains(" request requestId=") }
         let levels = requests.map { $0.split(separator: " ")[1] }
@@ -80,8 +86,8 @@ import Testing
     func controlCharacters() throws {
         let directory = try TemporaryDirectory()
         let server = try ServerProcess(database: directory.path("a\u{7F}b\nc"), ["--log-level", "info"])
+        #expect(server.waitForLog { $0.contains("/a b c\n") }, "\(server.log)")
         server.stop()
-        #expect(server.log.contains("/a b c\n"), "\(server.log)")
     }
 
     @Test("The log and the metrics also contain requests that the HTTP layer refuses, with their known fields")
@@ -130,6 +136,7 @@ import Testing
             count("POST", "/v1/diff", 413) == 1 && count("POST", "/v1/diff", 417) == 1
                 && count("GET", "/healthz", 408) == 1)
         #expect(count("", "", 400) == 2 && count("", "", 501) == 1)
+        #expect(server.waitForLog { $0.contains("metrics") }, "\(server.log)")
         server.stop()
         let lines = try server.log.split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)")
@@ -151,16 +158,13 @@ import Testing
     @Test("An `observe` request with a malformed body is exactly one line of the log")
     func refusedBody() throws {
         let line = "route=/v1/sessions/{id}/observe status=400 "
-        let lines = try Self.serve("text") { client in
+        let lines = try Self.serve("text", last: line) { client in
             let sender = try client.server.client()
             try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#, headers: Self.token)
             try sender.send(
                 "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer swordfish\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\nx"
             )
             #expect(try sender.receive().status == 400)
-            // The log line is written after the answer was sent. If the test stopped the server at once, the line could
-            // be missing.
-            for _ in 0..<500 where !client.server.log.contains(line) { usleep(10_000) }
         }
         #expect(lines.filter { $0.contains(line) }.count == 1, "\(lines)")
     }

@@ -20,12 +20,20 @@ import Testing
         }
         // Waits until the server's metrics count the long poll. If that never happens, the answer to the poll shows the
         // reason.
-        for _ in 0..<600 where try !client.get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) {
-            try await Task.sleep(for: .milliseconds(50))
+        for _ in 0..<6_000 {
+            if try Self.polls(client) == 1 { break }
+            try await Task.sleep(for: .milliseconds(10))
         }
         try body()
         let result = try await answer.value.get()
         return (result.0, result.1)
+    }
+
+    /// Returns the number of waiting long polls in the server's metrics.
+    private static func polls(_ client: KeptClient) throws -> Int? {
+        let name = #"braid_subscribers{by="poll"} "#
+        let line = try client.get("/metrics").text.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line.flatMap { Int($0.dropFirst(name.count)) }
     }
 
     @Test("A long poll is answered as soon as there is an update")
@@ -102,23 +110,29 @@ import Testing
     @Test("An update answers a thousand long polls, and the connections of clients that have left are closed")
     func thousandPolls() throws {
         let (client, _) = try StreamTests.start()
-        let polls = try (0..<1_000).map { _ in try client.server.client() }
-        for poll in polls {
-            try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        }
-        do {
-            let leaving = try (0..<1_000).map { _ in try client.server.client() }
-            for poll in leaving {
+        func startPolls() throws -> [HTTPClient] {
+            let polls = try (0..<1_000).map { _ in try client.server.client() }
+            for poll in polls {
                 try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
             }
-            usleep(500_000)
+            for _ in 0..<6_000 {
+                if try Self.polls(client) == 1_000 { break }
+                usleep(10_000)
+            }
+            return polls
         }
-        var sockets = 2_000
-        for _ in 0..<100 where sockets > 1_010 {
+        // The clients that leave come first, so that the other long polls do not end while the test waits.
+        do {
+            let leaving = try startPolls()
+            withExtendedLifetime(leaving) {}
+        }
+        var sockets = 1_000
+        for _ in 0..<1_200 where sockets > 10 {
             usleep(50_000)
             sockets = try client.server.openSockets()
         }
-        #expect(sockets <= 1_010)
+        #expect(sockets <= 10)
+        let polls = try startPolls()
         #expect(try client.perform(("PATCH", "state", #"{"n":1}"#)) == 1)
         for poll in polls { #expect(try poll.receive().object["to"] as? Int == 1) }
     }

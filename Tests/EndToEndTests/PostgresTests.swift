@@ -158,7 +158,7 @@ import Testing
             let answer = try client.get(path)
             #expect(answer.status == 503 && answer.header("retry-after") == "1", "\(answer.text)")
         }
-        while !server.log.contains("next attempt in 2 s") { usleep(20_000) }
+        #expect(server.waitForLog { $0.contains("next attempt in 2 s") }, "\(server.log)")
         #expect(server.log.contains(" warning waiting for the database postgres://127.0.0.1:1/tables;"))
         #expect(!server.log.contains("secret"), "\(server.log)")
         #expect(server.stop() == 0)
@@ -174,7 +174,7 @@ import Testing
         let server = try ServerProcess(database: "postgres://me@127.0.0.1:\(silent.port)/tables")
         #expect(try server.client().get("/healthz").status == 200)
         #expect(try server.client().get("/readyz").status == 503)
-        #expect(server.log.contains("it has not answered for 3 s"), "\(server.log)")
+        #expect(server.waitForLog { $0.contains("it has not answered for 3 s") }, "\(server.log)")
         let metrics = try server.client().get("/metrics")
         #expect(metrics.status == 200 && metrics.text.contains("\nbraid_database_up 0\n"))
         #expect(server.stop() == 0)
@@ -195,7 +195,7 @@ import Testing
         #expect(
             try client.request("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#)
                 .status == 200)
-        #expect(server.log.contains(" warning the database "), "\(server.log)")
+        #expect(server.waitForLog { $0.contains(" warning the database ") }, "\(server.log)")
         #expect(server.stop() == 0)
     }
 

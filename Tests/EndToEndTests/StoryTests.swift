@@ -208,7 +208,7 @@ import Testing
 
     @Test("A template that is cheap for one row is refused if all rows together exceed the limit of steps")
     func stepLimit() throws {
-        let client = try ServerProcess().keptClient()
+        let client = try ServerProcess(["--command-timeout", "3600"]).keptClient()
         let models = (0..<4_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         let table =
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)],"viewModel":{"$reduce":{"$eval":"range(0,9000)"},"initial":0,"each(sum,x)":{"$eval":"sum + x"}}}]}"#

@@ -94,9 +94,15 @@ import Testing
         var listener = Listener(SwiftClientTests.client(proxy.url).session("party"), from: first)
         for number in 1...40 { try await tell(party, "guest \(number)") }
         try await listener.revision(40)
-        #expect(listener.snapshots == 0 && listener.updates.map(\.to) == Array(1...40))
+        var last = 40
+        // On a busy machine, the updates can arrive in so few pieces that hardly any connection breaks.
+        while proxy.lost <= 1 {
+            last += 1
+            try await tell(party, "guest \(last)")
+            try await listener.revision(last)
+        }
+        #expect(listener.snapshots == 0 && listener.updates.map(\.to) == Array(1...last))
         #expect(try await listener.shown == party.snapshot())
-        #expect(proxy.lost > 1)
     }
 
     @Test("The client replaces a connection on which nothing arrives any more")
@@ -139,8 +145,9 @@ import Testing
         let busy = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && toServer ? .answer(busy) : .pass }
         flag.set(true)
-        var listener = Listener(SwiftClientTests.client(proxy.url).session("party"))
+        // The subscription can send its first request as soon as it exists.
         let start = ContinuousClock.now
+        var listener = Listener(SwiftClientTests.client(proxy.url).session("party"))
         try await listener.listen { $0.interruptions.count == 2 }
         #expect(ContinuousClock.now - start >= .seconds(1))
         flag.set(false)

@@ -187,7 +187,10 @@ import Testing
         var listener = Listener(follower.subscribe(window: .rows(offset: 0, limit: 10), overscan: below(8)))
         let subscription = listener.subscription
         try await listener.live()
-        for round in 1...30 {
+        var round = 0
+        // On a busy machine, the updates can arrive in so few pieces that 30 rounds break hardly any connection.
+        while round < 30 || isTearing && proxy.lost <= 3 {
+            round += 1
             for step in 0..<3 {
                 let name = ["a", "b", "c"][below(3)], row = below(8)
                 let command: SessionCommand =
@@ -229,7 +232,6 @@ import Testing
             let window = subscription.window
             #expect(try await listener.shown == session.snapshot(window: window), "round \(round): \(window)")
         }
-        #expect(!isTearing || proxy.lost > 3)
     }
 
     /// Checks a window against the whole table at the same revision.

@@ -237,6 +237,8 @@ import Testing
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
+        // The server writes this line after the line about an upgrade.
+        for server in servers { #expect(server.server.waitForLog { $0.contains(" notice serving ") }) }
         let logs = servers.map(\.server.log)
         #expect(logs.filter { $0.contains("upgraded the database") }.count == 1, "\(logs)")
         for (index, server) in servers.enumerated() { try expectLife(of: server.server, adding: "\(index)") }
