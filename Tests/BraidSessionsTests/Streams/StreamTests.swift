@@ -1,7 +1,6 @@
 import BraidEngine
 import BraidRuntime
 import BraidStore
-import Synchronization
 import Testing
 
 @testable import BraidSessions
@@ -159,11 +158,11 @@ struct SubscriberTests {
     @Test("A subscriber that starts while commands run receives every update once and in order")
     func concurrentSubscriptions() async throws {
         let test = try await TestSession(StreamLimits(recentChanges: 16))
-        let last = 400, count = 15, subscribed = Mutex(0)
+        let last = 400, count = 15, subscribed = Counter()
         let commands = Task {
             for revision in 1..<last { try await test.setState(revision) }
             // The last command waits until all subscribers have started, so that each of them has something to receive.
-            #expect(await happens { subscribed.withLock { $0 == count } })
+            #expect(await happens { subscribed.value == count })
             try await test.setState(last)
         }
         let readers = (0..<count).map { number in
@@ -171,7 +170,7 @@ struct SubscriberTests {
                 try await Task.sleep(for: .milliseconds(number * 5))
                 let start = number % 3 == 0 ? nil : test.session.current.snapshot.revision - number % 7
                 let reader = test.subscribe(after: start.map { max(0, $0) })
-                subscribed.withLock { $0 += 1 }
+                subscribed.add()
                 return await reader.events(at: last)
             }
         }
