@@ -29,13 +29,13 @@ class Server:
     def stop(self):
         """Stops the server, which must end without an error."""
         self.process.terminate()
-        assert self.process.wait(timeout=15) == 0
+        assert self.process.wait(timeout=60) == 0
 
     def kill(self):
         """Kills the server without a chance to clean up, as a power failure would do."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
-            self.process.wait(timeout=15)
+            self.process.wait(timeout=60)
 
     def __enter__(self):
         return self

@@ -24,7 +24,7 @@ class Server:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json", **headers}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as refusal:
             return refusal.code, json.loads(refusal.read())
@@ -51,7 +51,7 @@ def braid_server():
     assert line.startswith("listening on "), "the server did not start: it says why on stderr"
     yield Server(line.removeprefix("listening on ").strip())
     process.stdin.close()
-    assert process.wait(timeout=15) == 0
+    assert process.wait(timeout=60) == 0
 
 
 @pytest.fixture

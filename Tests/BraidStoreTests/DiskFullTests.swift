@@ -123,9 +123,9 @@ import Testing
         #expect(throws: StoreError.full) { try SQLiteStore(path: disk.path + "/braid.sqlite") }
     }
 
-    /// Repeats a request for up to three seconds, because the store looks for free disk space only once a second.
+    /// Repeats a request for up to a minute, because the store looks for free disk space only once a second.
     private func eventually(_ body: () async throws -> Void) async throws {
-        for _ in 0..<30 {
+        for _ in 0..<600 {
             if (try? await body()) != nil { return }
             try await Task.sleep(for: .milliseconds(100))
         }

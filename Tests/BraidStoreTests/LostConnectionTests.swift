@@ -71,7 +71,7 @@ import Testing
 
     /// The database hangs, or its machine has failed. No caller may receive an unknown result as a success.
     @Test("A commit fails after the timeout if the database does not answer") func silentDatabase() async throws {
-        let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
+        let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(10)))
         let number = try await store.createSession(.make())
         let writer = try #require(try processes().first)
         #expect(kill(pid_t(writer), SIGSTOP) == 0)
@@ -90,7 +90,7 @@ import Testing
 
     @Test("A write that waits too long for another connection's lock is refused, and the store still works")
     func foreignLock() async throws {
-        let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
+        let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(10)))
         let number = try await store.createSession(.make())
         let other = try connect()
         // The lock on the session's row looks like another server's commit in progress. That commit would make this

@@ -92,7 +92,7 @@ import Testing
     @Test("Closing a store releases the locks of its sessions") func lockOfAClosedStore() async throws {
         let session = try await stores[0].createSession(.make())
         try await stores[0].takeTurn(of: session)
-        let hasty = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(2)))
+        let hasty = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(10)))
         await #expect { try await hasty.takeTurn(of: session) } throws: {
             if case StoreError.busy = $0 { true } else { false }
         }
@@ -228,8 +228,9 @@ import Testing
         let heard = Mutex<[StoreNotice]>([])
         try stores[1].listen { notice in heard.withLock { $0.append(notice) } }
         try await wait { heard.withLock { $0.contains(.hearing) } }
+        // Waits until the connections have ended. Otherwise one of them could end in the middle of a commit below.
         try PostgresCluster.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
             in: url)
         try await wait { heard.withLock { Array($0.filter { $0 != .look }.prefix(2)) == [.hearing, .hearing] } }
         let session = try await stores[0].createSession(.make())
@@ -239,7 +240,7 @@ import Testing
     }
 
     private func wait(for condition: () -> Bool) async throws {
-        for _ in 0..<3_000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
+        for _ in 0..<12_000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
         try #require(condition())
     }
 }

@@ -44,10 +44,18 @@ import Testing
     @Test("Reads run at the same time, up to the pool's number of connections", arguments: [1, 3])
     func bounds(count: Int) async throws {
         let pool = pool(count), gauge = Gauge()
+        let deadline = ContinuousClock.now + .seconds(60)
         try await withThrowingTaskGroup { group in
             for _ in 0..<40 {
                 group.addTask {
-                    try await pool.read { _ in _ = gauge.during { usleep(2000) } }
+                    // The first reads wait for each other, because a thread of the pool may start late.
+                    try await pool.read { _ in
+                        gauge.during {
+                            repeat {
+                                usleep(2000)
+                            } while gauge.most < count && ContinuousClock.now < deadline
+                        }
+                    }
                 }
             }
             try await group.waitForAll()
@@ -83,7 +91,7 @@ import Testing
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<10 {
             tasks.append(Task { try await pool.read { _ in served.add(number) } })
-            try await Task.sleep(for: .milliseconds(5))
+            while pool.queued <= number { try await Task.sleep(for: .milliseconds(1)) }
         }
         gate.signal()
         try await held.value
@@ -94,7 +102,7 @@ import Testing
 
     @Test("A read sees the data of one moment, even while another connection writes") func snapshots() async throws {
         let pool = pool(4)
-        let isDone = Flag()
+        let isDone = Flag(), isWriting = Flag()
         let path = path
         // The writer runs on a separate thread. As a task that never suspends, it would block one of the few threads
         // that run tests.
@@ -110,11 +118,14 @@ import Testing
                             try writer.run("INSERT INTO t VALUES (?)", number)
                             try writer.run("INSERT INTO t VALUES (?)", -number)
                         }
+                        isWriting.isSet = true
                     }
                     return number
                 })
+            isWriting.isSet = true
             result.finish()
         }
+        while !isWriting.isSet { try await Task.sleep(for: .milliseconds(1)) }
         try await withThrowingTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask { [pool] in
@@ -202,14 +213,21 @@ import Testing
         }
         await Task.detached { for _ in 0..<2 { started.waitNow() } }.value
         let waiting = Task { try await pool.read { try $0.first("SELECT 8") { $0.int(0) } } }
-        try await Task.sleep(for: .milliseconds(20))
+        while pool.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
         let isClosed = Flag()
         let thread = Thread {
             pool.close()
             isClosed.isSet = true
         }
         thread.start()
-        try await Task.sleep(for: .milliseconds(20))
+        // Reads that arrive before the call of `close` wait for the gate, and the first read after it is refused.
+        let isRefused = Flag()
+        while !isRefused.isSet {
+            Task {
+                do { try await pool.read { _ in } } catch { isRefused.isSet = error as? SQLiteError == .closed }
+            }
+            try await Task.sleep(for: .milliseconds(1))
+        }
         #expect(!isClosed.isSet)
         await #expect(throws: SQLiteError.closed) { try await pool.read { _ in } }
         for _ in 0..<2 { gate.signal() }

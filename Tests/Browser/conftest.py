@@ -12,8 +12,8 @@ from playwright.sync_api import expect, sync_playwright
 
 from server import ROOT, Server
 
-# Playwright's usual limit of 5 seconds is too short on a busy machine, so `expect` waits up to 20 seconds.
-expect.set_options(timeout=20_000)
+# Playwright's usual limit of 5 seconds is too short on a busy machine, so `expect` waits up to 60 seconds.
+expect.set_options(timeout=60_000)
 SCREENSHOTS = pathlib.Path(os.environ.get("BRAID_SCREENSHOTS", ROOT / ".build/screenshots"))
 
 
@@ -28,7 +28,7 @@ class ExampleServer(Server):
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.token}"} if self.token else {})}
         data = None if body is None else json.dumps(body).encode()
         try:
-            with urllib.request.urlopen(urllib.request.Request(self.url + path, data, headers, method=method), timeout=30) as answer:
+            with urllib.request.urlopen(urllib.request.Request(self.url + path, data, headers, method=method), timeout=60) as answer:
                 return answer.status, json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as refusal:
             return refusal.code, json.loads(refusal.read())
@@ -78,7 +78,7 @@ def make_page(browser):
         context = browser.new_context(**{"reduced_motion": "reduce", **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: faults.append(str(error)))
         # The console reports violations of the page's security policy. It also reports failed requests, which do not
         # count, because some tests cause them.

@@ -46,7 +46,7 @@ def on(client, *values):
 
 @pytest.mark.parametrize("client", [on(client) for client in CLIENTS])
 def test_a_driver_has_the_levels_of_its_client(client):
-    assert kit.levels(CLIENTS[client])[1] == LEVELS[client]
+    assert kit.levels(CLIENTS[client], patience=60)[1] == LEVELS[client]
 
 
 @pytest.fixture(scope="session")

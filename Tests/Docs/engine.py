@@ -121,7 +121,7 @@ class Engine:
         subprocess.run([sys.executable, "-m", "podman_compose", "-f", started, "up", "--detach", "--no-build"], env=self.environment, check=True)
         # On a machine without systemd, the health checks run only when this loop starts them.
         for container in self.containers():
-            for _ in range(100):
+            for _ in range(400):
                 if subprocess.run(["podman", "healthcheck", "run", container["Id"]], env=self.environment, capture_output=True).returncode == 0:
                     break
                 time.sleep(0.25)

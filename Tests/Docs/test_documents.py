@@ -91,7 +91,7 @@ def follow(document, blocks, terminal):
 
 
 def told_within_seconds(terminal, block, whole, where):
-    for _ in range(100):
+    for _ in range(600):
         if text_matches(block.text, terminal.stream(), whole):
             return
         time.sleep(0.1)

@@ -92,7 +92,7 @@ def proxy(request, server, certificate, tmp_path_factory):
 
     class Connection(http.client.HTTPSConnection):
         def __init__(self):
-            super().__init__(NAME, port, context=trust, timeout=20)
+            super().__init__(NAME, port, context=trust, timeout=90)
 
         def connect(self):
             self.sock = trust.wrap_socket(socket.create_connection(("127.0.0.1", port), self.timeout), server_hostname=NAME)
@@ -103,16 +103,16 @@ def proxy(request, server, certificate, tmp_path_factory):
             answer = self.getresponse()
             return answer.status, answer, answer.read()
 
-    for attempt in range(100):
+    for attempt in range(600):
         try:
             Connection().connect()
             break
         except OSError:
-            assert process.poll() is None and attempt < 99, (folder / "log").read_text()
+            assert process.poll() is None and attempt < 599, (folder / "log").read_text()
             time.sleep(0.1)
     yield Connection
     process.terminate()
-    process.wait(timeout=15)
+    process.wait(timeout=60)
 
 
 def test_a_proxy_hands_on_what_positions_and_tokens_need(proxy):
@@ -171,7 +171,7 @@ def test_a_proxy_hands_on_lines_while_their_body_goes_on(proxy):
         line = json.dumps({"invited": [{"name": f"Guest {time.time()}"}]}) + "\n"
         sender.send(f"{len(line):x}\r\n{line}\r\n".encode())
         # The server applies the line although the body has not ended yet.
-        status, _, answer = reader.ask("GET", f"/v1/sessions/party/updates?since={revision}&wait=15")
+        status, _, answer = reader.ask("GET", f"/v1/sessions/party/updates?since={revision}&wait=50")
         assert status == 200 and json.loads(answer)["to"] == revision + 1
         revision += 1
     sender.send(b"0\r\n\r\n")

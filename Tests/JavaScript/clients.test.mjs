@@ -41,6 +41,8 @@ test("The code in docs/clients.md does what the page says", async (t) => {
   const change = new Promise((resolve) => (changed = resolve));
   const names = { show: (snapshot) => (shown.push(snapshot), snapshot.revision === 3 && changed()), animate: (stage) => stages.push(stage) };
   const { result: subscription } = await run(t, blocks[0], names, "subscription");
+  // The first snapshot must arrive before the commands of the next block are sent.
+  while (subscription.status !== "live") await new Promise(setImmediate);
 
   const { logged } = await run(t, blocks[1]);
   assert.deepEqual(logged, ["Sara was at 1,2; 1 stage", 'editing-not-allowed Row 0 of the section "invited" does not allow delete; its editing style is none.']);

@@ -1,5 +1,11 @@
 import pytest
 
+from braid_testing import Subscription
+
+# A busy machine can need longer than the ten seconds for which the kit waits by default.
+for wait in (Subscription.wait_until, Subscription.wait_for_revision, Subscription.wait_until_live):
+    wait.__defaults__ = (60,)
+
 
 @pytest.fixture
 def run(pytester, monkeypatch):
@@ -10,8 +16,11 @@ def run(pytester, monkeypatch):
 
 @pytest.fixture
 def client(braid_server):
-    """A client that waits for 10 ms before each retry."""
+    """A client that waits for 10 ms before each retry. It repeats a request often, because a busy server can refuse
+    connections for longer than the test has asked for.
+    """
     client = braid_server.client.with_token(braid_server.token)
+    client.retries = 6_000
     client.delay = lambda tries, retry_after=None, first=0: 0.01
     return client
 

@@ -95,13 +95,13 @@ def test_commands_of_a_session_keep_the_order_of_their_calls_across_retries(wait
 
     def sleep(_):
         waiting.set()
-        assert proceed.wait(10)
+        assert proceed.wait(60)
 
     with ScriptedServer(b"", b"", DONE, DONE, DONE) as server:
         client = BraidClient(server.url, sleep=sleep)
         threads = [threading.Thread(target=client.session("party").tap, args=[[0, row]]) for row in range(3)]
         threads[0].start()
-        assert waiting.wait(10)
+        assert waiting.wait(60)
         turns = client._turns["/v1/sessions/party"]
         for number, thread in enumerate(threads[1:], 2):
             thread.start()

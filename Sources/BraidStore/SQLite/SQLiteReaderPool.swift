@@ -114,6 +114,9 @@ final class SQLiteReaderPool: @unchecked Sendable {
         }
     }
 
+    /// The number of reads that wait for a thread.
+    var queued: Int { condition.withLock { jobs.count - next } }
+
     /// Refuses new reads, finishes the waiting reads, and closes the pool's connections. The calling thread is blocked
     /// until all connections are closed.
     func close() {

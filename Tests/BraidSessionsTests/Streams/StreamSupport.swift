@@ -72,6 +72,15 @@ final class TestReader: Sendable {
         return taken.bytes
     }
 
+    /// Waits for an event at this revision, whatever its name is. Returns all events so far.
+    func events(at revision: Int) async -> [String] {
+        _ = await happens {
+            take()
+            return told.withLock { $0.last?.hasSuffix(" \(revision)") ?? false }
+        }
+        return events
+    }
+
     /// Waits for an event with this name and revision. Returns all events so far.
     func events(through name: String, _ revision: Int) async -> [String] {
         _ = await happens {
@@ -82,10 +91,10 @@ final class TestReader: Sendable {
     }
 }
 
-/// Waits until the condition is true. Returns `false` after 30 seconds. Unlike `eventually`, this function does not
+/// Waits until the condition is true. Returns `false` after two minutes. Unlike `eventually`, this function does not
 /// block a thread that the server's tasks need.
 func happens(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<15_000 {
+    for _ in 0..<60_000 {
         if condition() { return true }
         try? await Task.sleep(for: .milliseconds(2))
     }

@@ -108,6 +108,11 @@ class KitTests {
         assertEquals(1, server.faults().applied("first"));
         int replays = action.equals("loseAnswer") || action.equals("truncate") ? 1 : 0;
         server.requests().verifyExactly(replays, RequestMatch.any().session(party).path(EDITS).replayed(true));
+        // With refuseConnections, the server records the first request only after it has closed all connections.
+        long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+        while (server.requests().all().size() < 2 && System.nanoTime() < deadline) {
+            Thread.onSpinWait();
+        }
         server.requests().verifyExactly(1, RequestMatch.any().fault("first"));
     }
 
