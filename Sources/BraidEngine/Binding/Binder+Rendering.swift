@@ -159,12 +159,14 @@ private struct SnapshotMaking {
         -> Section
     {
         let input = try input(position)
-        return Section(
+        let section = Section(
             id: input.id,
             header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
             footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight),
             movesTo: try targets.targets(of: binding), isDiffable: binding.isDiffable(table.sections[position]),
             rows: try rows(at: position, binding))
+        try evaluation.meter.charge(repeated: section.sizeWithoutRows, in: section.id)
+        return section
     }
 
     /// Returns the section as the previous snapshot displays it, if nothing that it shows can have changed. Otherwise,

@@ -44,6 +44,16 @@ final class CommandMeter: Sendable {
         }
     }
 
+    /// Charges the command's limit of rendered bytes for bytes of the description that a section repeats: a constant in
+    /// each row, titles, and the list of the sections to which its rows may move.
+    func charge(repeated bytes: Int, in section: SectionID) throws(Refusal) {
+        guard !templates.take(output: bytes) else { return }
+        throw Refusal(
+            .templateFailed,
+            "At the section \"\(section)\", the command exceeds the number of bytes that it may render (--max-rendered-bytes). The description repeats long constants in the rows, or long lists of move targets in the sections. Make them shorter."
+        )
+    }
+
     /// Throws `commandTimeout` if the command has taken longer than the limit on a command's time.
     ///
     /// Loops whose length a request can choose call `checkTime()`, for example the loop over a transaction's commands.

@@ -10,6 +10,8 @@ struct RowMaker {
     /// limit. The limit is checked before rendering, because a short template can ask for a very large number of rows.
     private let room: Int
     private let limits: TableLimits
+    /// The bytes of the constants that each of the section's rows repeats: its view model and its cell's name.
+    private let constantBytes: Int
     /// The cell that all rows of the section share, and its declaration. `nil` if the cell depends on the row or is not
     /// declared.
     private let constant: (name: String, declaration: CellDeclaration)?
@@ -22,6 +24,7 @@ struct RowMaker {
         self.room = room
         cells = binder.cells
         limits = binder.limits
+        constantBytes = (binding.cells.viewModel?.constant?.count ?? 0) + (binding.cells.cell.constant?.count ?? 0)
         constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
     }
 
@@ -31,6 +34,7 @@ struct RowMaker {
         var rows: [Row] = []
         switch binding.cells.source {
         case .stored:
+            try chargeConstants(of: stored.rows.count)
             rows.reserveCapacity(stored.rows.count)
             for (index, row) in stored.rows.enumerated() {
                 try evaluation.meter.checkTime(at: index)
@@ -41,6 +45,7 @@ struct RowMaker {
                 try evaluation.meter.checkTime(at: index)
                 let input = RowInput(section: section, row: index, count: count, model: row.model)
                 if try shown.value(for: input, evaluation)?.boolValue ?? false {
+                    try chargeConstants(of: 1)
                     rows.append(try self.row(for: row, at: index))
                     shownKeys.append(row.key)
                 }
@@ -48,6 +53,7 @@ struct RowMaker {
         case .derived(let template):
             let models = try models(from: template)
             guard models.count <= room else { throw Refusal.tooManyRows(limits) }
+            try chargeConstants(of: models.count)
             var seen: Set<RowID> = []
             for (index, model) in models.enumerated() {
                 try evaluation.meter.checkTime(at: index)
@@ -74,6 +80,7 @@ struct RowMaker {
                 )
             }
             guard count <= room else { throw Refusal.tooManyRows(limits) }
+            try chargeConstants(of: count)
             for index in 0..<count {
                 try evaluation.meter.checkTime(at: index)
                 rows.append(try row(id: nil, model: .null, at: index, of: count))
@@ -104,6 +111,7 @@ struct RowMaker {
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }
+        try chargeConstants(of: changes.reduce(0) { $0 + $1.new.count })
         var rows = shown
         rows.replace(
             try changes.map { change in
@@ -120,6 +128,11 @@ struct RowMaker {
                 return (change.old, made)
             })
         return rows
+    }
+
+    /// Charges the command for the constants of the description that each of the given number of rows repeats.
+    private func chargeConstants(of rows: Int) throws(Refusal) {
+        try evaluation.meter.charge(repeated: constantBytes * rows, in: section)
     }
 
     private var input: SectionInput { SectionInput(id: section, count: count, displayedCount: count) }

@@ -133,6 +133,15 @@ final class SharedJSONeBudget: Sendable {
         }
     }
 
+    /// Subtracts output from the shared limit. Returns false and subtracts nothing if less is left.
+    func take(output bytes: Int) -> Bool {
+        left.withLock { left in
+            guard bytes <= left.output else { return false }
+            left.output -= bytes
+            return true
+        }
+    }
+
     /// Subtracts from the shared limit what a rendering has used of its own budget. `whole` is the rendering's own
     /// budget before the rendering, and `budget` is what remains of this budget.
     func charge(_ budget: JSONeBudget, of whole: JSONeBudget) {

@@ -1,12 +1,13 @@
 extension Snapshot {
-    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes. Stops counting at
-    /// the first row with which the sum exceeds the number.
+    /// Returns whether the snapshot's JSON is about as large as a number of bytes, or larger. Stops counting at the
+    /// first row or section with which the sum exceeds the number.
     package func isLarger(than bytes: Int) -> Bool {
-        var rest = bytes
+        var rest = bytes - state.count - (empty?.count ?? 0)
         for section in sections {
-            rest -= section.header.count + section.footer.count
+            rest -= section.sizeWithoutRows
+            if rest < 0 { return true }
             for row in section.rows {
-                rest -= row.json.count
+                rest -= row.json.count + 1
                 if rest < 0 { return true }
             }
         }
@@ -132,9 +133,12 @@ extension Section {
         writer.endObject()
     }
 
+    /// An estimate of the number of bytes that `write` writes for a section without rows. O(1).
+    var sizeWithoutRows: Int { 80 + id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0) }
+
     /// An estimate of the number of bytes that `write` writes. O(rows).
     var encodedSize: Int {
-        var size = 128 + 2 * id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0)
+        var size = sizeWithoutRows
         rows.forEach(in: 0..<rows.count) { _, row in size += row.json.count + 1 }
         return size
     }

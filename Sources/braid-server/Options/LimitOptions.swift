@@ -45,7 +45,7 @@ struct LimitOptions {
         .integer("max-sections", \.maxSections, in: 1...most, help: "The most sections of a session."),
         .integer(
             "max-rendered-bytes", \.maxRenderedBytes, in: 1...most,
-            help: "The most bytes that one command's templates may build, plus 1,000 for each row."),
+            help: "The most bytes that one command may render, plus 1,000 for each row."),
         .integer(
             "max-template-steps", \.maxTemplateSteps, in: 1...most,
             help: "The most steps of one command's templates, plus 200 for each row."),

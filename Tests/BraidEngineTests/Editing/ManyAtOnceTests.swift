@@ -98,6 +98,33 @@ import Testing
         #expect(session.snapshot.brief == before)
     }
 
+    @Test(
+        "What a description repeats in many rows or sections counts towards the limit of rendered bytes",
+        arguments: ["stored", "counted", "derived", "header", "movesTo"])
+    func repeatedBytesAreCharged(what: String) throws {
+        let text = String(repeating: "x", count: 20_000), constant = #""viewModel":{"t":"\#(text)"}"#
+        let models = (0..<100).map { #"{"id":\#($0)}"# }.joined(separator: ",")
+        let ids = (0..<200).map { "\"\($0)\(String(repeating: "x", count: 60))\"" }.joined(separator: ",")
+        let (sections, binding) =
+            switch what {
+            case "stored": ("", #""models":[\#(models)],\#(constant)"#)
+            case "counted": ("", #""numberOfCells":"100",\#(constant)"#)
+            case "derived":
+                ("", #""modelsFrom":{"$map":{"$eval":"range(0,100)"},"each(n)":{"id":"${n}"}},\#(constant)"#)
+            case "header": (#""sections":[\#(ids)],"#, #""on":"allOtherSections","header":"\#(text)""#)
+            default: (#""sections":[\#(ids)],"#, #""on":"allOtherSections","moving":{"to":[\#(ids)]}"#)
+            }
+        let described = try TableDescription(
+            JSONText(parsing: #"{"table":"t",\#(sections)"cells":{"C":{}},"bindings":[{"cell":"C",\#(binding)}]}"#))
+        var binder = described.binder
+        let table = try described.openingTable()
+        let snapshot = try binder.snapshot(of: table, revision: 0, now: "")
+        #expect(snapshot.isLarger(than: 1_500_000) && snapshot.encoded().count > 1_500_000)
+        binder.limits.renderedBytes = 1_000_000
+        let refusal = #expect(throws: Refusal.self) { try binder.snapshot(of: table, revision: 0, now: "") }
+        #expect(refusal?.code == .templateFailed)
+    }
+
     /// The test lowers the limits after it has opened the table, so the table exceeds them.
     @Test("A table over its limits may shrink but not grow")
     func aTableOverItsLimitsMayShrinkAndNotGrow() throws {
