@@ -34,6 +34,8 @@ enum ActionTarget: Sendable {
 struct StepRunner {
     let call: HandlerCall
     private(set) var context: HandlerContext
+    /// The parameters of the event that the handler handles, which every step may read.
+    private let event: JSONValue?
     /// The state, the models and the time that the handler's expressions read. Replaced after each action, so that
     /// expressions read the current table.
     private var evaluation: Evaluation
@@ -43,11 +45,13 @@ struct StepRunner {
     init(call: HandlerCall, table: TableModel, context: HandlerContext) {
         self.call = call
         self.context = context
+        event = call.event?.value()
         evaluation = Evaluation(table: table, now: context.now, meter: context.meter)
     }
 
     mutating func run(_ steps: [HandlerStep], on editor: inout TableEditor) throws {
         for step in steps {
+            try context.meter.checkTime()
             switch step {
             case .choice(let condition, let then, let otherwise):
                 let isTrue = try condition.evaluated(names(editor)).isTruthy
@@ -63,7 +67,6 @@ struct StepRunner {
                 // A few named handlers that use each other can run very many steps, so each use of a handler is charged
                 // to the command's budget.
                 try context.meter.charge { (budget) throws(JSONeError) in try budget.spend() }
-                try context.meter.checkTime()
                 try run(steps, on: &editor)
             }
         }
@@ -78,7 +81,7 @@ struct StepRunner {
         context["row"] = .number(JSONNumber(call.row))
         context["count"] = .number(JSONNumber(call.derivedCount ?? editor.table[call.section]?.rows.count ?? 0))
         if let reason = call.reason { context["reason"] = reason.json }
-        if let event = call.event { context["event"] = event.value() }
+        if let event { context["event"] = event }
         return context
     }
 
@@ -146,6 +149,7 @@ struct StepRunner {
                     throw fault("setModels must give an array of models for \"\(section)\"")
                 }
                 let id = SectionID(section)
+                _ = try context.binder.requiredBinding(of: id)
                 if context.binder.declaredSections == nil { editor.ensureSection(id) }
                 try editor.setModels(
                     try elements.map { try context.binder.identified(bounded(JSONText($0)), in: id) }, in: id)

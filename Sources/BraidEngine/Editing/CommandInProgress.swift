@@ -80,7 +80,8 @@ struct CommandInProgress {
             if !merging { for section in sections(notIn: titles.map(\.section)) { try setFooter(nil, of: section) } }
             for (section, title) in titles { try setFooter(title, of: section) }
         case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
-        case .setState(let state, merging: false): editor.setState(state)
+        // The session keeps the state, and would otherwise keep the request's whole body, too.
+        case .setState(let state, merging: false): editor.setState(state.detached)
         case .setState(let patch, merging: true):
             editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
         case .tap(let row): try tap(row)

@@ -95,7 +95,7 @@ public struct RowHistory: Sendable {
             let path = RowPath(section: try index(of: section), row: row), count = countsThen[path.section]
             guard (0..<count + (orEnd ? 1 : 0)).contains(row) else { throw noRowThen(row, path.section) }
             if row == count { return try end(of: path.section) }
-            guard let place = trace(path).place else { throw .gone(reference) }
+            guard let place = try trace(path).place else { throw .gone(reference) }
             return place
         case .id(let id, let section):
             // A row's id identifies the row without the history.
@@ -176,7 +176,9 @@ extension RowHistory {
     }
 
     /// Follows the row that was displayed at `path` at the earlier revision, and returns what became of it.
-    private func trace(_ path: RowPath) -> Fate {
+    ///
+    /// - Throws: ``Refusal`` with `commandTimeout`.
+    private func trace(_ path: RowPath) throws(Refusal) -> Fate {
         var place: RowPath? = path, isUnknown = false
         // The id and the section that the followed row had when an update hid the row. `nil` again when the row is
         // displayed in that section.
@@ -184,6 +186,7 @@ extension RowHistory {
         // The updates that hid the followed row, each with the row's index path before the update.
         var losses: [(step: Int, at: RowPath)] = []
         for (number, step) in steps.enumerated() {
+            try meter.checkTime()
             if let path = place {
                 place = step.hidden.rows.keys.contains(path) ? nil : step.update.following(path)
                 if place == nil {
@@ -213,12 +216,16 @@ extension RowHistory {
 
     /// Returns the index paths, at the earlier revision, of the row that is displayed at `path` now and has the given
     /// id. Several earlier rows with the id are possible.
-    private func origins(of path: RowPath, _ id: RowID) -> [RowPath] {
-        steps.reversed().reduce([path]) { places, step in
-            var before = places.compactMap { step.update.preceding($0) }
-            for place in step.hidden.places(of: id) where !before.contains(place) { before.append(place) }
-            return before
+    ///
+    /// - Throws: ``Refusal`` with `commandTimeout`.
+    private func origins(of path: RowPath, _ id: RowID) throws(Refusal) -> [RowPath] {
+        var places = [path]
+        for step in steps.reversed() {
+            try meter.checkTime()
+            places = places.compactMap { step.update.preceding($0) }
+            for place in step.hidden.places(of: id) where !places.contains(place) { places.append(place) }
         }
+        return places
     }
 }
 
@@ -256,7 +263,7 @@ extension RowHistory {
                 .rowGone,
                 "The place at row \(row) of the section \"\(now.sections[end.section].id)\" is not known any more: the rows around it cannot be found. Get the snapshot, and name the place there."
             )
-            let fate = trace(RowPath(section: then, row: follower))
+            let fate = try trace(RowPath(section: then, row: follower))
             if case .displayed(let next) = fate, next.section == end.section {
                 place = next.row
             } else if let previous = try nearest(
@@ -286,7 +293,7 @@ extension RowHistory {
         throws(Refusal) -> Int?
     {
         for row in rows.prefix(Self.mostNeighbours) {
-            switch trace(RowPath(section: then, row: row)) {
+            switch try trace(RowPath(section: then, row: row)) {
             case .displayed(let place) where place.section == section: return place.row
             case .unknown: throw unknown
             case .displayed, .gone: continue
@@ -301,8 +308,8 @@ extension RowHistory {
         switch moved {
         case .at(let reference, let row): return try index(of: reference) == section ? row : nil
         case .id(let id, _):
-            let origins = origins(of: at, id)
-            if let origin = origins.first(where: { trace($0).place == at }) {
+            let origins = try origins(of: at, id)
+            for origin in origins where try trace(origin).place == at {
                 return origin.section == section ? origin.row : nil
             }
             if origins.contains(where: { $0.section == section }) {

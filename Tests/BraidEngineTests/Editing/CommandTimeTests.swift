@@ -55,6 +55,17 @@ import Testing
         try Self.work { work, _ in try work.setModels([("a", [])], merging: merging) }
     }
 
+    @Test("A handler ends at its next step when the command's time is up")
+    func handler() throws {
+        let setState = try HandlerStep.action(.setState(JSONeTemplate(JSONText(parsing: #"{"n":1}"#).value())))
+        try Self.work { work, table in
+            let context = HandlerContext(binder: work.binder, now: "", meter: work.meter, ids: work.ids)
+            var runner = StepRunner(
+                call: HandlerCall(section: "a", row: 0, model: .emptyObject), table: table, context: context)
+            try runner.run([setState], on: &work.editor)
+        }
+    }
+
     @Test("A reset ends when the command's time is up")
     func reset() throws {
         try Self.work { work, table in try work.reset(to: table) }
@@ -99,6 +110,23 @@ import Testing
             try RowHistory([(update, nil)], now: session.snapshot, limits: limits)
         }
         #expect(refusal?.code == .commandTimeout)
+        // Following a row or a place through the updates takes time, too. The limit here is long enough for the initializer.
+        var long: RowHistory?, limit = Duration.milliseconds(1)
+        while long == nil {
+            limit *= 2
+            limits.commandTime = limit
+            long = try? RowHistory([(update, nil)], now: session.snapshot, limits: limits)
+        }
+        let made = ContinuousClock.now
+        while ContinuousClock.now - made <= limit {}
+        for command in [
+            Command.delete(.at(.displayed(1), row: 0)),
+            .move(.id(RowID("3"), in: nil), to: .at(.displayed(1), row: 0)),
+        ] {
+            let refusal = #expect(throws: Refusal.self) { try long?.rebased(command) }
+            #expect(refusal?.code == .commandTimeout)
+        }
+        limits.commandTime = .seconds(-1)
         let history = try RowHistory([], now: session.snapshot, limits: limits)
         let call = DataSourceCommand.updateRows([(RowReference(section: 0, row: 0), .emptyObject)])
         #expect(throws: Refusal.self) { try history.rebased(.dataSource(call, notify: true)) }

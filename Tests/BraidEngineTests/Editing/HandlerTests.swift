@@ -296,4 +296,16 @@ import Testing
             #expect(table.model.state["asked"]?.text == asked)
         }
     }
+
+    @Test("A handler's `setModels` for a section that no binding binds is refused, as for a client's command")
+    func modelsOfUnboundSections() throws {
+        var session = try Played(
+            """
+            {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C",
+             "models":[{"id":"1"}],"onTap":[{"setModels":{"ghost":[]}}]}]}
+            """)
+        let before = session.table.sections.map(\.id)
+        #expect(throws: Refusal.self) { try session.perform(.tap(.at(.displayed(0), row: 0))) }
+        #expect(session.table.sections.map(\.id) == before)
+    }
 }
