@@ -145,6 +145,15 @@ import Testing
         #expect(try evaluated(source).shown == text)
     }
 
+    @Test(
+        "A number too large for a double keeps its digits, and computing with it is an error", arguments: ["", ".0"])
+    func numbersBeyondDoublesAreNotComputedWith(fraction: String) throws {
+        let number = "1" + String(repeating: "0", count: 400) + fraction
+        #expect(try evaluated("00" + number).shown == number)
+        let error = #expect(throws: JSONeError.self) { try evaluated(number + " + 1") }
+        #expect(error?.kind == .interpreter)
+    }
+
     // MARK: Expressions and contexts
 
     @Test("Null, false, 0 and empty strings, arrays and objects count as false, as in JSON-e")
