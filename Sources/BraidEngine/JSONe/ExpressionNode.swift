@@ -93,11 +93,12 @@ extension ExpressionAccess {
 }
 
 extension NamesRead {
-    /// Adds what an expression reads that mentions a name without calling it directly. The built-in function `fromNow`
-    /// can get another name, so each mention counts as a call that reads the time.
+    /// Adds what an expression reads that mentions a name without calling it directly. The built-in functions `fromNow`
+    /// and `defined` can get other names, so each mention counts as a call that reads as much as the function can.
     fileprivate mutating func insertMention(of name: String) {
         switch Builtin(rawValue: name) {
         case .fromNow?: insertTime()
+        case .defined?: insertAnyAsked()
         case let builtin?: if !builtin.isEverywhere { insert(name) }
         case nil: insert(name)
         }
@@ -111,7 +112,11 @@ extension NamesRead {
             if arguments.count > 1, case .constant(.json(.string(let time))) = arguments[1], !time.isEmpty { return }
             insert("now")
         case .defined?:
-            if case .constant(.json(.string(let name)))? = arguments.first { insertAsked(name) }
+            if case .constant(.json(.string(let name)))? = arguments.first {
+                insertAsked(name)
+            } else {
+                insertAnyAsked()
+            }
         default: insertMention(of: function)
         }
     }

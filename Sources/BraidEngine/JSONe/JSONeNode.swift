@@ -245,6 +245,8 @@ struct NamesRead {
     /// Whether the template may read the context's time even where the template itself defines `now`. A reference time
     /// of null always means the context's time, and a function can be called outside of the scope of the local `now`.
     private(set) var readsTime = false
+    /// Whether the template may ask with `defined` for a name that an expression computes, which can be any name.
+    private(set) var asksForAnyName = false
 
     mutating func insert(_ name: String) { all.insert(name) }
 
@@ -259,10 +261,13 @@ struct NamesRead {
         tolerated.insert(name)
     }
 
+    mutating func insertAnyAsked() { asksForAnyName = true }
+
     mutating func formUnion(_ other: NamesRead) {
         all.formUnion(other.all)
         tolerated.formUnion(other.tolerated)
         readsTime = readsTime || other.readsTime
+        asksForAnyName = asksForAnyName || other.asksForAnyName
     }
 
     mutating func subtract(_ names: [String]) {

@@ -95,7 +95,7 @@ import Testing
         }
         let isSame = rendered(at: "2026-01-01T00:00:00Z") == rendered(at: "2026-01-02T00:00:00Z")
         #expect(isSame != readsTime)
-        #expect(Reads(names: template.freeNames).contains(.now) == readsTime)
+        #expect(Reads(names: template.names).contains(.now) == readsTime)
     }
 
     // MARK: Errors point into the template
