@@ -46,8 +46,10 @@ struct Reads: OptionSet, Sendable {
     static let header = Reads(rawValue: 512)
     static let footer = Reads(rawValue: 1024)
 
-    init(names: Set<String>) {
-        self = []
+    init(names read: NamesRead) {
+        // A template that asks with `defined` for computed names can ask for each name. Only `now` always exists.
+        self = read.asksForAnyName ? Reads.everything.subtracting([.now, .cells]) : []
+        let names = read.all
         if names.contains("row") { insert(.row) }
         if names.contains("count") { insert(.count) }
         if names.contains("state") { insert(.state) }

@@ -176,7 +176,7 @@ extension DescriptionCompiler {
             guard let expression = reader.expression(value, at: pointer, what: "`numberOfCells`") else {
                 return .stored
             }
-            let reads = Reads(names: expression.freeNames)
+            let reads = Reads(names: expression.names)
             return .counted(
                 Computed(reads: reads) { input, evaluation in
                     JSONText(try expression.evaluated(evaluation.context(forRowsOf: input, reading: reads)))
@@ -230,7 +230,7 @@ extension Computed where Input == RowInput {
     /// Creates a rule that evaluates an expression for a row. The result is a JSON boolean: whether the expression's
     /// value is truthy.
     init(holding expression: Expression) {
-        let reads = Reads(names: expression.freeNames)
+        let reads = Reads(names: expression.names)
         self.init(reads: reads) { input, evaluation in
             .bool(try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy)
         }

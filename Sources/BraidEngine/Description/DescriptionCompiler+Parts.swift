@@ -111,7 +111,7 @@ extension DescriptionCompiler {
                 passing["passing"], at: to.appending("passing"), over: DescriptionReader.sectionNames,
                 what: "`passing`")
             {
-                let reads = Reads(names: expression.freeNames)
+                let reads = Reads(names: expression.names)
                 policy = .passing(reads: reads) { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy
                 }

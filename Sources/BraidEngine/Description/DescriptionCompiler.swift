@@ -237,7 +237,7 @@ extension DescriptionCompiler {
             if let expression = reader.expression(
                 order["by"], at: pointer.appending("by"), over: DescriptionReader.sectionNames, what: "`by`")
             {
-                let reads = Reads(names: expression.freeNames)
+                let reads = Reads(names: expression.names)
                 display.order = .by(reads: reads) { input, evaluation in
                     try expression.evaluated(evaluation.context(for: input, reading: reads))
                 }

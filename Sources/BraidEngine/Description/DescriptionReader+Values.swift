@@ -39,7 +39,7 @@ extension DescriptionReader {
             return nil
         }
         if let constant = template.constant { return Computed(constant: JSONText(constant)) }
-        let reads = Reads(names: template.freeNames)
+        let reads = Reads(names: template.names)
         return Computed(reads: reads) { input, evaluation in
             let value = try template.rendered(evaluation.context(forTitleOf: input, reading: reads)) ?? .null
             do throws(Refusal) {
@@ -74,7 +74,7 @@ extension DescriptionReader {
             return nil
         }
         if let constant = template.constant { return Computed(constant: JSONText(constant)) }
-        let reads = Reads(names: template.freeNames)
+        let reads = Reads(names: template.names)
         return Computed(reads: reads) { input, evaluation in
             guard let value = try template.rendered(context(input, evaluation, reads)) else { return nil }
             guard isDimension(value) else {
@@ -316,7 +316,7 @@ extension Computed {
         if let constant = template.constant {
             self.init(constant: JSONText(constant))
         } else {
-            let reads = Reads(names: template.freeNames)
+            let reads = Reads(names: template.names)
             self.init(reads: reads) { input, evaluation in
                 try template.rendered(context(input, evaluation, reads)).map(JSONText.init)
             }

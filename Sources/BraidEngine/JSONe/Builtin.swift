@@ -168,6 +168,7 @@ extension JSONeEvaluator {
         try budget.spend(reading: elements.count)
         var joined = ""
         for (position, element) in elements.enumerated() {
+            if case .number(let number) = element { try budget.spend(parsing: number) }
             guard let text = element.templateText else { throw Builtin.join.badArguments }
             try budget.spend(output: text.utf8.count + separator.utf8.count)
             if position > 0 { joined += separator }

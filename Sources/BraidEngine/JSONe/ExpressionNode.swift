@@ -55,8 +55,7 @@ extension ExpressionNode {
     func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return
-        case .name(let name):
-            if Builtin(rawValue: name)?.isEverywhere != true { names.insert(name) }
+        case .name(let name): names.insertMention(of: name)
         case .list(let nodes), .or(let nodes), .and(let nodes):
             for node in nodes { node.collectNames(into: &names) }
         case .object(let members):
@@ -69,14 +68,18 @@ extension ExpressionNode {
             base.collectNames(into: &names)
             exponent.collectNames(into: &names)
         case .access(let base, let accesses):
-            base.collectNames(into: &names)
-            for access in accesses { access.collectNames(of: base, into: &names) }
+            if case .name(let function) = base, case .call(let arguments)? = accesses.first {
+                names.insertCall(of: function, arguments)
+            } else {
+                base.collectNames(into: &names)
+            }
+            for access in accesses { access.collectNames(into: &names) }
         }
     }
 }
 
 extension ExpressionAccess {
-    fileprivate func collectNames(of base: ExpressionNode, into names: inout NamesRead) {
+    fileprivate func collectNames(into names: inout NamesRead) {
         switch self {
         case .member: return
         case .index(let index): index.collectNames(into: &names)
@@ -85,12 +88,36 @@ extension ExpressionAccess {
             to?.collectNames(into: &names)
         case .call(let arguments):
             for argument in arguments { argument.collectNames(into: &names) }
-            // The built-in functions `fromNow` and `defined` read the context themselves.
-            switch (base, arguments.first) {
-            case (.name("fromNow"), _) where arguments.count < 2: names.insert("now")
-            case (.name("defined"), .constant(.json(.string(let name)))?): names.insertAsked(name)
-            default: return
+        }
+    }
+}
+
+extension NamesRead {
+    /// Adds what an expression reads that mentions a name without calling it directly. The built-in functions `fromNow`
+    /// and `defined` can get other names, so each mention counts as a call that reads as much as the function can.
+    fileprivate mutating func insertMention(of name: String) {
+        switch Builtin(rawValue: name) {
+        case .fromNow?: insertTime()
+        case .defined?: insertAnyAsked()
+        case let builtin?: if !builtin.isEverywhere { insert(name) }
+        case nil: insert(name)
+        }
+    }
+
+    /// Adds what a direct call of a function reads, such as `fromNow('1 day')`, without what its arguments read.
+    fileprivate mutating func insertCall(of function: String, _ arguments: [ExpressionNode]) {
+        switch Builtin(rawValue: function) {
+        case .fromNow?:
+            // An empty reference time means the same as no reference time: the function reads `now`.
+            if arguments.count > 1, case .constant(.json(.string(let time))) = arguments[1], !time.isEmpty { return }
+            insert("now")
+        case .defined?:
+            if case .constant(.json(.string(let name)))? = arguments.first {
+                insertAsked(name)
+            } else {
+                insertAnyAsked()
             }
+        default: insertMention(of: function)
         }
     }
 }

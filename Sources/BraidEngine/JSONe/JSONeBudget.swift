@@ -48,6 +48,12 @@ public struct JSONeBudget: Sendable {
     /// Charges one step for each 256 bytes of text that an operation reads.
     mutating func spend(scanning bytes: Int) throws(JSONeError) { try spend(steps: bytes / 256) }
 
+    /// Charges extra steps for a long number, because the number's digits are parsed again at each use.
+    mutating func spend(parsing number: JSONNumber) throws(JSONeError) {
+        let length = number.lexeme.utf8.count
+        if length > 32 { try spend(steps: length / 8) }
+    }
+
     /// Charges steps and output for an operation that builds an array or object. `values` is the number of its elements
     /// or members.
     mutating func spend(building values: Int) throws(JSONeError) {
@@ -86,7 +92,10 @@ extension JSONeBudget {
         values += 1
         bytes += Self.bytesPerValue
         switch value {
-        case .number(let number): if isResult, number.function != nil { throw .function(number.lexeme) }
+        case .number(let number):
+            if isResult, number.function != nil { throw .function(number.lexeme) }
+            // The 16 bytes that each value costs include a short number.
+            bytes += max(0, number.lexeme.utf8.count - Self.bytesPerValue)
         case .null, .bool: return
         case .string(let string): bytes += string.utf8.count
         case .array(let elements):

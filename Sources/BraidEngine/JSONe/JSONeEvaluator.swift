@@ -26,7 +26,7 @@ struct JSONeEvaluator {
     mutating func evaluate(_ node: ExpressionNode) throws(JSONeError) -> Operand {
         try budget.spend()
         switch node {
-        case .constant(let operand): return operand
+        case .constant(let operand): return try charged(operand)
         case .name(let name): return try charged(lookUp(name))
         case .access(let base, let accesses): return try charged(access(base, accesses))
         case .infix(let first, let rest): return try infix(first, rest)
@@ -50,11 +50,9 @@ struct JSONeEvaluator {
 
     // MARK: Names, lists, objects
 
-    /// Charges extra steps for a long number, because the number's digits are parsed again at each use.
+    /// Returns the operand. Charges extra steps if the operand is a long number.
     private mutating func charged(_ operand: Operand) throws(JSONeError) -> Operand {
-        if case .json(.number(let number)) = operand, number.lexeme.utf8.count > 32 {
-            try budget.spend(steps: number.lexeme.utf8.count / 8)
-        }
+        if case .json(.number(let number)) = operand { try budget.spend(parsing: number) }
         return operand
     }
 
@@ -191,7 +189,7 @@ struct JSONeEvaluator {
         case (.json(let left), .json(let right)): return try areEqual(left, right)
         case (.function(let left), .function(let right)): return left == right
         default:
-            guard let left = try left.number(), let right = try right.number() else { return false }
+            guard let left = try charged(left).number(), let right = try charged(right).number() else { return false }
             return left == right
         }
     }
@@ -201,6 +199,7 @@ struct JSONeEvaluator {
         case (.null, .null): return true
         case (.bool(let left), .bool(let right)): return left == right
         case (.number(let left), .number(let right)):
+            try budget.spend(scanning: min(left.lexeme.utf8.count, right.lexeme.utf8.count))
             if left.lexeme.hasSameBytes(as: right.lexeme) { return true }
             if left.function != nil || right.function != nil { return false }
             try budget.spend(steps: (left.lexeme.utf8.count + right.lexeme.utf8.count) / 16)
@@ -218,6 +217,7 @@ struct JSONeEvaluator {
             guard left.count == right.count else { return false }
             try budget.spend(steps: 1 + left.count / 16)
             for (name, value) in left.members {
+                try budget.spend(scanning: name.utf8.count)
                 guard let other = right[name], try areEqual(value, other) else { return false }
             }
             return true

@@ -184,7 +184,13 @@ extension JSONeNode {
         case .json(let node), .list(_, let node): names = node.names
         case .fromNow(let node, let from):
             names = node.names
-            if let from { names.formUnion(from.names) } else { names.insert("now") }
+            if let from {
+                names.formUnion(from.names)
+                // A reference time that renders null means the context's time. An empty text is an error.
+                if from.kind == nil || from.kind == .null { names.insertTime() }
+            } else {
+                names.insert("now")
+            }
         case .binding(let values, let body):
             names = body.names
             let (sure, possible) = values.memberNames
@@ -236,21 +242,38 @@ struct NamesRead {
     /// template may define them.
     private(set) var tolerated: Set<String> = []
 
+    /// Whether the template may read the context's time even where the template itself defines `now`. A reference time
+    /// of null always means the context's time, and a function can be called outside of the scope of the local `now`.
+    private(set) var readsTime = false
+    /// Whether the template may ask with `defined` for a name that an expression computes, which can be any name.
+    private(set) var asksForAnyName = false
+
     mutating func insert(_ name: String) { all.insert(name) }
+
+    /// Adds the name `now` so that no local name hides it.
+    mutating func insertTime() {
+        insert("now")
+        readsTime = true
+    }
 
     mutating func insertAsked(_ name: String) {
         all.insert(name)
         tolerated.insert(name)
     }
 
+    mutating func insertAnyAsked() { asksForAnyName = true }
+
     mutating func formUnion(_ other: NamesRead) {
         all.formUnion(other.all)
         tolerated.formUnion(other.tolerated)
+        readsTime = readsTime || other.readsTime
+        asksForAnyName = asksForAnyName || other.asksForAnyName
     }
 
     mutating func subtract(_ names: [String]) {
         all.subtract(names)
         tolerated.subtract(names)
+        if readsTime { all.insert("now") }
     }
 
     /// Marks those of `names` that are in `all` as allowed to be missing from the context. If `names` is `nil`, marks

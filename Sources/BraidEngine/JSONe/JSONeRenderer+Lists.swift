@@ -38,7 +38,10 @@ extension JSONeEvaluator {
                     throw .template("$map on objects expects \(each.key) to evaluate to an object")
                 }
                 try budget.spend(building: members.count)
-                for (name, value) in members.members { results[name] = value }
+                for (name, value) in members.members {
+                    try budget.spend(scanning: name.utf8.count)
+                    results[name] = value
+                }
             }
             return .object(results)
         default: throw .template("$map value must evaluate to an array or object")
@@ -112,7 +115,10 @@ extension JSONeEvaluator {
                     try mergeDeep(object, into: &merged)
                 } else {
                     try budget.spend(building: object.count)
-                    for (name, value) in object.members { merged[name] = value }
+                    for (name, value) in object.members {
+                        try budget.spend(scanning: name.utf8.count)
+                        merged[name] = value
+                    }
                 }
             }
             return .object(merged)
@@ -137,6 +143,7 @@ extension JSONeEvaluator {
     private mutating func mergeDeep(_ right: JSONObject, into merged: inout JSONObject) throws(JSONeError) {
         try budget.spend(building: right.count)
         for (name, value) in right.members {
+            try budget.spend(scanning: name.utf8.count)
             if case .object(let addition) = value,
                 try merged.changeObject(name, { (object) throws(JSONeError) in try mergeDeep(addition, into: &object) })
             {
@@ -166,6 +173,8 @@ extension JSONeEvaluator {
                 key = try with([(by.name, element)]) { (it) throws(JSONeError) in
                     try it.at("by(\(by.name))") { (it) throws(JSONeError) in try it.evaluate(by.key) }
                 }
+            } else if case .number(let number) = element {
+                try budget.spend(parsing: number)
             }
             if let number = try key.number() {
                 numbers.append((number, position))

@@ -20,7 +20,7 @@ public struct JSONeTemplate: Sendable {
     let node: JSONeNode
 
     /// The context names that rendering the template may read, without JSON-e's built-in functions. The set can contain
-    /// names that are never read.
+    /// names that are never read, and lacks the computed names for which the template asks with `defined`.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
@@ -75,7 +75,7 @@ public struct Expression: Sendable {
     private let node: ExpressionNode
 
     /// The context names that evaluating the expression may read, without JSON-e's built-in functions. The set can
-    /// contain names that are never read.
+    /// contain names that are never read, and lacks the computed names for which the expression asks with `defined`.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 

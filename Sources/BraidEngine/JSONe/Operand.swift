@@ -15,10 +15,10 @@ enum Operand: Sendable {
     init(literal: String) {
         if let int = Int(literal) {
             self = .int(int)
-        } else if literal.utf8.contains(UInt8(ascii: ".")) {
-            self = .number(JSONeNumber(JSONNumber(validLexeme: literal)) ?? .int(0))
+        } else if literal.utf8.contains(UInt8(ascii: ".")), let number = JSONeNumber(JSONNumber(validLexeme: literal)) {
+            self = .number(number)
         } else {
-            // An integer beyond 64 bits keeps its digits, without leading zeros.
+            // An integer beyond 64 bits, or a number too large for a double, keeps its digits, without leading zeros.
             let digits = literal.drop { $0 == "0" }
             self = .json(.number(JSONNumber(validLexeme: digits.isEmpty ? "0" : String(digits))))
         }

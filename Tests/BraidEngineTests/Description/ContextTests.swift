@@ -29,6 +29,18 @@ import Testing
         #expect(session.snapshot.sections[1].rows[0].id?.text == Self.ofDerivedRows)
     }
 
+    @Test(
+        "The function `defined` also answers for a name that an expression computes",
+        arguments: ["defined(model.name)", "[defined][0](model.name)"])
+    func definedAnswersForComputedNames(expression: String) throws {
+        let session = try Played(
+            """
+            {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1","name":"state"},{"id":"2","name":"count"},{"id":"3","name":"header"}],
+             "viewModel":{"$eval":"\(expression)"}}]}
+            """)
+        #expect(session.snapshot.sections[0].rows.map { $0.json["viewModel"]?.text } == ["true", "true", "false"])
+    }
+
     @Test("The expressions `order` and `passing` read the section's id, counts, header and footer")
     func orderAndPassingReadTheSectionsFacts() throws {
         let all =

@@ -100,6 +100,28 @@ import Testing
         #expect(outcome.snapshot.brief == "-[2003]")
     }
 
+    /// If the engine overlooked that `shown` reads the time, the first command would keep the row "2001" in the
+    /// snapshot. The index path of the second command would then refer to another row than the displayed one.
+    @Test(
+        "Rows that `fromNow` hides leave the snapshot with the next command",
+        arguments: ["fromNow('', '') < model", "fromNow('', model[:0]) < model", "[fromNow][0]('') < model"])
+    func rowsThatFromNowHidesLeaveTheSnapshot(shown: String) throws {
+        var session = try Played(
+            #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"\#(shown)","editing":"delete"}]}"#
+        )
+        func perform(_ command: Command) throws {
+            let outcome = try session.binder.applying(
+                command, to: session.table, shown: session.snapshot, unpublished: nil,
+                now: "2001-06-01T00:00:00.000Z")
+            (session.table, session.snapshot) = (outcome.table, outcome.snapshot)
+        }
+        #expect(session.snapshot.brief == "-[2001 2002 2003]")
+        try perform(.setState(#"{"q":1}"#, merging: true))
+        #expect(session.snapshot.brief == "-[2002 2003]")
+        try perform(.delete(.at(.displayed(0), row: 1)))
+        #expect(session.contents.map { $0.rows.map(\.stringValue) } == [["2000", "2001", "2002"]])
+    }
+
     /// A command on 4,000 rows without ids must not search each row from the section's beginning: that would exceed the
     /// limit of steps.
     @Test("A command that names many rows without ids finds them in one pass")

@@ -154,6 +154,41 @@ import Testing
         #expect(try steps(256_000) - steps(0) == 1_000)
     }
 
+    @Test(
+        "Long numbers and long member names cost steps in proportion to their length",
+        arguments: [
+            #"{"$eval": "join(numbers, ',')"}"#, #"{"$sort": {"$eval": "numbers"}}"#, #"{"$eval": "1 in numbers"}"#,
+            #"{"$eval": "numbers == copies"}"#, #"{"$eval": "typeof(1DIGITS)"}"#, #"{"$eval": "object == copy"}"#,
+            #"{"$merge": [{"$eval": "object"}]}"#, #"{"$mergeDeep": [{"$eval": "object"}]}"#,
+            #"{"$map": {"$eval": "object"}, "each(value, name)": {"$eval": "object"}}"#,
+        ])
+    func longNumbersAndNamesPayForTheirLength(template: String) throws {
+        func steps(_ length: Int) throws -> Int {
+            let digits = String(repeating: "0", count: length)
+            let numbers = parsed("[0.25\(digits)]"), object = parsed(#"{"n\#(digits)": null}"#)
+            let context = JSONeContext(
+                now: OracleCase.now,
+                [("numbers", numbers), ("copies", numbers), ("object", object), ("copy", object)])
+            let source = template.split(separator: "DIGITS", omittingEmptySubsequences: false).joined(separator: digits)
+            var budget = JSONeBudget()
+            let all = budget.remainingSteps
+            _ = try JSONeTemplate(parsed(source)).render(context, budget: &budget)
+            return all - budget.remainingSteps
+        }
+        #expect(try steps(256_000) - steps(0) >= 1_000)
+    }
+
+    @Test("A long number in a template's result counts towards the output limit with its digits")
+    func longNumbersInAResultAreCounted() throws {
+        let context = parsed(#"{"list": [1\#(String(repeating: "0", count: 6_000))]}"#)
+        let template = parsed(#"[{"$eval": "list"}, {"$eval": "list"}]"#)
+        #expect(try rendered(template, context, budget: JSONeBudget(output: 20_000)) != nil)
+        let error = #expect(throws: JSONeError.self) {
+            try rendered(template, context, budget: JSONeBudget(output: 10_000))
+        }
+        #expect(error?.kind == .budget)
+    }
+
     /// The merge must not copy the objects merged so far for each further object: that would take many minutes.
     @Test("`$mergeDeep` merges many objects in linear time", .timeLimit(.minutes(1)), arguments: [false, true])
     func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws {

@@ -62,6 +62,42 @@ import Testing
         #expect(read.all.subtracting(read.tolerated) == names)
     }
 
+    private static let times: [(String, Bool)] = [
+        (#"{"$eval": "now"}"#, true), (#"{"$fromNow": "1 day"}"#, true), (#"{"$eval": "fromNow('1 day')"}"#, true),
+        (#"{"$fromNow": "1 day", "from": null}"#, true),
+        (#"{"$fromNow": "1 day", "from": {"$eval": "model.none"}}"#, true),
+        (#"{"$fromNow": "1 day", "from": {"$if": "true", "then": null}}"#, true),
+        (#"{"$eval": "fromNow('1 day', '')"}"#, true), (#"{"$eval": "fromNow('1 day', model.empty)"}"#, true),
+        (#"{"$eval": "[fromNow][0]('1 day')"}"#, true), (#"{"$eval": "{f: fromNow}.f('1 day')"}"#, true),
+        (#"{"$let": {"f": {"$eval": "fromNow"}}, "in": {"$eval": "f('1 day')"}}"#, true),
+        // A local name `now` hides the context's time only in its scope, and never from a reference time of null.
+        (#"{"$let": {"now": "TIME"}, "in": {"$fromNow": "1 day", "from": null}}"#, true),
+        (
+            #"{"$let": {"l": {"$let": {"now": "TIME"}, "in": {"$eval": "[fromNow]"}}}, "in": {"$eval": "l[0]('1 day')"}}"#,
+            true
+        ),
+        (#"{"$let": {"now": "TIME"}, "in": {"$fromNow": "1 day"}}"#, false),
+        (#"{"$let": {"now": "TIME"}, "in": {"$eval": "now + fromNow('1 day')"}}"#, false),
+        (#"{"$fromNow": "1 day", "from": "TIME"}"#, false), (#"{"$fromNow": "1 day", "from": ""}"#, false),
+        (#"{"$fromNow": "1 day", "from": "${model.none}"}"#, false),
+        (#"{"$eval": "fromNow('1 day', 'TIME')"}"#, false), (#"{"$eval": "'fromNow'"}"#, false),
+    ]
+
+    /// The engine renders a cached row again at another time only if it knows that the row reads the time.
+    @Test("A template counts as reading the time if its result depends on the time", arguments: times)
+    func readsOfTheTimeAreKnown(source: String, readsTime: Bool) throws {
+        let time = "2020-02-28T00:00:00Z"
+        let source = source.split(separator: "TIME", omittingEmptySubsequences: false).joined(separator: time)
+        let template = try JSONeTemplate(parsed(source)), model = parsed(#"{"none": null, "empty": ""}"#)
+        func rendered(at now: String) -> JSONValue? {
+            var budget = JSONeBudget()
+            return try? template.render(JSONeContext(now: now, [("model", model)]), budget: &budget)
+        }
+        let isSame = rendered(at: "2026-01-01T00:00:00Z") == rendered(at: "2026-01-02T00:00:00Z")
+        #expect(isSame != readsTime)
+        #expect(Reads(names: template.names).contains(.now) == readsTime)
+    }
+
     // MARK: Errors point into the template
 
     private static let errors: [(String, String, [String])] = [
@@ -107,6 +143,15 @@ import Testing
         ])
     func computedNumbersAreWrittenAsTheReferenceDoes(source: String, text: String) throws {
         #expect(try evaluated(source).shown == text)
+    }
+
+    @Test(
+        "A number too large for a double keeps its digits, and computing with it is an error", arguments: ["", ".0"])
+    func numbersBeyondDoublesAreNotComputedWith(fraction: String) throws {
+        let number = "1" + String(repeating: "0", count: 400) + fraction
+        #expect(try evaluated("00" + number).shown == number)
+        let error = #expect(throws: JSONeError.self) { try evaluated(number + " + 1") }
+        #expect(error?.kind == .interpreter)
     }
 
     // MARK: Expressions and contexts
