@@ -1,19 +1,21 @@
-/// Reads a table description's JSON, and collects the first hundred faults with their pointers instead of stopping at
-/// the first fault.
+/// Reads a table description's JSON, and collects the first faults with their pointers instead of stopping at the first
+/// fault.
 struct DescriptionReader {
     /// The whole description. Models are cut from this text, so they keep the author's spelling of the JSON.
     let text: JSONText
     /// The declared sections, once the reader has read them. `nil` if sections are dynamic.
     var declared: Set<SectionID>?
-    /// The first hundred faults of the description. The number is limited because each fault's pointer can repeat a
-    /// long name, so the answer could become very large.
+    /// The first hundred faults of the description, or fewer if their pointers are long (`FaultBudget`).
     private(set) var faults: [Refusal.Fault] = []
+    private var faultBudget = FaultBudget()
     private(set) var faultCount = 0
     static let faultLimit = 100
     /// Whether the reader looks for warnings, which makes the reading slower.
     let warns: Bool
-    /// At most a hundred warnings about parts of the description that are allowed but probably mistakes.
+    /// At most a hundred warnings about parts of the description that are allowed but probably mistakes. There are fewer
+    /// if their pointers are long (`FaultBudget`).
     private(set) var warnings: [Refusal.Fault] = []
+    private var warningBudget = FaultBudget()
     /// While a handler is read: the names that the handler's templates may use, in addition to the names that all
     /// templates may use.
     var handlerNames: [String] = []
@@ -37,11 +39,12 @@ struct DescriptionReader {
     }
 
     /// Whether the reader keeps no further faults. The details of further faults are not needed.
-    var isFull: Bool { faults.count >= Self.faultLimit }
+    var isFull: Bool { faults.count >= Self.faultLimit || faultBudget.isExhausted }
 
     mutating func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         faultCount += 1
-        if !isFull { faults.append(.init(pointer: pointer, code: code, detail: detail)) }
+        guard !isFull, faultBudget.admit(pointer) else { return }
+        faults.append(.init(pointer: pointer, code: code, detail: shortened(detail)))
     }
 
     /// Reads a JSON object of the description. Unknown members are faults, except `$schema` and `$comment`, which every
@@ -222,7 +225,8 @@ struct DescriptionReader {
     /// Adds a warning. The warning replaces an equal warning at the same or an enclosing pointer, because the reader
     /// reads the parts of some values a second time.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
-        guard warns else { return }
+        let detail = shortened(detail)
+        guard warns, warningBudget.admit(pointer) else { return }
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
