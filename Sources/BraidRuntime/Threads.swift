@@ -1,11 +1,16 @@
 import CEpoll
 import Glibc
 
+/// The size of the stack of a started thread, in bytes. The engine follows nested JSON and nested expressions by
+/// recursion, up to its limits of depth. Without a fixed size, the limit of the process (`ulimit -s`) decides. Without
+/// a limit of the process, glibc gives a thread only 2 MB, and deep expressions overflow the stack of a debug build.
+private let threadStackSize = 8 << 20
+
 /// Starts a thread that runs `body` and then ends. All signals are blocked in this thread, so that other threads of the
-/// process handle the signals.
+/// process handle the signals. The thread has a stack of 8 MB.
 ///
 /// - Parameter name: the thread's name, at most 15 bytes (pthread_setname_np(3)).
-/// - Returns: 0, or the error number of pthread_create(3).
+/// - Returns: 0, or the error number of pthread_create(3) or of the functions that set the stack's size.
 @discardableResult
 public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start {
@@ -13,10 +18,16 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
         let body: @Sendable () -> Void
         init(_ name: String, _ body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
     }
+    var attributes = pthread_attr_t()
+    let noAttributes = pthread_attr_init(&attributes)
+    guard noAttributes == 0 else { return noAttributes }
+    defer { pthread_attr_destroy(&attributes) }
+    let noStackSize = pthread_attr_setstacksize(&attributes, threadStackSize)
+    guard noStackSize == 0 else { return noStackSize }
     let start = Unmanaged.passRetained(Start(name, body))
     var thread = pthread_t()
     let failure = pthread_create(
-        &thread, nil,
+        &thread, &attributes,
         { context in
             guard let context else { return nil }
             let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()

@@ -135,7 +135,7 @@ extension DescriptionCompiler {
             // If the cell declares more than 16 events, the message contains only their number. The message for each
             // undeclared event would repeat the names.
             let declared =
-                declaration.events.count > 16
+                reader.isFull || declaration.events.count > 16
                 ? "\(declaration.events.count) others"
                 : declaration.events.keys.map(\.string).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
             reader.fault(
@@ -171,10 +171,15 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
-    /// Returns whether the scope is a list of sections that does not contain `section`. Any other scope excludes no
-    /// section.
-    func excludes(_ section: SectionID) -> Bool {
-        if case .sections(let ids) = self { !ids.contains(section) } else { false }
+    /// Returns a function that says whether the scope is a list of sections without a given section. Any other scope
+    /// excludes no section.
+    ///
+    /// The function looks up the section by hash. Searching a long list for each of many sections would take quadratic
+    /// time.
+    func exclusion() -> (SectionID) -> Bool {
+        guard case .sections(let ids) = self else { return { _ in false } }
+        let named = Set(ids)
+        return { !named.contains($0) }
     }
 
     var isOfOneSection: Bool {

@@ -159,8 +159,9 @@ extension DescriptionCompiler {
         guard case .object(let object) = source, !object.members.contains(where: { $0.name.contains("$") }) else {
             return
         }
+        let isExcluded = binding.scope.exclusion()
         for (name, _) in object.members {
-            if binding.scope.excludes(SectionID(name)) {
+            if isExcluded(SectionID(name)) {
                 reader.fault(
                     pointer.appending(name), .conflict, "the section \"\(name)\" is not in this binding's scope")
             } else {
@@ -200,10 +201,11 @@ extension DescriptionCompiler {
         case (.array, .table): addModels(sections?.first ?? "table", pointer, &reader)
         case (.array, .sections(let ids)) where ids.count == 1: addModels(ids[0], pointer, &reader)
         case (.object(let object), .sections), (.object(let object), .allOtherSections), (.object(let object), .table):
+            let isExcluded = scope.exclusion()
             for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? [])
             where !DescriptionReader.isRemark(name) {
                 let id = SectionID(name), place = pointer.appending(name)
-                if scope.excludes(id) {
+                if isExcluded(id) {
                     reader.fault(place, .conflict, "the section \"\(name)\" is not in this binding's scope")
                 } else if !reader.requireSection(id, at: place) {
                     continue

@@ -13,7 +13,7 @@ extension DescriptionCompiler {
             let types =
                 typesOfScope[binding.scope] ?? Set(sources.compactMap { binder.binding(of: $0) }.map(\.modelType.name))
             typesOfScope[binding.scope] = types
-            for (index, target) in targets.enumerated() where reader.faultCount < DescriptionReader.faultLimit {
+            for (index, target) in targets.enumerated() where !reader.isFull {
                 guard let to = binder.binding(of: target) else { continue }
                 if !to.cells.source.isStored {
                     reader.fault(
@@ -38,15 +38,13 @@ extension DescriptionCompiler {
     /// Checks bindings that bind no cells. Such a binding may not bind `editing`, `insert` or `moving` if all its
     /// sections have derived rows.
     func checkPolicies(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
-        for binding in bindings.bindings where binding.cells == nil && reader.faultCount < DescriptionReader.faultLimit
-        {
+        var derived: [Scope: Bool] = [:]
+        for binding in bindings.bindings where binding.cells == nil && !reader.isFull {
             let policies = [
                 ("editing", binding.editing != nil), ("insert", binding.insertTemplate != nil),
                 ("moving", binding.moving != nil),
             ]
-            guard policies.contains(where: \.1) else { continue }
-            let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
-            guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
+            guard policies.contains(where: \.1), isDerived(binding, bindings, binder, &derived) else { continue }
             for (member, isBound) in policies where isBound {
                 reader.fault(
                     binding.pointer.appending(member), .conflict,
@@ -55,14 +53,28 @@ extension DescriptionCompiler {
         }
     }
 
+    /// Returns whether a binding's sections all have derived rows. `known` contains the results for earlier bindings by
+    /// scope, because many bindings can have the same large scope, such as "anySection".
+    private func isDerived(
+        _ binding: Binding, _ bindings: TableBindings<SectionID>, _ binder: Binder, _ known: inout [Scope: Bool]
+    ) -> Bool {
+        if let isDerived = known[binding.scope] { return isDerived }
+        let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
+        let isDerived = !bound.isEmpty && bound.allSatisfy { !$0.cells.source.isStored }
+        known[binding.scope] = isDerived
+        return isDerived
+    }
+
     /// Warns about a handler's actions on its own row if all sections of the handler's binding have derived rows. No
     /// action can change a derived row.
     func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+        guard reader.warns else { return }
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
+        var derived: [Scope: Bool] = [:]
         for binding in bindings.bindings where reader.warnings.count < DescriptionReader.faultLimit {
-            guard let pointers = actions[binding.pointer] else { continue }
-            let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
-            guard !bound.isEmpty, bound.allSatisfy({ !$0.cells.source.isStored }) else { continue }
+            guard let pointers = actions[binding.pointer], isDerived(binding, bindings, binder, &derived) else {
+                continue
+            }
             for pointer in pointers {
                 reader.warn(
                     pointer, .conflict,
@@ -75,7 +87,7 @@ extension DescriptionCompiler {
     /// Checks that a binding's `assumingModelType` names the model type to which another binding binds the sections'
     /// cells.
     func checkAssumedTypes(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
-        for binding in bindings.bindings {
+        for binding in bindings.bindings where !reader.isFull {
             guard let name = binding.assumedType else { continue }
             let pointer = binding.pointer.appending("assumingModelType")
             if modelTypes[name] == nil {

@@ -8,15 +8,17 @@ extension DescriptionCompiler {
     func titles(
         _ object: JSONObject, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader
     ) -> [(section: SectionID?, title: Computed<SectionInput>)] {
-        let scope = chain.binding.scope, pointer = chain.binding.pointer
+        let pointer = chain.binding.pointer
         var titles: [(section: SectionID?, title: Computed<SectionInput>)] = []
         if let value = object[member], let title = reader.title(value, at: pointer.appending(member)) {
             titles.append((nil, title))
         }
         let plural = member + "s"
-        for (name, value) in reader.map(object[plural], at: pointer.appending(plural), what: "`\(plural)`") {
+        guard let byID = object[plural] else { return titles }
+        let isExcluded = chain.binding.scope.exclusion()
+        for (name, value) in reader.map(byID, at: pointer.appending(plural), what: "`\(plural)`") {
             let place = pointer.appending(plural).appending(name)
-            if scope.excludes(SectionID(name)) {
+            if isExcluded(SectionID(name)) {
                 reader.fault(place, .conflict, "the section \"\(name)\" is not in this binding's scope")
             } else {
                 reader.requireSection(SectionID(name), at: place)

@@ -1,8 +1,8 @@
 /// Compiles a table description's JSON to a `Binder` by calling binding chains, in the order of the description's
 /// `bindings`.
 ///
-/// The compiler does not stop at the first fault in the description. Its `DescriptionReader` collects the first hundred
-/// faults.
+/// The compiler does not stop at the first fault in the description. Its `DescriptionReader` collects the first faults,
+/// a hundred at most.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String

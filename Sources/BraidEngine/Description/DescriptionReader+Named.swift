@@ -4,20 +4,29 @@ struct NamedParts<Part> {
     /// one part in messages. `reference` is the member by which an object uses a part, such as `run`.
     let place: String, what: String, reference: String
     var sources: [UTF8Key: JSONValue] = [:]
-    /// The compiled handlers or templates, by name. A template with a fault is `nil`.
-    var parts: [UTF8Key: Part?] = [:]
+    /// The compiled handlers or templates, by name.
+    var made: [UTF8Key: Part] = [:]
+    /// The names of the templates that have a fault and could not be compiled.
+    var faulty: Set<UTF8Key> = []
     /// The nesting depth of each compiled handler or template, by name. The depth includes the named handlers or
     /// templates that the compiled one uses.
     var heights: [UTF8Key: Int] = [:]
     /// The names of the handlers or templates that are being compiled. Each one uses the next one in this list. `depth`
     /// is the nesting depth of the place of the use.
     var open: [(name: String, depth: Int)] = []
+    /// The names of all handlers or templates, sorted. `nil` until a message needs the names.
+    private var sortedNames: [String]?
 
     init(place: String, what: String, reference: String) {
         (self.place, self.what, self.reference) = (place, what, reference)
     }
 
-    var made: [UTF8Key: Part] { parts.compactMapValues { $0 } }
+    /// Returns the names of all handlers or templates, sorted. The names are sorted only once.
+    mutating func names() -> [String] {
+        let names = sortedNames ?? sources.keys.map(\.string).sorted()
+        sortedNames = names
+        return names
+    }
 
     func pointer(of name: String) -> JSONPointer { JSONPointer.root.appending(place).appending(name) }
 
@@ -75,7 +84,8 @@ extension DescriptionReader {
 
     @discardableResult
     private mutating func requireTemplate(_ name: String, at pointer: JSONPointer) -> Bool {
-        if let known = templates.parts[UTF8Key(name)] { return known != nil }
+        if templates.made[UTF8Key(name)] != nil { return true }
+        if templates.faulty.contains(UTF8Key(name)) { return false }
         guard let source = begin(name, at: pointer, \.templates) else { return false }
         let place = templates.pointer(of: name)
         var template: NamedTemplate?
@@ -89,7 +99,7 @@ extension DescriptionReader {
             }
         }
         templates.open.removeLast()
-        templates.parts[UTF8Key(name)] = .some(template)
+        if let template { templates.made[UTF8Key(name)] = template } else { templates.faulty.insert(UTF8Key(name)) }
         return template != nil
     }
 
@@ -106,7 +116,7 @@ extension DescriptionReader {
     }
 
     private mutating func namedHandler(_ name: String, at pointer: JSONPointer) -> NamedHandler? {
-        if let known = handlers.parts[UTF8Key(name)] { return known }
+        if let known = handlers.made[UTF8Key(name)] { return known }
         guard let source = begin(name, at: pointer, \.handlers) else { return nil }
         let outer = (handlerNames, actionsOnOwnRow, readNames)
         (handlerNames, actionsOnOwnRow, readNames) = (Self.handlerNames + Self.callNames, [], [])
@@ -116,7 +126,7 @@ extension DescriptionReader {
         _ = height(of: source, name, \.handlers)
         (handlerNames, actionsOnOwnRow, readNames) = outer
         handlers.open.removeLast()
-        handlers.parts[UTF8Key(name)] = .some(handler)
+        handlers.made[UTF8Key(name)] = handler
         return handler
     }
 
@@ -127,13 +137,17 @@ extension DescriptionReader {
     ) -> JSONValue? {
         let all = self[keyPath: parts]
         guard let source = all.sources[UTF8Key(name)] else {
-            let known = all.sources.keys.map(\.string).sorted()
-            let hint = known.isEmpty ? "" : "; \(suggestion(for: name, among: known, else: "it contains"))"
+            var hint = ""
+            if !isFull, !all.sources.isEmpty {
+                let known = self[keyPath: parts].names()
+                hint = "; \(suggestion(for: name, among: known, else: "it contains", listing: 8))"
+            }
             fault(pointer, .unknownName, "`\(all.place)` contains no \(all.what) \"\(name)\"\(hint)")
             return nil
         }
         if let start = all.open.firstIndex(where: { $0.name == name }) {
-            let chain = (all.open[start...].map(\.name) + [name]).map { "`\($0)`" }.joined(separator: ", which uses ")
+            let uses: [String] = isFull ? [] : all.open[start...].map(\.name) + [name]
+            let chain = uses.map { "`\($0)`" }.joined(separator: ", which uses ")
             fault(pointer, .conflict, "the \(all.what) uses itself: \(chain)")
             return nil
         }

@@ -1,19 +1,21 @@
-/// Reads a table description's JSON, and collects the first hundred faults with their pointers instead of stopping at
-/// the first fault.
+/// Reads a table description's JSON, and collects the first faults with their pointers instead of stopping at the first
+/// fault.
 struct DescriptionReader {
     /// The whole description. Models are cut from this text, so they keep the author's spelling of the JSON.
     let text: JSONText
     /// The declared sections, once the reader has read them. `nil` if sections are dynamic.
     var declared: Set<SectionID>?
-    /// The first hundred faults of the description. The number is limited because each fault's pointer can repeat a
-    /// long name, so the answer could become very large.
+    /// The first hundred faults of the description, or fewer if their pointers are long (`FaultBudget`).
     private(set) var faults: [Refusal.Fault] = []
+    private var faultBudget = FaultBudget()
     private(set) var faultCount = 0
     static let faultLimit = 100
     /// Whether the reader looks for warnings, which makes the reading slower.
     let warns: Bool
-    /// At most a hundred warnings about parts of the description that are allowed but probably mistakes.
+    /// At most a hundred warnings about parts of the description that are allowed but probably mistakes. There are fewer
+    /// if their pointers are long (`FaultBudget`).
     private(set) var warnings: [Refusal.Fault] = []
+    private var warningBudget = FaultBudget()
     /// While a handler is read: the names that the handler's templates may use, in addition to the names that all
     /// templates may use.
     var handlerNames: [String] = []
@@ -36,9 +38,13 @@ struct DescriptionReader {
         bindings = text["bindings"]?.elements() ?? []
     }
 
+    /// Whether the reader keeps no further faults. The details of further faults are not needed.
+    var isFull: Bool { faults.count >= Self.faultLimit || faultBudget.isExhausted }
+
     mutating func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         faultCount += 1
-        if faults.count < Self.faultLimit { faults.append(.init(pointer: pointer, code: code, detail: detail)) }
+        guard !isFull, faultBudget.admit(pointer) else { return }
+        faults.append(.init(pointer: pointer, code: code, detail: shortened(detail)))
     }
 
     /// Reads a JSON object of the description. Unknown members are faults, except `$schema` and `$comment`, which every
@@ -51,9 +57,8 @@ struct DescriptionReader {
             return nil
         }
         for (name, _) in object.members where !known.contains(name) && !Self.isRemark(name) {
-            fault(
-                pointer.appending(name), .unknownMember,
-                "\(what) has no member `\(name)`; \(suggestion(for: name, among: known, else: "it may have"))")
+            let hint = isFull ? "" : "; \(suggestion(for: name, among: known, else: "it may have"))"
+            fault(pointer.appending(name), .unknownMember, "\(what) has no member `\(name)`\(hint)")
         }
         return object
     }
@@ -201,15 +206,27 @@ struct DescriptionReader {
         }
     }
 
-    func suggestion(for name: String, among known: [String], else list: String) -> String {
-        let near = known.first { $0.lowercased() == name.lowercased() || isNear($0, name) }
-        return near.map { "did you mean `\($0)`?" } ?? "\(list) \(known.map { "`\($0)`" }.joined(separator: ", "))"
+    /// The maximum number of known names among which `suggestion` searches a similar name. Among all names of a large
+    /// description, the search would take too long.
+    private static let searchLimit = 1_000
+
+    /// Returns a hint for a name that does not exist: a known name that is similar, or else a list of the known names.
+    ///
+    /// - Parameter limit: the maximum number of names to list. A list that the author of a description can make long
+    ///   needs this limit, because many faults can contain the list.
+    func suggestion(for name: String, among known: [String], else list: String, listing limit: Int = .max) -> String {
+        if let near = known.prefix(Self.searchLimit).first(where: { isNear($0, name) }) {
+            return "did you mean `\(near)`?"
+        }
+        let names = known.prefix(limit).map { "`\($0)`" }.joined(separator: ", ")
+        return known.count > limit ? "\(list) \(names) and \(known.count - limit) more" : "\(list) \(names)"
     }
 
     /// Adds a warning. The warning replaces an equal warning at the same or an enclosing pointer, because the reader
     /// reads the parts of some values a second time.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
-        guard warns else { return }
+        let detail = shortened(detail)
+        guard warns, warningBudget.admit(pointer) else { return }
         warnings.removeAll { $0.detail == detail && pointer.tokens.starts(with: $0.pointer.tokens) }
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
@@ -233,12 +250,15 @@ struct DescriptionReader {
         return text[pointer] ?? .null
     }
 
-    /// Returns whether two names are so similar that one may be a typing mistake: they differ in at most one byte that
-    /// is inserted, removed or replaced. `left` must have at least four bytes, because very short names are often
-    /// similar.
-    private func isNear(_ left: String, _ right: String) -> Bool {
-        let left = Array(left.utf8), right = Array(right.utf8)
-        guard abs(left.count - right.count) <= 1, left.count > 3 else { return false }
+    /// Returns whether a known name and another name are so similar that one may be a typing mistake: they differ only
+    /// in case, or in at most one byte that is inserted, removed or replaced. For a difference in a byte, the known name
+    /// must have at least four bytes, because very short names are often similar.
+    private func isNear(_ known: String, _ name: String) -> Bool {
+        // Comparing the lengths first avoids a copy of a long name for each known name.
+        guard abs(known.utf8.count - name.utf8.count) <= 1 else { return false }
+        if known.lowercased() == name.lowercased() { return true }
+        let left = Array(known.utf8), right = Array(name.utf8)
+        guard left.count > 3 else { return false }
         var prefix = 0
         while prefix < min(left.count, right.count), left[prefix] == right[prefix] { prefix += 1 }
         var suffix = 0

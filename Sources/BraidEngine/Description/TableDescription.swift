@@ -54,23 +54,26 @@ public final class TableDescription: Sendable {
     /// The faults of the description's own models that would prevent a session from opening, such as invalid or
     /// repeated ids.
     private var modelFaults: [Refusal.Fault] {
-        var faults: [Refusal.Fault] = []
+        var faults: [Refusal.Fault] = [], budget = FaultBudget()
+        func add(_ found: [Refusal.Fault]) { faults += found.prefix { budget.admit($0.pointer) } }
         for (section, models, pointer) in initialModels {
             var seen: Set<RowID> = []
-            for (index, model) in models.enumerated() where faults.count < DescriptionReader.faultLimit {
+            for (index, model) in models.enumerated()
+            where faults.count < DescriptionReader.faultLimit && !budget.isExhausted {
                 do throws(Refusal) {
                     let id = try binder.requiredBinding(of: section).modelType.identify(model)
                     if let id, !seen.insert(id).inserted {
-                        faults.append(
+                        add([
                             .init(
                                 pointer: pointer.appending(index), code: .duplicate,
-                                detail: "the section has a model with the id \"\(id)\" already"))
+                                detail: "the section has a model with the id \"\(id)\" already")
+                        ])
                     }
                 } catch {
-                    faults +=
+                    add(
                         error.faults.isEmpty
-                        ? [.init(pointer: pointer.appending(index), code: .unknownName, detail: error.detail)]
-                        : error.placed(at: pointer.appending(index)).faults
+                            ? [.init(pointer: pointer.appending(index), code: .unknownName, detail: error.detail)]
+                            : error.placed(at: pointer.appending(index)).faults)
                 }
             }
         }

@@ -161,11 +161,11 @@ extension CommandInProgress {
     ///   `discard`.
     private mutating func keepModels(discarding discard: Set<SectionID>) throws {
         let declared = binder.declaredSections.map { Set($0) }
-        var faults: [Refusal.Fault] = [], count = 0, gone: Set<SectionID> = []
+        var faults: [Refusal.Fault] = [], budget = FaultBudget(), count = 0, gone: Set<SectionID> = []
         func lose(_ section: SectionID, _ found: [Refusal.Fault]) {
             guard !discard.contains(section) else { return }
             count += found.count
-            faults += found.prefix(DescriptionReader.faultLimit - faults.count)
+            faults += found.prefix(DescriptionReader.faultLimit - faults.count).prefix { budget.admit($0.pointer) }
         }
         for section in editor.table.sections {
             try meter.checkTime()

@@ -2,7 +2,8 @@ extension JTDSchema {
     /// Compiles a schema document.
     ///
     /// - Returns: the schema, or `nil` and the first 100 faults of the document (RFC 8927, section 2). A schema's own
-    ///   faults precede those of its subschemas, which are in the order of the document.
+    ///   faults precede those of its subschemas, which are in the order of the document. There can be fewer than 100
+    ///   faults: without the first fault, the pointers have at most 64 KiB.
     /// - Complexity: O(size of the document).
     public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [Fault]) {
         var compiler = JTDCompiler(json)
@@ -53,6 +54,7 @@ private struct JTDCompiler {
 
     var nodes = [JTDNode()]
     var faults: [JTDSchema.Fault] = []
+    private var budget = FaultBudget()
     private var pending: [Pending]
     /// The index in `nodes` of the first schema under `definitions`. The nodes of the other schemas under `definitions`
     /// follow directly.
@@ -301,15 +303,13 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// The maximum number of faults to report for one schema document. Each fault's pointer can contain long names, so
-    /// without a limit the answer could become very large.
+    /// The maximum number of faults to report for one schema document. `FaultBudget` limits their size.
     private static let faultLimit = 100
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ code: FaultCode, _ message: String) {
-        guard faults.count < Self.faultLimit else { return }
-        faults.append(
-            .init(
-                pointer: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), code: code,
-                message: message))
+        guard faults.count < Self.faultLimit, !budget.isExhausted else { return }
+        let pointer = nodes.pointer(to: position).appending(JSONPointer(tokens: tokens))
+        guard budget.admit(pointer) else { return }
+        faults.append(.init(pointer: pointer, code: code, message: message))
     }
 }

@@ -3,7 +3,8 @@ extension JTDSchema {
     /// value matches.
     ///
     /// The mismatches are in the order of the value's text. The missing members of an object precede the mismatches
-    /// inside its members.
+    /// inside its members. The result can contain fewer mismatches than `limit`: without the first mismatch, the
+    /// pointers to the value's parts have at most 64 KiB.
     ///
     /// - Parameters:
     ///   - value: the value.
@@ -22,6 +23,7 @@ private struct JTDValidation {
     let nodes: [JTDNode]
     let limit: Int
     var mismatches: [JTDSchema.Mismatch] = []
+    private var budget = FaultBudget()
     private var frames: [Frame] = []
 
     init(nodes: [JTDNode], limit: Int) {
@@ -52,7 +54,7 @@ private struct JTDValidation {
         }
     }
 
-    private var isFull: Bool { mismatches.count >= limit }
+    private var isFull: Bool { mismatches.count >= limit || budget.isExhausted }
 
     mutating func run(_ value: JSONValue) {
         guard !isFull else { return }
@@ -173,11 +175,12 @@ private struct JTDValidation {
     private mutating func mismatch(
         _ position: Int, _ tokens: [String], _ code: FaultCode, _ detail: String, inside name: String? = nil
     ) {
+        let path = JSONPointer(tokens: frames.map(\.token) + (name.map { [$0] } ?? []))
+        guard budget.admit(path) else { return }
         mismatches.append(
             .init(
-                instancePath: JSONPointer(tokens: frames.map(\.token) + (name.map { [$0] } ?? [])),
-                schemaPath: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)), code: code,
-                detail: detail))
+                instancePath: path, schemaPath: nodes.pointer(to: position).appending(JSONPointer(tokens: tokens)),
+                code: code, detail: detail))
     }
 
     /// Returns a noun phrase for what a schema accepts, for messages: for example "a number or null".

@@ -25,6 +25,17 @@ func listed(_ names: [String], none: String, one: String, many: String) -> Strin
     return words.isEmpty ? shown + rest : "\(words) \(shown)\(rest)"
 }
 
+/// Returns a sentence for a message without its middle if the sentence has more than 2,000 Unicode scalars. Such a
+/// sentence contains a long name of the document.
+func shortened(_ sentence: String) -> String {
+    let limit = 1_000
+    let scalars = sentence.unicodeScalars
+    guard let start = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),
+        let end = scalars.index(scalars.endIndex, offsetBy: -limit, limitedBy: start)
+    else { return sentence }
+    return String(scalars[..<start]) + "…" + String(scalars[end...])
+}
+
 private func cut(_ string: String) -> String {
     let limit = 60
     let scalars = string.unicodeScalars

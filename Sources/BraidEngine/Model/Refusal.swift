@@ -103,16 +103,16 @@ public struct Refusal: Error, Sendable, Equatable {
         )
     }
 
-    /// Returns the same refusal with its faults' pointers placed inside a larger document.
+    /// Returns the same refusal with its faults' pointers placed inside a larger document. If `place` is long, only the
+    /// first faults are kept (`FaultBudget`).
     ///
     /// - Parameter place: the pointer from the larger document's root to the part that was refused.
     public func placed(at place: JSONPointer) -> Refusal {
-        var refusal = self
-        refusal.faults = faults.map { fault in
-            Fault(
-                pointer: fault.pointer.tokens.reduce(place) { $0.appending($1) }, code: fault.code, detail: fault.detail
-            )
+        var refusal = self, budget = FaultBudget()
+        let placed = faults.map { fault in
+            Fault(pointer: place.appending(fault.pointer), code: fault.code, detail: fault.detail)
         }
+        refusal.faults = Array(placed.prefix { budget.admit($0.pointer) })
         return refusal
     }
 

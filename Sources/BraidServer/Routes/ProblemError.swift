@@ -69,7 +69,10 @@ package struct ProblemError: Error, Sendable {
         // themselves, if there is one.
         case .descriptionInvalid, .eventInvalid, .modelInvalid:
             guard let first = refusal.faults.first, first.detail != refusal.detail else { break }
-            let place = first.pointer == .root ? "the root" : "\"\(first.pointer)\""
+            let pointer = first.pointer.description
+            var place = pointer.isEmpty ? "the root" : "\"\(pointer)\""
+            // A very long pointer is only in `errors`, because the detail would double the size of the answer.
+            if pointer.utf8.count > 1_000 { place = "the first pointer of `errors`" }
             let others = refusal.faults.count > 1 ? " `errors` lists all faults." : ""
             detail += " At \(place): \(first.detail).\(others)"
         default: break

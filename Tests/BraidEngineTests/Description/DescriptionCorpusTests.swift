@@ -53,6 +53,39 @@ import Testing
             Set(faults.map(\.pointer.description)) == Set(expected), "\(faults.map { "\($0.pointer): \($0.detail)" })")
     }
 
+    @Test("A description's faults do not repeat a long name, neither in their pointers nor in their details")
+    func longNamesAreNotRepeated() throws {
+        let name = String(repeating: "n", count: 100_000)
+        let members = (0..<40).map { #""m\#($0)":1"# }.joined(separator: ",")
+        let faulty = try JSONText(parsing: #"{"table":"t","modelTypes":{"\#(name)":{\#(members)}}}"#)
+        let refusal = #expect(throws: Refusal.self) { _ = try TableDescription(faulty) }
+        #expect(refusal?.detail == "The table description has 40 faults.")
+        #expect(refusal?.faults.map(\.pointer) == [JSONPointer(tokens: ["modelTypes", name, "m0"])])
+        let models = try JSONText(
+            parsing: """
+                {"table":"t","sections":["\(name)"],"bindings":[{"on":{"sections":["\(name)"]},"cell":"C","models":{"\(name)":[{},{},{}]}}]}
+                """)
+        let pointer = JSONPointer(tokens: ["bindings", "0", "models", name, "0", "id"])
+        #expect(Self.faults(of: models)?.map(\.pointer) == [pointer])
+        let cell = try JSONText(parsing: #"{"table":"t","cells":{},"bindings":[{"cell":"\#(name)"}]}"#)
+        let detail = try #require(Self.faults(of: cell)?.first).detail
+        #expect(detail.hasPrefix("the cell \"nnn") && detail.hasSuffix("nnn\" is not declared; add it to `cells`"))
+        #expect(detail.unicodeScalars.count == 2_001)
+    }
+
+    @Test("A description's warnings do not repeat a long name")
+    func longNamesAreNotRepeatedInWarnings() throws {
+        let name = String(repeating: "n", count: 100_000)
+        let handler = Array(repeating: #"{"if":"unknown","do":[]}"#, count: 40).joined(separator: ",")
+        let description = try TableDescription(
+            JSONText(
+                parsing: """
+                    {"table":"t","cells":{"C":{"events":{"\(name)":{}}}},"bindings":[{"cell":"C","onEvent":{"\(name)":[\(handler)]}}]}
+                    """))
+        let pointer = JSONPointer(tokens: ["bindings", "0", "onEvent", name, "0", "if"])
+        #expect(description.warnings.map(\.pointer) == [pointer])
+    }
+
     /// Parts of a description that read some name, often a wrong one. `pointer` is where a warning is expected, or
     /// `nil` if no warning is expected. `hint` is a part of the warning.
     static let names: [(part: String, pointer: String?, hint: String)] = [

@@ -79,6 +79,34 @@ import Testing
                 } == ["/templates/row", "/handlers/edit", "/handlers/other/0/zap", "/handlers/other/0"])
     }
 
+    @Test("A fault about an unknown name lists at most eight of the known names")
+    func longListsOfNamesAreShortened() throws {
+        let handlers = (101...120).map { #""handler \#($0)":[]"# }.joined(separator: ",")
+        let listed = (101...108).map { "`handler \($0)`" }.joined(separator: ", ")
+        #expect(
+            try Self.faults(#""handlers":{\#(handlers)},"bindings":[{"cell":"C","onTap":"x"}]"#) == [
+                "/bindings/0/onTap unknown-name: `handlers` contains no handler \"x\"; it contains \(listed) and 12 more"
+            ])
+        let templates = (1_001...1_300).map { #""t\#($0)":1"# }.joined(separator: ",")
+        let uses = Array(repeating: #"{"$template":"x"}"#, count: 300).joined(separator: ",")
+        let faults = try Self.faults(
+            #""templates":{\#(templates)},"bindings":[{"cell":"C","viewModel":[\#(uses)]}]"#)
+        #expect(faults.count == 100)
+        #expect(faults.allSatisfy { $0.utf8.count < 250 && $0.hasSuffix(" and 292 more") })
+    }
+
+    @Test("A similar name is suggested whatever its case, also among more names than a fault lists")
+    func similarNamesAreSuggested() throws {
+        let handlers = (101...120).map { #""h\#($0)":[]"# }.joined(separator: ",")
+        for (name, meant) in [("EDIT", "edit"), ("edits", "edit"), ("H120", "h120")] {
+            #expect(
+                try Self.faults(
+                    #""handlers":{\#(handlers),"edit":[]},"bindings":[{"cell":"C","onTap":"\#(name)"}]"#) == [
+                    "/bindings/0/onTap unknown-name: `handlers` contains no handler \"\(name)\"; did you mean `\(meant)`?"
+                ])
+        }
+    }
+
     @Test("A fault in a named handler or template is reported once, however often it is used")
     func faultsAreReportedOnce() throws {
         let uses = (0..<9).map {

@@ -33,6 +33,36 @@ import Testing
             ).count == 32)
     }
 
+    @Test(
+        "The pointers of all mismatches after the first have at most 64 KiB",
+        arguments: [(1_000, 32), (10_000, 7), (100_000, 1)])
+    func longPointersAreNotRepeated(length: Int, count: Int) throws {
+        let schema = try JTDSchema.make(#"{"values": {"elements": {"type": "string"}}}"#)
+        let name = String(repeating: "n", count: length)
+        let value = JSONValue.object(JSONObject([(name, .array(Array(repeating: 1, count: 40)))]))
+        let mismatches = schema.mismatches(of: value)
+        #expect(mismatches.map(\.instancePath) == (0..<count).map { JSONPointer(tokens: [name, String($0)]) })
+    }
+
+    @Test("Missing members of an object with a long name are not reported again and again")
+    func longPointersToMissingMembersAreNotRepeated() throws {
+        let names = (0..<40).map { "\"m\($0)\": {}" }.joined(separator: ", ")
+        let schema = try JTDSchema.make("{\"values\": {\"properties\": {\(names)}}}")
+        let value = JSONValue.object(JSONObject([(String(repeating: "n", count: 30_000), [:]), ("a", [:])]))
+        #expect(schema.mismatches(of: value).count == 3)
+    }
+
+    @Test("The pointers of all faults of a schema after the first have at most 64 KiB")
+    func longPointersIntoASchemaAreNotRepeated() throws {
+        let name = String(repeating: "n", count: 10_000)
+        let numbers = Array(repeating: "1", count: 40).joined(separator: ",")
+        let faults = try JTDSchema.compile(
+            JSONValue(parsing: "{\"properties\": {\"\(name)\": {\"enum\": [\(numbers)]}}}")
+        ).faults
+        let pointers = (0..<7).map { JSONPointer(tokens: ["properties", name, "enum", String($0)]) }
+        #expect(faults.map(\.pointer) == pointers)
+    }
+
     static let details = [
         (#"{"type": "uint8"}"#, "256", "256 stands where a whole number from 0 to 255 should"),
         (#"{"type": "string", "nullable": true}"#, "[]", "an array stands where a string or null should"),

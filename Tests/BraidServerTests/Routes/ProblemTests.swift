@@ -64,6 +64,11 @@ import Testing
         #expect(one.detail == "A model is not valid. At \"/a/0\": must be a string.")
         let several = ProblemError(Refusal(.modelInvalid, "A model is not valid.", faults: [first, first]))
         #expect(several.detail == "\(one.detail) `errors` lists all faults.")
+        let long = Refusal.Fault(
+            pointer: JSONPointer(tokens: [String(repeating: "a", count: 2_000)]), code: .wrongType,
+            detail: "must be a string")
+        let shortened = ProblemError(Refusal(.modelInvalid, "A model is not valid.", faults: [long]))
+        #expect(shortened.detail == "A model is not valid. At the first pointer of `errors`: must be a string.")
         let none = ProblemError(Refusal(.modelInvalid, "A model is not valid."))
         #expect(none.detail == "A model is not valid.")
     }

@@ -1,0 +1,29 @@
+import Glibc
+import Testing
+
+@testable import BraidRuntime
+
+@Suite struct ThreadTests {
+    /// Without `pthread_attr_setstacksize`, this test fails under `ulimit -s unlimited` and under any limit below 8 MB.
+    @Test("A started thread has a stack of at least 8 MB, whatever the limit of the process is")
+    func stackSize() async {
+        let size: Int? = await withCheckedContinuation { continuation in
+            let failure = startThread(named: "stack-size") { continuation.resume(returning: stackSizeOfThisThread()) }
+            if failure != 0 { continuation.resume(returning: nil) }
+        }
+        #expect((size ?? 0) >= 8 << 20)
+    }
+}
+
+/// Returns the size of the calling thread's stack in bytes, or `nil` if it is unknown.
+private func stackSizeOfThisThread() -> Int? {
+    // Swift's module Glibc does not contain pthread_getattr_np, which is an extension of GNU.
+    typealias GetAttributes = @convention(c) (pthread_t, UnsafeMutablePointer<pthread_attr_t>) -> CInt
+    guard let symbol = dlsym(nil, "pthread_getattr_np") else { return nil }
+    let getAttributes = unsafeBitCast(symbol, to: GetAttributes.self)
+    var attributes = pthread_attr_t()
+    guard getAttributes(pthread_self(), &attributes) == 0 else { return nil }
+    defer { pthread_attr_destroy(&attributes) }
+    var size = 0
+    return pthread_attr_getstacksize(&attributes, &size) == 0 ? size : nil
+}
