@@ -72,20 +72,20 @@ enum Opening {
             """)
         guard let found = found.first, found.bool(0) || found.bool(1) else { return nil }
         guard found.bool(0) else { throw StoreError.wrongApplication(path: name) }
-        let mark: Columns?
         do {
-            mark = try connection.query("SELECT application::text, version::bigint FROM braid_server").first
-        } catch let error as ServerError where error.code == "42703" {  // a column of the query does not exist
+            let mark = try connection.query("SELECT application::text, version::bigint FROM braid_server").first
+            guard let mark, mark.text(0) == PostgresSchema.application else {
+                throw StoreError.wrongApplication(path: name)
+            }
+            let version = mark.int(1)
+            // If the schema version is newer than this server's, the table `braid_server` must have the column
+            // `minimum_version`, which `sharedAnswerTime` reads. Without this column, another program has made the
+            // table.
+            if version > PostgresSchema.version { _ = try connection.sharedAnswerTime() }
+            return version
+        } catch let error as ServerError where error.code == "42703" {  // a column of a query does not exist
             throw StoreError.wrongApplication(path: name)
         }
-        guard let mark, mark.text(0) == PostgresSchema.application else {
-            throw StoreError.wrongApplication(path: name)
-        }
-        let version = mark.int(1)
-        // If the schema version is newer than this server's, the table `braid_server` must have the column
-        // `minimum_version`, which `sharedAnswerTime` reads. Without this column, another program has made the table.
-        if version > PostgresSchema.version { _ = try connection.sharedAnswerTime() }
-        return version
     }
 }
 #endif

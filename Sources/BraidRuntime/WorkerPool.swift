@@ -6,7 +6,8 @@ import Glibc
 ///
 /// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while other tasks wait, the thread
 /// gets a low scheduling priority and a new thread replaces it. So the other tasks do not wait for the slow task. A
-/// demoted thread ends after its task, because a process without privileges cannot raise a thread's priority again.
+/// demoted thread ends after its task, because a process without privileges cannot raise a thread's priority again. If
+/// the system cannot create the new thread, the pool does not demote the thread.
 ///
 /// The pool is `@unchecked Sendable`, because `lock` guards all of its mutable state.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
@@ -84,9 +85,11 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Starts a thread of the pool. If the system cannot create the thread, the pool's other threads do all the work.
-    private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) {
-        startThread(named: configuration.name) { [self] in body(self) }
+    /// Starts a thread of the pool. Returns `false` if the system cannot create the thread. The pool's other threads
+    /// then do all the work.
+    @discardableResult
+    private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) -> Bool {
+        startThread(named: configuration.name) { [self] in body(self) } == 0
     }
 
     private func work() {
@@ -144,10 +147,11 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
             let now = monotonicNanoseconds()
             for worker in workers where !worker.isDemoted && workers.count < configuration.threads + Self.mostDemoted {
                 guard let start = worker.taskStart, now - start > limit else { continue }
+                // A demoted thread ends after its task. Without a replacement, the pool could have no thread left.
+                guard self.start({ $0.work() }) else { continue }
                 worker.isDemoted = true
                 demotions += 1
                 cepoll_set_niceness(worker.thread, Self.lowPriority)
-                self.start { $0.work() }
             }
         }
     }

@@ -66,6 +66,7 @@ import Testing
         arguments: [
             "CREATE TABLE customers (id int)", "CREATE TABLE braid_server (x int)",
             "CREATE TABLE braid_server (application text, version int)",
+            "CREATE TABLE braid_server AS SELECT 'Braid Server' AS application, 1000000 AS version",
         ])
     func otherApplications(sql: String) throws {
         let url = try PostgresCluster.newDatabase()

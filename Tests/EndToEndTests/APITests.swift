@@ -159,6 +159,34 @@ import Testing
         #expect(try client.get("/v1/sessions/s/snapshot?section=a&limit=1").header("content-length") != nil)
     }
 
+    @Test("A large snapshot that answers a command, a dry run or a repeated command is sent in chunks")
+    func largeSnapshotsOfCommands() throws {
+        let client = try ServerProcess().keptClient()
+        let text = String(repeating: "x", count: 100_000)
+        let models = (0..<12).map { #"{"id":"row-\#($0)","text":"\#(text)"}"# }.joined(separator: ",")
+        let opened = try client.request(
+            "POST", "/v1/sessions", #"{"table":\#(Self.list),"id":"s","models":{"a":[\#(models)]}}"#)
+        #expect(opened.status == 201)
+        func delete(_ query: String = "") throws -> HTTPClient.Response {
+            try client.request(
+                "POST", "/v1/sessions/s/edits\(query)", #"{"delete":{"id":"row-7"}}"#,
+                headers: ["Prefer": "return=representation", "Idempotency-Key": "k\(query)"])
+        }
+        let before = try client.get("/v1/sessions/s/snapshot"), dry = try delete("?dryRun")
+        #expect(dry.status == 200 && dry.header("transfer-encoding") == "chunked")
+        #expect(dry.header("preference-applied") == "return=representation")
+        #expect(dry.object["revision"] as? Int == 1 && dry.object["totalRowCount"] as? Int == 11)
+        #expect(dry.header("etag") == before.header("etag"))
+        let indented = try delete("?dryRun&pretty")
+        #expect(indented.text.hasPrefix("{\n  ") && indented.object["totalRowCount"] as? Int == 11)
+        let first = try delete(), again = try delete(), now = try client.get("/v1/sessions/s/snapshot")
+        #expect(again.header("idempotent-replayed") == "true" && first.header("idempotent-replayed") == nil)
+        for answer in [first, again] {
+            #expect(answer.status == 200 && answer.header("transfer-encoding") == "chunked")
+            #expect(answer.text == now.text && answer.header("etag") == now.header("etag"))
+        }
+    }
+
     @Test("The answer to a command contains its update by default, or what the header `Prefer` requests")
     func commandAnswers() throws {
         let client = try ServerProcess().keptClient()

@@ -312,6 +312,15 @@ import Testing
         #expect(try send(server.keptClient(), "POST", "/v1/render", body: bomb).status == 401)
     }
 
+    @Test("With a limit that is larger than the machine's memory, a body in gzip is decompressed")
+    func hugeLimit() throws {
+        let most = "1099511627776"
+        let client = try ServerProcess(["--max-buffered-bytes", most, "--max-body-bytes", most]).keptClient()
+        let body = #"{"template":"\#(String(repeating: "x", count: 300_000))"}"#
+        let answer = try send(client, "POST", "/v1/render", body: gzipMember(Array(body.utf8)))
+        #expect(answer.status == 200 && answer.body.count > 300_000)
+    }
+
     @Test("Lines of models in gzip are applied as they arrive, and have the same limit as plain lines")
     func observedLines() throws {
         let server = try ServerProcess(["--max-body-bytes", "1000000"])

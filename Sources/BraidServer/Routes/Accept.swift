@@ -1,13 +1,22 @@
 import BraidHTTP
 
 /// A list of names with weights, as in `Accept` and `Accept-Encoding` (RFC 9110, 12.4.2).
+///
+/// The list's elements after the 64th are ignored, and so are an element's parameters after the 16th. The event loop's
+/// thread parses such lists before the server has checked the request's token, so their parsing must be short.
 struct WeightedNames: Sendable {
     /// The names in lower case, with weights in thousandths. Parameters other than `q` are ignored.
     private let elements: [(name: String, weight: Int)]
 
+    private static let mostElements = 64
+    private static let mostParameters = 16
+
     init(_ field: String) {
-        elements = field.split(separator: ",").compactMap { element in
-            let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+        let list = field.utf8.split(separator: UInt8(ascii: ","), maxSplits: Self.mostElements)
+        elements = list.prefix(Self.mostElements).compactMap { element in
+            // An element consists of its name and its parameters.
+            let parts = element.split(separator: UInt8(ascii: ";"), maxSplits: Self.mostParameters + 1)
+                .prefix(Self.mostParameters + 1).map(Self.text)
             guard let name = parts.first else { return nil }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Self.thousandths($0.dropFirst(2)) }
             return (name, weight ?? 1_000)
@@ -16,6 +25,11 @@ struct WeightedNames: Sendable {
 
     /// Returns the weight of a name, 0...1000. Returns `nil` if the list does not contain the name.
     subscript(name: String) -> Int? { elements.lazy.filter { $0.name == name }.map(\.weight).max() }
+
+    /// Returns a part of an element in lower case, without its blanks.
+    private static func text(_ part: Substring.UTF8View) -> String {
+        String(decoding: part.filter { !$0.isBlank }.map(\.lowercased), as: UTF8.self)
+    }
 
     /// Reads a weight: `0.25` is 250. Returns `nil` if the text is not a weight.
     private static func thousandths(_ text: Substring) -> Int? {

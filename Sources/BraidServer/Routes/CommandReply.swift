@@ -39,7 +39,7 @@ extension Sessions {
         case .done(let (session, answer)):
             context.logAct(content, answer, of: session)
             return form.response(answer, of: session, notifies: notifies)
-        case .replayed(let kept): return try await response(kept: kept)
+        case .replayed(let kept): return try await response(kept: kept, isPretty: form.isPretty)
         }
     }
 }

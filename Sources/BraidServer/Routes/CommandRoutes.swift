@@ -73,14 +73,17 @@ extension HTTPRequestHead {
     }
 }
 
-/// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun`, `Prefer: return=…` (RFC 7240).
+/// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun`, `?pretty`, and
+/// `Prefer: return=…` (RFC 7240).
 struct CommandForm: Sendable {
     var dryRun: Bool
+    var isPretty: Bool
     var isSequential: Bool
     var preference: String?
 
     init(_ context: RequestContext) throws {
         dryRun = try context.flag("dryRun")
+        isPretty = try context.flag("pretty")
         switch context.query("form") {
         case nil, "stages": isSequential = false
         case "sequential": isSequential = true
@@ -110,8 +113,12 @@ struct CommandForm: Sendable {
         case "representation":
             var response = snapshotHead(answer, of: session)
             response.headers += [("Content-Type", "application/json"), etag]
-            response.body = .bytes(
-                answer.snapshot.encoded(session: session.id, table: session.table, epoch: session.epoch))
+            // A large snapshot is encoded while it is sent, so that it uses little memory. Indentation needs the whole
+            // snapshot.
+            let isStreamed = Session.isStreamed(answer.snapshot) && !isPretty
+            response.body =
+                isStreamed
+                ? .stream(session.stream(of: answer.snapshot)) : .bytes(session.encoded(answer.snapshot))
             return response
         default: break
         }

@@ -56,6 +56,9 @@ extension HTTPRequestHead {
 // MARK: - Request bodies
 
 extension HTTPRequest {
+    /// The size in bytes that few decompressed bodies exceed: the default of `--max-body-bytes`.
+    private static let usualBodyBytes = 16 << 20
+
     /// Decompresses a body in gzip, and returns the lease of the plain body's memory. Leaves another body as it is and
     /// returns `nil`.
     ///
@@ -80,9 +83,12 @@ extension HTTPRequest {
                 if size > HTTPBodyDisposition.smallBody {
                     do { try lease.grow(to: size) } catch { throw HTTPFailure.noRoomForBody(error) }
                 }
-                // The memory for all decompressed bytes is reserved at once. If the array grew, it would need memory
-                // for the old and for the new bytes. Only the used part of the reservation occupies memory.
-                if !plain.isEmpty, plain.capacity < size { plain.reserveCapacity(limit) }
+                // The memory for the decompressed bytes of most bodies is reserved at once. If the array grew, it would
+                // need memory for the old and for the new bytes. Only the used part of the reservation occupies memory.
+                // The system can refuse a reservation of a much higher limit, so a longer body doubles its reservation.
+                if !plain.isEmpty, plain.capacity < size {
+                    plain.reserveCapacity(min(limit, max(2 * size, Self.usualBodyBytes)))
+                }
                 plain += piece
             }
             try gunzip.finish()

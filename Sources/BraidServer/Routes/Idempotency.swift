@@ -60,7 +60,10 @@ extension RequestContext {
 extension Sessions {
     /// Returns a stored answer as the response to a retry. If the stored answer refers to a snapshot, the response
     /// contains the session's current snapshot and ETag.
-    func response(kept: JSONText) async throws -> HTTPResponse {
+    ///
+    /// - Parameter isPretty: whether the answer will be indented. If so, even a large snapshot is encoded at once,
+    ///   because indentation needs the whole snapshot.
+    func response(kept: JSONText, isPretty: Bool) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
@@ -73,7 +76,8 @@ extension Sessions {
                 .noSession,
                 "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
         }
-        let snapshot = session.snapshotResponse()
+        let isStreamed = session.isTooLargeToCache && !isPretty
+        let snapshot = isStreamed ? session.streamedSnapshotResponse() : session.snapshotResponse()
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response

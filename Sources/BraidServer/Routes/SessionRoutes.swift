@@ -24,7 +24,8 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             case .done(let session):
                 context.logOpened(session, opening)
                 return session.openedResponse(isMinimal: isMinimal)
-            case .replayed(let kept): return try await sessions.response(kept: kept)
+            case .replayed(let kept):
+                return try await sessions.response(kept: kept, isPretty: try context.flag("pretty"))
             }
         },
         Route("GET", "/v1/sessions", query: ["limit", "after", "table"]) { context in

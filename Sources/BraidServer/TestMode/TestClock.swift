@@ -27,7 +27,9 @@ struct TestClock: Sendable {
         sessions.clock.set(to: time)
         sessions.tokens.endExpired()
         guard time > now else { return }
-        sessions.store.answerClock.setting += time - now
+        // A larger step than the lifetime of an answer would have the same effect. With smaller steps, tests cannot set
+        // the clock so often that its setting exceeds the range of `Int`.
+        sessions.store.answerClock.setting += min(time - now, KeptAnswer.lifetime)
         idleSessions.unload(from: sessions, afterAnother: .milliseconds(time - now))
     }
 

@@ -133,7 +133,8 @@ package final class Sessions: Sendable {
     }
 
     /// Adds a session that was read from the store to memory, and returns it. If memory already contains this session,
-    /// returns the session object in memory. Returns `nil` if the session was ended after it was read.
+    /// or a later session with the same ID, returns the session object in memory. Returns `nil` if the session was
+    /// ended after it was read.
     ///
     /// `end` deletes a session from the store first and from memory second. So this method adds the session to memory
     /// first and then checks that the store still contains the session.
@@ -243,8 +244,10 @@ package final class Sessions: Sendable {
         }
         let session = session()
         do {
-            // Another request may have ended the session at once. The session was opened nevertheless, so return it.
-            return try await adopt(session) ?? session
+            // Other requests may have ended the session at once, and opened another session under its id. The session
+            // was opened nevertheless, so return it.
+            if let adopted = try await adopt(session), adopted.number == session.number { return adopted }
+            return session
         } catch is StaleSession {
             return session
         }

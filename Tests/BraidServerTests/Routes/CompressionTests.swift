@@ -61,6 +61,18 @@ import Testing
         #expect(AcceptEncoding(field).accepts(nil))
     }
 
+    @Test("Elements of Accept and Accept-Encoding after the 64th are ignored, and parameters after the 16th")
+    func longLists() {
+        func list(_ others: Int, _ last: String) -> String { String(repeating: "a, ", count: others) + last }
+        #expect(AcceptEncoding(list(63, "gzip")).preferred == .gzip)
+        #expect(AcceptEncoding(list(64, "gzip")).preferred == nil)
+        #expect(Accept(list(63, "text/html;q=0.5")).weight(of: "text/html") == 500)
+        #expect(Accept(list(64, "text/html;q=0.5")).weight(of: "text/html") == 0)
+        func element(_ others: Int) -> String { "text/html" + String(repeating: ";a=b", count: others) + ";q=0.5" }
+        #expect(Accept(element(15)).weight(of: "text/html") == 500)
+        #expect(Accept(element(16)).weight(of: "text/html") == 1_000)
+    }
+
     @Test("Without Accept-Encoding nothing is compressed, but large answers to reads name this field in Vary")
     func withoutTheField() {
         let head = parsedHead("GET", "/", [("Host", "x")])

@@ -1,0 +1,28 @@
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import BraidRuntime
+
+@Suite struct WorkerPoolTests {
+    @Test("A pool whose only thread is slow and cannot be replaced keeps this thread, so the waiting tasks run")
+    func noReplacement() async {
+        await #expect(processExitsWith: .exitCode(3)) {
+            let pool = WorkerPool(.init(name: "pool", threads: 1, demotionTime: .milliseconds(1)))
+            let hasRun = Flag()
+            refuseThreads()
+            Task(executorPreference: pool) {
+                // The slow task ends when its thread is demoted, or when the pool has had enough time to demote it.
+                for _ in 0..<200 where pool.statistics.demotions == 0 { usleep(1_000) }
+            }
+            Task(executorPreference: pool) { hasRun.value.store(true, ordering: .relaxed) }
+            for _ in 0..<20_000 where !hasRun.value.load(ordering: .relaxed) { usleep(1_000) }
+            if hasRun.value.load(ordering: .relaxed) { exit(3) }
+        }
+    }
+}
+
+private final class Flag: Sendable {
+    let value = Atomic(false)
+}

@@ -1,0 +1,62 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+import Testing
+
+@testable import BraidSessions
+
+@Suite struct OpeningTests {
+    private static func open(_ row: String, in sessions: Sessions) async throws -> Session {
+        let body = try JSONText(parsing: #"{"id":"a","rows":["\#(row)"]}"#)
+        return try await sessions.open(SessionOpening(body), text: body)
+    }
+
+    @Test("A request that opens a session gets this session, even if another one has replaced it in the meantime")
+    func replacedSession() async throws {
+        let store = try SQLiteStore(path: ":memory:"), sessions = Sessions(store: store), executor = SteppedExecutor()
+        let opening = Task(executorPreference: executor) {
+            defer { executor.finish() }
+            return try await Self.open("first", in: sessions)
+        }
+        // Run the task until it has stored its session and has not yet added the session to memory.
+        var jobs = executor.jobs.makeAsyncIterator(), job = await jobs.next()
+        while let next = job, try await store.sessionSummary("a") == nil {
+            await executor.run(next)
+            job = await jobs.next()
+        }
+        #expect(job != nil && sessions.inMemory("a") == nil)
+        try await sessions.end("a")
+        let second = try await Self.open("second", in: sessions)
+        while let next = job {
+            await executor.run(next)
+            job = await jobs.next()
+        }
+        let first = try await opening.value
+        #expect(first.number < second.number && RestartTests.text(first).contains("first"))
+        #expect(sessions.inMemory("a") === second)
+        await store.close()
+    }
+}
+
+/// An executor that runs a task's jobs only when a test calls `run`.
+private final class SteppedExecutor: TaskExecutor {
+    let jobs: AsyncStream<UnownedJob>
+    private let queue: AsyncStream<UnownedJob>.Continuation
+
+    init() { (jobs, queue) = AsyncStream.makeStream(of: UnownedJob.self) }
+
+    func enqueue(_ job: consuming ExecutorJob) { queue.yield(UnownedJob(job)) }
+
+    /// Ends `jobs`, because the task has no further job.
+    func finish() { queue.finish() }
+
+    /// Runs a job in a thread, and waits until the job has ended.
+    func run(_ job: UnownedJob) async {
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            startThread(named: "stepped") { [self] in
+                job.runSynchronously(on: asUnownedTaskExecutor())
+                done.resume()
+            }
+        }
+    }
+}
