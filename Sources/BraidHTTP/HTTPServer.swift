@@ -193,8 +193,8 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The number of connections beyond `maxConnections` that the server accepts for probes (`HTTPHandler.isProbe`).
-    /// On such a connection, the server refuses all other requests with 503.
+    /// The number of connections beyond `maxConnections` that the server accepts for probes (`HTTPHandler.isProbe`). On
+    /// such a connection, the server refuses all other requests with 503 while all ordinary connections are in use.
     public static let reservedConnections = 32
 
     /// The number of open files that the process needs besides its ordinary connections: for reserved connections,
