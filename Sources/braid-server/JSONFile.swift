@@ -39,7 +39,7 @@ struct JSONFile {
     }
 
     /// Returns the messages for an error that the file's JSON has caused. Each message describes one fault, with the
-    /// fault's line and column in the file.
+    /// fault's line and column in the file if they are known.
     func faults(of error: any Error) -> [String] { faults(of: error, in: Files.bytes(of: path)) }
 
     private func faults(of error: any Error, in bytes: [UInt8]?) -> [String] {
