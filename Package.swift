@@ -95,8 +95,8 @@ let package = Package(
 )
 
 #if !os(Linux)
-// The server needs Linux. Elsewhere, the package consists of the engine, the Swift client and their tests, and needs no
-// other package.
+// The server needs Linux. Elsewhere, the package consists of the engine, the Swift client, their tests and two programs
+// that use them. The package needs no other package.
 let portable: Set = [
     "BraidClient", "BraidClientTests", "BraidEngine", "BraidEngineTests", "CZlib", "CZstd", "TestSupport",
     "attendees-example", "braid-client-driver",
