@@ -16,7 +16,7 @@ public struct HTTPConnections: Sendable {
     public var refused: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// The number of those stalled connections whose answer was a stream that had not ended yet.
+    /// The number of connections in `stalled` whose answer was a stream that had not ended yet.
     public var stalledStreams: Int
 }
 
@@ -153,8 +153,8 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // These errors concern a single waiting client, which for example has disconnected. EINTR means that a
-                // signal interrupted the call. So the acceptor goes on: accept(2), "Error handling".
+                // The following errors of `accept` concern a single waiting client, which for example has disconnected.
+                // EINTR means that a signal interrupted the call. So the acceptor goes on: accept(2), "Error handling".
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue

@@ -137,7 +137,8 @@ public final class HTTPServer: Sendable {
             // The first loop accepts connections for all loops, so it starts after the others.
             for loop in loops.reversed() { try loop.start() }
         } catch {
-            // The first loop does not run. The other loops may run, and have no connections.
+            // If an event loop cannot be started, the first loop does not run, because it starts last. The other loops
+            // may run, and have no connections.
             running.withLock { $0 = nil }
             first.stopAccepting()
             for loop in loops { loop.post(.stop(deadline: 0, onExit: {})) }

@@ -31,7 +31,7 @@ struct JSONFile {
         }
     }
 
-    /// Returns the text of an error in one sentence, with the JSON Pointers of the error's faults.
+    /// Returns the text of an error, with the JSON Pointers of the error's faults.
     static func sentence(of error: any Error) -> String {
         guard let refusal = error as? Refusal else { return (error as? SessionError)?.message ?? "\(error)" }
         let places = refusal.faults.map { "\($0.pointer): \($0.detail)" }
