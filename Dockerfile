@@ -19,18 +19,19 @@ FROM ${RUN_IMAGE} AS run
 FROM run AS run-PostgreSQL
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libpq5 libsqlite3-0 && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin
 
-# Without traits, the binary needs no other file, so RUN_IMAGE may be `scratch`. Scripts/release makes
-# the image from the following stage only, with a binary that is already built.
+# Without traits, the binary needs no other file, so RUN_IMAGE may be `scratch`. Scripts/release makes the image from
+# the last stage of this file only, with a binary that is already built.
 FROM run${TRAITS:+-$TRAITS}
 COPY --from=build /braid-server /usr/local/bin/braid-server
 COPY --from=build --chown=10001:10001 /data /data
 USER 10001
 VOLUME /data
 EXPOSE 8080
-# The default address and database of the container. Without a token, the server refuses to listen on 0.0.0.0.
+# The default address and database of the container. Without a token, the server refuses to listen on 0.0.0.0, unless
+# BRAID_ALLOW_ANONYMOUS is true.
 ENV BRAID_HOSTNAME=0.0.0.0 BRAID_DATABASE=/data/braid.sqlite
-# While the container starts, Docker checks it every 250 ms, because the server starts in less than that. (Docker 25 or
-# later.)
+# While the container starts, Docker checks it every 250 ms, because the server starts in less than 250 ms. (Docker 25
+# or later.)
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --start-interval=250ms CMD ["braid-server", "health"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["braid-server"]

@@ -10,9 +10,9 @@ let package = Package(
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
         .library(name: "BraidClient", targets: ["BraidClient"]),
         .library(name: "BraidHTTP", targets: ["BraidHTTP"]),
-        // The fuzzing targets are another package, which uses this library.
+        // The fuzzing targets are another package, which uses the library BraidRuntime.
         .library(name: "BraidRuntime", targets: ["BraidRuntime"]),
-        // The benchmarks are another package, which uses this library.
+        // The benchmarks are another package, which uses the library TestSupport.
         .library(name: "TestSupport", targets: ["TestSupport"]),
     ],
     traits: [
@@ -27,7 +27,7 @@ let package = Package(
         .target(name: "BraidStore", dependencies: ["BraidEngine", "BraidRuntime", "CAssets", "CSQLite"]),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        // Without the trait PostgreSQL, this target contains no code.
+        // Without the trait PostgreSQL, the target BraidPostgres contains no code.
         .target(
             name: "BraidPostgres",
             dependencies: [
@@ -95,8 +95,8 @@ let package = Package(
 )
 
 #if !os(Linux)
-// The server needs Linux. Elsewhere, the package consists of the engine, the Swift client and their tests, and needs no
-// other package.
+// The server needs Linux. Elsewhere, the package consists of the engine, the Swift client, their tests and two programs
+// that use them. The package needs no other package.
 let portable: Set = [
     "BraidClient", "BraidClientTests", "BraidEngine", "BraidEngineTests", "CZlib", "CZstd", "TestSupport",
     "attendees-example", "braid-client-driver",

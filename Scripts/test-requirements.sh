@@ -38,7 +38,7 @@ if ! command -v podman >/dev/null || ! command -v runc >/dev/null; then
   sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
   { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends podman runc containernetworking-plugins iptables golang-github-containernetworking-plugin-dnsname; } >&2 || true
 fi
-# Installs the Python packages that Debian does not have from PyPI, in the virtual environment .build/python.
+# Installs the Python packages in Tests/requirements.txt from PyPI, in the virtual environment .build/python.
 if ! cmp -s Tests/requirements.txt .build/python/requirements.txt; then
   echo "installing Tests/requirements.txt in .build/python ..." >&2
   /usr/bin/python3 -m venv .build/python >&2 && .build/python/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt >&2 \

@@ -1,8 +1,8 @@
 // Tells the thread sanitizer about Swift's Mutex. While only one thread wants a lock, the lock's atomic operations are
 // inlined into our own code, which the sanitizer sees. If several threads want a lock, one thread passes the lock to
-// another inside libswiftSynchronization. This library is not instrumented, so every access to the guarded data looks
-// like a race. The two functions below are preloaded, and report these locks and unlocks to the sanitizer.
-// Source: the Swift toolchain, stdlib/public/Synchronization/Mutex/LinuxImpl.swift.
+// another inside libswiftSynchronization. This library is not instrumented, so accesses to the guarded data look like
+// races. The two functions below are preloaded, and report these locks and unlocks to the sanitizer. Source: the Swift
+// toolchain, stdlib/public/Synchronization/Mutex/LinuxImpl.swift.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

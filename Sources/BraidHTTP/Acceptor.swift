@@ -16,12 +16,12 @@ public struct HTTPConnections: Sendable {
     public var refused: Int
     /// The number of connections that were closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// The number of those stalled connections whose answer was a stream that had not ended yet.
+    /// The number of connections in `stalled` whose answer was a stream that had not ended yet.
     public var stalledStreams: Int
 }
 
 /// The counts and quotas that all event loops of a server share. When a connection closes, this object wakes the
-/// acceptor if the acceptor is paused.
+/// acceptor if the acceptor waits for room.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let reserved = Atomic<Int>(0)
@@ -117,9 +117,10 @@ final class ServerLoad: Sendable {
 /// If `maxConnections` connections are open, the next connections are reserved ones, on which the server answers only
 /// probes such as health checks.
 ///
-/// The acceptor runs on the first event loop's thread. The acceptor pauses when the reserved connections are all in
-/// use, or if the system has no file descriptor or no memory left. During the pause, new clients wait in the kernel's
-/// backlog. The acceptor continues when a connection closes or when the loop next checks its deadlines.
+/// The acceptor runs on the first event loop's thread. The acceptor pauses when all ordinary and all reserved
+/// connections are in use, or if the system has no file descriptor or no memory left. During the pause, new clients
+/// wait in the kernel's backlog. The acceptor continues when a connection closes or when the loop next checks its
+/// deadlines.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
@@ -152,8 +153,8 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // These errors concern a single waiting client, which for example has disconnected. EINTR means that a
-                // signal interrupted the call. So the acceptor goes on: accept(2), "Error handling".
+                // The following errors of `accept` concern a single waiting client, which for example has disconnected.
+                // EINTR means that a signal interrupted the call. So the acceptor goes on: accept(2), "Error handling".
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue

@@ -158,7 +158,7 @@ extension EventLoop {
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
             readMails()
-            // If the machine has few cores, let a worker thread run now, so that it can produce its answer.
+            // Let a worker thread run now, so that it can produce its answer even on a machine with few cores.
             if !again.isEmpty { sched_yield() }
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }

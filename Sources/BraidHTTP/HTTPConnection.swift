@@ -5,9 +5,10 @@ import Glibc
 /// A client's socket, with the state of the request that the client is sending or that the server is answering. Only
 /// the event loop's thread uses a connection.
 ///
-/// A connection handles one request at a time. The server does not read the socket while the request's answer is
-/// awaited or cannot be written. Unread bytes fill the kernel's buffer, and TCP slows the client down. The kernel still
-/// reports that the client has disconnected (`EPOLLRDHUP`, `EPOLLHUP`). An idle connection holds no buffer.
+/// A connection handles one request at a time. The server does not read the socket while the answer to a completely
+/// received request is awaited, or while an answer cannot be written. Unread bytes fill the kernel's buffer, and TCP
+/// slows the client down. The kernel still reports that the client has disconnected (`EPOLLRDHUP`, `EPOLLHUP`). An idle
+/// connection holds no buffer.
 final class HTTPConnection {
     enum Phase {
         /// The connection is receiving a request's head, or a body that the server buffers as a whole.
@@ -36,8 +37,9 @@ final class HTTPConnection {
     let peer: IPAddress?
     var phase = Phase.receiving
     private(set) var isClosed = false
-    /// Whether this connection was accepted although `maxConnections` connections were open. Such a reserved connection
-    /// accepts only probes (`HTTPHandler.isProbe`). It becomes an ordinary connection when another one has closed.
+    /// Whether this connection is reserved: it was accepted while `maxConnections` connections were open. A reserved
+    /// connection accepts only probes (`HTTPHandler.isProbe`). It can become an ordinary connection after another one
+    /// has closed.
     var isReserved: Bool
     /// The time at which the server accepted the connection, in milliseconds of the loop's clock.
     let opened: Int

@@ -35,8 +35,8 @@ extension HTTPParser {
             guard bytes[major] == UInt8(ascii: "1") else {
                 throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
             }
-            // A request with HTTP/1.2 or higher is treated as HTTP/1.1, the highest version that the parser knows (RFC
-            // 9110, 2.5).
+            // A request with a version from HTTP/1.2 to HTTP/1.9 is treated as HTTP/1.1, the highest version that the
+            // parser knows (RFC 9110, 2.5).
             minor = bytes[major + 2] == UInt8(ascii: "0") ? 0 : 1
             guard !method.isEmpty, bytes[method].allSatisfy(\.isTokenByte) else {
                 throw HTTPFailure(status: 400, detail: "The method is not a token.")

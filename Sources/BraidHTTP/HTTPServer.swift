@@ -137,7 +137,8 @@ public final class HTTPServer: Sendable {
             // The first loop accepts connections for all loops, so it starts after the others.
             for loop in loops.reversed() { try loop.start() }
         } catch {
-            // The first loop does not run. The other loops may run, and have no connections.
+            // If an event loop cannot be started, the first loop does not run, because it starts last. The other loops
+            // may run, and have no connections.
             running.withLock { $0 = nil }
             first.stopAccepting()
             for loop in loops { loop.post(.stop(deadline: 0, onExit: {})) }
@@ -193,8 +194,8 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The number of connections beyond `maxConnections` that the server accepts for probes (`HTTPHandler.isProbe`).
-    /// On such a connection, the server refuses all other requests with 503.
+    /// The number of connections beyond `maxConnections` that the server accepts for probes (`HTTPHandler.isProbe`). On
+    /// such a connection, the server refuses all other requests with 503 while all ordinary connections are in use.
     public static let reservedConnections = 32
 
     /// The number of open files that the process needs besides its ordinary connections: for reserved connections,

@@ -118,8 +118,8 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Set the socket options on the listener, as accepted sockets inherit them. The server writes each answer
-            // as a whole, so waiting for more bytes (Nagle's algorithm) would only delay the answer.
+            // Set the socket options on the listener, as accepted sockets inherit them. The server writes together what
+            // it has of an answer, so waiting for more bytes (Nagle's algorithm) would only delay the answer.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
             // The kernel closes a connection if the other end acknowledges no sent bytes for `userTimeout`
             // milliseconds. So the server notices a client that has vanished.

@@ -47,7 +47,8 @@ public final class ByteStream: Sendable {
         /// Who has closed the stream: the producer, or the server. `nil` while the stream is open. A closed stream
         /// refuses the producer's bytes.
         var closer: Closer?
-        /// Whether the stream has notified the event loop of new bytes since the loop's last call of `take()`.
+        /// Whether the stream has notified the event loop of new bytes or of its end since the loop's last call of
+        /// `take()`.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
         var frame = BodyFrame(nil)
@@ -176,7 +177,8 @@ public final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// Attaches the stream to an event loop. The stream calls the function `tell` to notify the loop of new bytes.
+    /// Attaches the stream to an event loop. The stream calls the function `tell` to notify the loop of new bytes or of
+    /// the stream's end.
     ///
     /// The stream calls `tell` on any thread. After one call, the stream does not call `tell` again before the loop
     /// takes the queue with `take()`.

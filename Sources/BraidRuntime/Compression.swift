@@ -31,7 +31,8 @@ public enum ContentCoding: String, Sendable, CaseIterable {
 ///   because curl and browsers read only the first member.
 public struct BodyPiece: Sendable {
     public let bytes: [UInt8]
-    /// The CRC-32 and the size of the piece's plain bytes. The end of a gzip body contains both for the whole body.
+    /// The CRC-32 and the size of the plain bytes of a gzip piece. Both are 0 for other pieces. The end of a gzip body
+    /// contains the CRC-32 and the size of the whole body.
     fileprivate var checksum: UInt = 0
     fileprivate var plainSize = 0
 

@@ -3,7 +3,7 @@ import Glibc
 /// A thread that writes log lines to a file descriptor, so that no other thread waits for the descriptor.
 ///
 /// Lines wait in a queue of limited size. If the queue has no room for a line, or if a line cannot be written, the line
-/// is dropped and counted. When lines can be written again, the thread first writes a note: a line with the number of
+/// is dropped and counted. When lines can be written again, the thread also writes a note: a line with the number of
 /// dropped lines.
 public final class LogWriter: @unchecked Sendable {
     private struct Line {

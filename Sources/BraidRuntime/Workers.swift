@@ -4,7 +4,7 @@ import Glibc
 /// threads.
 ///
 /// The server assigns each piece of work to a pool by its estimated cost. If a piece of work on the short pool takes
-/// longer than estimated, that pool demotes the thread that runs it.
+/// more than 4 ms while other work waits, that pool demotes the thread that runs it.
 public struct Workers: Sendable {
     /// The name of one of the three worker pools.
     public enum Lane: Sendable {

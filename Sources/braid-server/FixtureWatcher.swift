@@ -5,7 +5,8 @@ import BraidSessions
 import Glibc
 
 /// Watches the table descriptions in the fixtures' directories. A changed description becomes a new version of its
-/// table, and the table's sessions are bound to the new version.
+/// table, and the table's sessions are bound to the new version. A session whose data do not fit the new version keeps
+/// its version.
 struct FixtureWatcher {
     let directories: [String]
     let app: App

@@ -31,7 +31,7 @@ struct JSONFile {
         }
     }
 
-    /// Returns the text of an error in one sentence, with the JSON Pointers of the error's faults.
+    /// Returns the text of an error, with the JSON Pointers of the error's faults.
     static func sentence(of error: any Error) -> String {
         guard let refusal = error as? Refusal else { return (error as? SessionError)?.message ?? "\(error)" }
         let places = refusal.faults.map { "\($0.pointer): \($0.detail)" }
@@ -39,7 +39,7 @@ struct JSONFile {
     }
 
     /// Returns the messages for an error that the file's JSON has caused. Each message describes one fault, with the
-    /// fault's line and column in the file.
+    /// fault's line and column in the file if they are known.
     func faults(of error: any Error) -> [String] { faults(of: error, in: Files.bytes(of: path)) }
 
     private func faults(of error: any Error, in bytes: [UInt8]?) -> [String] {

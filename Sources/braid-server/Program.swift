@@ -100,7 +100,7 @@ enum Program {
     }
 }
 
-/// An error that stops a command. The error's description is a sentence for the user.
+/// An error that stops a command. The error's description is one or more sentences for the user.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -20,8 +20,9 @@ struct Signals: Sendable {
     /// The signal sources, which must stay alive. `nonisolated(unsafe)` is safe, because nothing reads this property.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
-    /// Ignores the signals that would end the process by default although the process has no fault. SIGQUIT still ends
-    /// the process, so that an operator can get the core dump of a server that hangs.
+    /// Ignores the signals that would end the process by default although the process has no fault, except SIGTERM,
+    /// SIGINT and SIGQUIT. SIGQUIT still ends the process, so that an operator can get the core dump of a server that
+    /// hangs.
     static func ignoreOthers() {
         // Because SIGPIPE is ignored, the server continues after the program that reads its stdout or stderr has
         // exited. Because SIGXFSZ is ignored, a write to a file that becomes too large fails, and does not end the

@@ -125,8 +125,8 @@ private final class BenchmarkCluster {
 
     /// Reads the processor time from `/proc/pid/stat`, see proc(5).
     ///
-    /// The time of the database is the sum over its current processes. The servers keep their connections, so no
-    /// process of the database ends during the measurement.
+    /// The time of the database is the sum over its current processes. The servers keep their connections, so the
+    /// database's processes for these connections do not end during the measurement.
     private func processorTime() -> ProcessorTime {
         let postmaster = (try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8))?.split(
             separator: "\n"

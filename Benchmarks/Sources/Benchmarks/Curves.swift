@@ -1,7 +1,7 @@
 import Foundation
 
-/// Measures how time and memory grow with the number of rows, sections and sessions. The benchmark `streams` measures
-/// how they grow with the number of subscribers.
+/// Measures how times grow with the number of rows, sections and sessions, and how memory grows with the number of rows
+/// and sessions. The benchmark `streams` measures the growth with the number of subscribers.
 func curveBenchmark() throws {
     print("\ncurves: over HTTP, one client, in memory (no disk in the way); microseconds, p50")
     try rowCurve()

@@ -34,8 +34,8 @@ struct DiffWorkload {
         self.new = new
     }
 
-    /// Returns the id for a number. Its length of 10 bytes is usual for ids. The contents of rows are JSON objects of
-    /// 100 bytes.
+    /// Returns the id for a number. Its length of 10 bytes is usual for ids. The contents of rows are JSON objects of a
+    /// little more than 100 bytes.
     static func id(_ number: Int) -> String {
         let digits = String(number)
         return "r-" + String(repeating: "0", count: max(0, 8 - digits.count)) + digits
@@ -145,7 +145,8 @@ extension DiffWorkload {
                 }
             }
         }
-        // In every section, rows are deleted, inserted, moved and changed. Also, 500 rows move to another section.
+        // In every section, rows are deleted, inserted, moved and changed. Also, up to 500 rows move to another
+        // section.
         var heavy = sections { section in
             mixed(sectioned[section].rows, newIDs: 200_000 + section * 1_000, deleted: 5, moved: 7, changed: 50)
         }

@@ -1,8 +1,8 @@
 import CSysSQLite
 import Foundation
 
-/// Writes through SQLite's C API what the server's store writes for one command. These are the same rows and bytes: a
-/// model, a journal record and the session's row.
+/// Writes through SQLite's C API what the server's store writes for one command. The rows are the same, with about the
+/// same number of bytes: a model, a journal record and the session's row.
 private final class RawStore {
     private var database: OpaquePointer?
     private var statements: [OpaquePointer?] = []

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs pgbench with the writes that the server's store makes for one command: the same rows and bytes, over one
-/// connection, in pipelines.
+/// Runs pgbench with the writes that the server's store makes for one command: the same rows with about the same number
+/// of bytes, over one connection, in pipelines.
 private struct RawPostgres {
     let directory: String
 

@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Measures how an attack by one client, with or without a valid token, affects other clients.
+/// Measures how an attack, with or without a valid token, affects other clients.
 ///
-/// The other clients send small commands to another session, open sessions, and call the routes for operators.
+/// The other clients send small commands to the session `light`, read its snapshot, open sessions, and call the routes
+/// for operators.
 func isolationBenchmark() throws {
     print(
         "\nisolation: ms, p50 / p99 / max, and answers that were not 200 or 201, of others during an attack of 8 s (synchronous=FULL; the load runs on the same cores)"
@@ -129,7 +130,7 @@ private func readingTable(_ rows: Int) -> String {
     #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#((0..<Size.count(rows, small: 1_000)).map { #"{"id":"\#($0)"}"# }.joined(separator: ","))],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert","onTap":[{"setState":{"n":{"$eval":"state.n + 1"}}}]}]}"#
 }
 
-/// The tokens of participants, which `prepare` creates.
+/// The tokens of participants or viewers, which an attack's `prepare` creates.
 private let tokens = Mutex<[String]>([])
 
 private let attacks: [Attack] = [

@@ -79,7 +79,7 @@ func largeBenchmark() throws {
     }
 }
 
-/// Measures one edit over HTTP, from the request to the answer, with 1,000 rows and with 100,000 rows.
+/// Measures one edit over HTTP, from the request to the answer, with 1,000, 10,000 and 100,000 rows.
 func editBenchmark() throws {
     print(
         "\nedits: one command end to end over HTTP with its commit, one client (synchronous=FULL; p50 of 1,500 each, in turn)"

@@ -90,8 +90,8 @@ private func manyMemory(_ directory: String) throws {
     print(String(format: "    opened again in %.2f ms (p50), %.2f ms (p99)", times[250] / 1e3, times[495] / 1e3))
 }
 
-/// The option by which sessions become idle after 2 seconds. The list is empty if BRAID_NO_IDLE is set, for an old
-/// server that does not know this option.
+/// The option by which an unused session leaves the server's memory after 2 seconds. The list is empty if BRAID_NO_IDLE
+/// is set, for an old server that does not know this option.
 let idleArguments = ProcessInfo.processInfo.environment["BRAID_NO_IDLE"] == nil ? ["--session-idle-time", "2"] : []
 
 func openMany(_ count: Int, port: Int) throws {

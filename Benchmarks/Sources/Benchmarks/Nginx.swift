@@ -1,7 +1,7 @@
 import Foundation
 
-/// An nginx for comparisons. It has as many workers as the server has threads, and writes an access log to /dev/null,
-/// as the server does.
+/// An nginx for comparisons. It has as many workers as the server has event loops, and writes an access log to
+/// /dev/null, as the server does.
 final class Nginx {
     let port: Int
     private let process = Process()

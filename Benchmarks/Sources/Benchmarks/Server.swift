@@ -42,7 +42,7 @@ struct Fault: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A connection that sends one request, and blocks until it has read the answer.
+/// A connection that sends one request at a time, and blocks until it has read the answer.
 final class Connection {
     private let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 1 << 17)
@@ -102,7 +102,8 @@ final class Connection {
         return (Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48), count)
     }
 
-    /// Returns the number of bytes of the answer's head and body together. `nil` until the head is complete.
+    /// Returns the number of bytes of the answer's head and body together. `Int.max` if the body is chunked, and `nil`
+    /// until the head is complete.
     private static func length(_ bytes: ArraySlice<UInt8>) -> Int? {
         let field = Array("\r\nContent-Length: ".utf8)
         var length = 0
@@ -200,7 +201,7 @@ func throughput(
     return rates.reduce(0, +)
 }
 
-/// Measures the requests per second for the two most frequent kinds of reads.
+/// Measures the requests per second for two kinds of reads: `/healthz` and a snapshot.
 func httpBenchmark() throws {
     print("\nHTTP: requests/s on 1, 32, 256 connections (median of 3 runs of 2 s; the load runs on the same cores)")
     let server = try Server(database: ":memory:")

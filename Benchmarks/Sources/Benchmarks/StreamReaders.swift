@@ -96,8 +96,8 @@ final class StreamReaders {
         let count = Int(epoll_wait(epoll, &ready, 512, milliseconds))
         var answers = 0
         for index in 0..<max(0, count) {
-            // The loop looks for an answer after every eighth reader, so that reading hundreds of readers does not
-            // delay the answer's time.
+            // The loop looks for an answer at every eighth reader, so that reading hundreds of readers does not delay
+            // the answer's time.
             if index % 8 == 0, recv(command, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {
                 answers += 1
                 onAnswer()

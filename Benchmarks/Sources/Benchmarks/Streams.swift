@@ -18,8 +18,8 @@ struct FanOut {
     var receipts: [Int] = []
     var answers: [Int] = []
 
-    /// Sends commands one at a time. The next command is sent after all readers have received the event, and after a
-    /// pause of `pause` seconds.
+    /// Sends commands one at a time. The next command is sent `pause` seconds after the answer has arrived and all
+    /// readers have received the event.
     init(
         _ readers: StreamReaders, commands: Int, readers count: Int, pause: Double = 0.005, command: (Int) -> [UInt8]
     ) throws {

@@ -2,7 +2,7 @@ import BraidEngine
 import Foundation
 
 /// Measures the cost of windows in two ways: in the engine alone, and on a server with 1,000 viewers of a table of
-/// 1,000,000 rows.
+/// about 1,000,000 rows.
 func windowBenchmark() throws {
     try windowEngineBenchmark()
     try windowServerBenchmark()

@@ -37,8 +37,8 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("start", startBenchmark),
     ("curves", curveBenchmark),
 ]
-/// The benchmarks that need PostgreSQL and a server that is built with the trait `PostgreSQL`. They run only if the command
-/// line names them.
+/// The benchmarks that need PostgreSQL and a server that is built with the trait `PostgreSQL`. They run only if the
+/// command line names them or `check`.
 let partsWithPostgres: Set = ["postgres", "cluster"]
 
 let wanted = CommandLine.arguments.dropFirst().filter { $0 != Size.smallFlag }

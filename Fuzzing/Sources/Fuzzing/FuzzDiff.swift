@@ -97,7 +97,7 @@ extension BatchUpdate {
     }
 }
 
-/// Makes a table of up to six sections with up to seven rows each. Some ids occur in several places.
+/// Makes a table of up to six sections with up to seven rows each. A row's id can occur in several sections.
 private func table(_ choices: inout Choices) -> JSONText {
     var writer = JSONWriter(), used: Set<Int> = []
     writer.beginObject()

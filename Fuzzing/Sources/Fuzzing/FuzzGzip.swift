@@ -12,7 +12,8 @@ func fuzzGzip(_ input: [UInt8]) {
     for size in [1, 2 + Int(first)] {
         let cut = Decompressed(bytes, piece: size)
         claim(cut.isFaulty == whole.isFaulty, "the pieces decide whether the body is gzip")
-        // Where the fault was found, the plain bytes before it are lost. So only the bytes before that agree.
+        // If a piece contains a fault, the plain bytes before the fault can be lost. So only the plain bytes that both
+        // runs have returned are compared.
         let common = min(cut.plain.count, whole.plain.count)
         claim(cut.plain.prefix(common) == whole.plain.prefix(common), "the pieces change the plain bytes")
         claim(whole.isFaulty || cut.plain.count == whole.plain.count, "plain bytes are lost between two pieces")

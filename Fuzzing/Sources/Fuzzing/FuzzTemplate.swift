@@ -2,8 +2,8 @@ import BraidEngine
 
 /// Fuzzes templates and expressions. The input is `{"template": …, "context": {…}}`, or the text of an expression.
 ///
-/// Rendering must end within its budget and give the same result a second time. The result must be JSON that a client's
-/// parser accepts.
+/// Rendering must end within its budget and give the same result a second time. The result must be JSON that the
+/// engine's own parser accepts.
 func fuzzTemplate(_ input: [UInt8]) {
     guard let json = try? JSONValue(parsing: input), let object = json.objectValue else { return fuzzExpression(input) }
     let names = (object["context"]?.objectValue?.members ?? []).map { ($0.name, $0.value) }

@@ -1,6 +1,7 @@
 extension ServerCommand {
-    /// Creates the command from the arguments that follow its name, and from environment variables. The arguments take
-    /// precedence over the variables, and the variables over the defaults.
+    /// Creates the command from the arguments that follow its name, and from environment variables if
+    /// `readsEnvironment` is true. The arguments take precedence over the variables, and the variables over the
+    /// defaults.
     /// - Throws: A `UsageError` for the first mistake.
     init(_ given: [String], environment: [String: String]) throws(UsageError) {
         self.init()

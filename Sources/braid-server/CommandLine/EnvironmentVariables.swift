@@ -23,8 +23,9 @@ enum EnvironmentVariables {
         return variables
     }
 
-    /// Throws a `UsageError` that names all environment variables `BRAID_…` that no command reads. Otherwise nobody
-    /// would notice a misspelled limit.
+    /// Throws a `UsageError` if an environment variable `BRAID_…` is neither a setting nor one of the variables of test
+    /// suites or of service links. The error names all such variables. Without this check, nobody would notice a
+    /// misspelled limit.
     static func check(_ environment: [String: String], known: [String]) throws(UsageError) {
         let known = known + [token]
         let unknown = environment.filter { name, value in

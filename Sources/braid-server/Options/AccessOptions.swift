@@ -58,7 +58,7 @@ struct AccessOptions {
     }
 
     /// Returns the controller's tokens in a text, which contains one token in each line. Throws a `Failure` if the text
-    /// is empty, because the server must not run without a token by mistake.
+    /// contains no token, too many tokens or a malformed token. So the server does not run without a token by mistake.
     private func tokens(in text: String, upTo most: Int, _ place: String) throws -> [String] {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.split(whereSeparator: \.isWhitespace) }
             .filter { !$0.isEmpty }
