@@ -88,7 +88,8 @@ struct HTTPUnderAttackTests {
     func slowStreamedBodies() async throws {
         var limits = HTTPServer.Limits.short
         limits.idleTime = .seconds(600)
-        // The slow body has a long limit, because the pauses of this thread are longer on a busy machine.
+        // The server allows long pauses in the slow body, because the pauses of this thread are longer on a busy
+        // machine.
         limits.streamedBodyPause = .seconds(600)
         try await withServer(limits) { server, _ in
             let client = try Client(server)
@@ -127,8 +128,8 @@ struct HTTPUnderAttackTests {
             let events = application.streams.withLock { $0[0] }
             var accepted = 0
             var refusals = 0
-            // The stream has refused writes for 200 ms without a break, so the reader has stopped and is not just
-            // slower than this thread.
+            // If the stream refuses writes for 200 ms without a break, the reader has stopped and is not just slower
+            // than this thread.
             while refusals < 200, accepted < 100_000_000 {
                 switch events.write([UInt8](repeating: 101, count: 500)) {
                 case .accepted:
@@ -164,8 +165,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    /// Downloads 8 MB. The download takes longer than the write time of two seconds. The client reads so slowly that
-    /// the socket does not become writable in between.
+    /// Downloads 8 MB. For three seconds, the client reads so slowly that the server's socket does not become writable
+    /// within the write time of two seconds.
     private static func download(from server: HTTPServer) throws -> (received: Int, longestPause: Duration) {
         let client = try Client(server, receiveBuffer: 16_384)
         try client.get("/large?n=8000000")
@@ -338,7 +339,8 @@ struct HTTPUnderAttackTests {
                         client.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
                 }
             }
-            // The last connections may not be accepted yet, so the test also waits for their number.
+            // The server may not have accepted the last connections yet, so the test also waits until it has accepted
+            // all 200.
             #expect(eventually { server.connectionFacts.map { $0.accepted == 200 && $0.open == 0 } ?? false })
             #expect(eventually { application.streams.withLock { $0.allSatisfy { $0.write([1]) == .closed } } })
         }

@@ -20,7 +20,8 @@ import Testing
         return try await sessions.open(SessionOpening(body), text: body)
     }
 
-    /// Performs random commands on a session. Calls `after` after each command.
+    /// Performs `count` random steps on a session: commands, resets and bindings to another version. Calls `after`
+    /// after each step.
     private static func perform(
         _ count: Int, on id: String, _ sessions: Sessions, _ random: inout SeededGenerator,
         after: (Session) async throws -> Void
