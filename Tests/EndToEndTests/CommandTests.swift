@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests the commands of the binary other than `serve`, `check` and `replay`.
+/// Tests the commands `diff`, `render`, `backup` and `health` of the binary, and commands that read a pipe or cannot
+/// write their result.
 @Suite(.serialized) struct CommandTests {
     private let directory = try! TemporaryDirectory()
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests that a faulty request gets the right 4xx problem document, and that the server continues.
+/// Tests that a faulty request gets the right problem document, and that the server continues.
 @Suite(.serialized) struct MalformedRequestTests {
     struct Case: Sendable {
         var name: String

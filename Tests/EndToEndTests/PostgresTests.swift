@@ -2,9 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests servers on PostgreSQL. `BRAID_TEST_DATABASE=postgres` also runs the other end-to-end tests on PostgreSQL.
+/// Tests servers on PostgreSQL. With `BRAID_TEST_DATABASE=postgres`, most of the other end-to-end tests also run on
+/// PostgreSQL.
 @Suite(.serialized) struct PostgresTests {
-    /// The server must also continue, and must not acknowledge a command whose result is unknown.
+    /// After a restart of the database, the server must continue. The server must not acknowledge a command whose
+    /// result is unknown.
     @Test(
         "If the database restarts under load, no acknowledged command is lost and none is applied twice",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))

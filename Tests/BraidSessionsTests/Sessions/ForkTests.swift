@@ -54,7 +54,7 @@ import Testing
         let sessions = RestartTests.sessions(store)
         try await RestartTests.register(store)
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
-        // By revision.
+        // The snapshots, by revision.
         var seen = [try await sessions.open(SessionOpening(body), text: body).current.snapshot]
         try await Self.perform(50, on: "s", sessions, &random) { session in
             // A step can create several revisions. The test knows the snapshot of the last one only, and appends an
