@@ -29,8 +29,8 @@ struct HTTPUnderAttackTests {
     func silentConnections() async throws {
         try await withServer(.short) { server, _ in
             let silent = try Client(server)
-            // If this thread stands still, the server closes a connection before its first request. Then the test opens
-            // another connection.
+            // If this thread stands still, the server can close a connection before its first request. Then the test
+            // opens another connection.
             var used: Client?
             let isAnswered = eventually {
                 used = try? Client(server)
@@ -54,8 +54,8 @@ struct HTTPUnderAttackTests {
             let absent = try Client(server)
             let head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 90600\r\n\r\n"
             for client in [slow, absent] { try client.send(head) }
-            // The first bytes are enough for 450 seconds, so the average rate stays high even if this thread stands
-            // still.
+            // At the minimum rate, the first 90,000 bytes are enough for 450 seconds, so the average rate stays high
+            // even if this thread stands still.
             try steady.send(head + String(repeating: "f", count: 90_000))
             for _ in 0..<30 {
                 try? slow.send("s")
@@ -75,8 +75,8 @@ struct HTTPUnderAttackTests {
         try await withServer(limits) { server, _ in
             let others = try server.configuration.incoming.lease(200 << 20)
             let client = try Client(server)
-            // At the usual minimum of one byte per second, 130 bytes would be enough for 130 seconds. While memory is
-            // short, the minimum is higher.
+            // At the usual minimum rate of one byte per second, 130 bytes of the body would be enough for 130 seconds.
+            // While memory is short, the server requires a higher rate.
             try client.send(
                 "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
             #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
@@ -143,7 +143,7 @@ struct HTTPUnderAttackTests {
             #expect(refusals == 200, "the queue is bounded: \(accepted) bytes were taken")
             #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
             #expect(eventually { server.connectionFacts?.open == 0 })
-            // On a TCP connection, the kernel may have noticed the lost client and closed the connection first.
+            // On a TCP connection, the kernel may have closed the connection of the stalled client before the server.
             guard case .unix = address else { return }
             let facts = try #require(server.connectionFacts)
             #expect(facts.stalled == 2 && facts.stalledStreams == 1)
@@ -206,7 +206,7 @@ struct HTTPUnderAttackTests {
     /// Opens as many connections as the server allows. Each connection follows a stream, so none is idle.
     private static func fill(_ server: HTTPServer) throws -> [Client] {
         var clients: [Client] = []
-        // If this thread stands still, a crowded server closes a connection before its first request. Then the test
+        // If this thread stands still, a crowded server can close a connection before its first request. Then the test
         // opens another connection.
         _ = eventually {
             if let client = try? Client(server), (try? client.get("/stream")) != nil,
@@ -276,7 +276,7 @@ struct HTTPUnderAttackTests {
                 if number % 2 == 0 { try? client.send("GET /probe HTTP/1.1\r\nHo") }
                 return client
             }
-            // If this thread stands still, the server also closes the connection of the probe. Then the test opens
+            // If this thread stands still, the server can also close the connection of the probe. Then the test opens
             // another connection.
             let isAnswered = eventually {
                 guard let probe = try? Client(server), (try? probe.get("/probe?n=9")) != nil else { return false }
@@ -297,7 +297,8 @@ struct HTTPUnderAttackTests {
         try await withServer(limits, maxConnections: 2) { server, _ in
             let idle = try (0..<2).map { _ in try Client(server) }
             #expect(eventually { server.connectionFacts.map { $0.accepted == 2 && $0.open < 2 } ?? false })
-            // If this thread stands still, the server also closes the new connection. Then the test opens another one.
+            // If this thread stands still, the server can also close the new connection. Then the test opens another
+            // one.
             let isAnswered = eventually {
                 guard let next = try? Client(server), (try? next.get("/x?n=9")) != nil else { return false }
                 return (try? next.answer().body) == "ready 9"

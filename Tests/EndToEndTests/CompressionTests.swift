@@ -98,8 +98,8 @@ import Testing
                 #expect(known.status == 304 && known.body.isEmpty && known.header("etag") == etag, "\(path)")
                 #expect(known.header("vary")?.contains("Accept-Encoding") == true)
                 #expect(known.header("content-encoding") == nil)
-                // If a client excludes a compression now, the client would not get its cached body in this compression,
-                // so the answer is not 304.
+                // If a client excludes the compression of its cached body, the server would not send this body now, so
+                // the answer is not 304.
                 if let coding {
                     let other = ["If-None-Match": etag, "Accept-Encoding": "\(coding);q=0"]
                     #expect(try get(path, other).status == 200)

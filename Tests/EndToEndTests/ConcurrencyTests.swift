@@ -97,7 +97,7 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/x/rows/0/0?base=0", #"{"model":{"id":"1"}}"#).status == 409)
     }
 
-    /// If the base does not have a section or row of a command, the engine uses the largest integer as its index. The
+    /// For a section or row that does not exist at the base, the engine uses the largest integer as the index. The
     /// answer must not contain this integer.
     @Test("If a row or a section did not exist at the base, the refusal names the index that the client sent")
     func outOfBounds() throws {

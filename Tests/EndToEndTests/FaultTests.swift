@@ -201,7 +201,8 @@ import Testing
         while try get("/v1/tables").status != 503 { usleep(10_000) }
         #expect(try get("/readyz").status == 200)
         crowd.removeAll()
-        // The server would close a connection after one answer if the crowd's connections were still open on its side.
+        // While the server still counts the connections of the 200 clients, it closes each further connection after one
+        // answer.
         func connections() throws -> Double? {
             try MetricsTests.parse(get("/metrics").text).first { $0.name == "braid_http_connections" }?.value
         }

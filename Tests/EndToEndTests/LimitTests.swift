@@ -296,7 +296,8 @@ import Testing
         expect(try #require(answer), 408, "request-timeout")
         #expect(idle.isClosed)
         let first = try (0..<4).map { _ in try server.client() }
-        // The server may already have closed some of these connections, because they were idle while it was full.
+        // The server may already have closed some of these connections, because they were idle while the server was
+        // full.
         for client in first {
             if let answer = try? client.get("/healthz") { #expect(answer.status == 200) }
         }
@@ -482,8 +483,8 @@ import Testing
         let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 6_000))"}"# }.joined(
             separator: ",")
         let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)]}]}"#
-        // Requests that need the room of an earlier answer use the same connection. Another connection's event loop may
-        // not have given back the room of an answer that its client has already received.
+        // Another connection's event loop may not yet have released the memory of an answer that its client has already
+        // received. So all requests that need this memory use the same connection.
         let client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
         let whole = try client.get("/v1/sessions/s/snapshot")
@@ -626,7 +627,7 @@ import Testing
                 try server.client().get("/v1/sessions/s/journal", headers: accept), 429, "quota-exceeded", retries: true
             )
         }
-        // The server can give back the room of an answer a moment after the client has received the whole answer.
+        // The server can release the memory of an answer a moment after the client has received the whole answer.
         for _ in 0..<7 {
             var answer = try server.client().get("/v1/sessions/s/journal", headers: accept)
             for _ in 0..<3_000 where answer.status != 200 {

@@ -10,7 +10,7 @@ import Testing
         var type: String
     }
 
-    /// Returns the text of a request with correct HTTP framing, as a sender would send it.
+    /// Returns the text of a request with correct HTTP framing.
     static func sent(
         _ method: String, _ target: String, _ body: String? = nil, type: String = "application/json", extra: String = ""
     ) -> String {
