@@ -2,14 +2,14 @@ import Testing
 
 @testable import BraidHTTP
 
-/// The result of parsing some bytes. Two results are equal if the bytes were only cut into different pieces.
+/// The result of parsing some bytes. The result does not record how the bytes were cut into pieces.
 struct Parsed: Equatable {
     var heads: [String] = []
     var bodies: [[UInt8]] = []
     var ended = 0
     var failure: HTTPFailure?
 
-    /// Passes `bytes` to a parser in pieces. `cuts` are the indexes at which the pieces end.
+    /// Passes `bytes` to a parser in pieces. `cuts` are the indexes at which the second and later pieces start.
     init(_ bytes: [UInt8], cuts: [Int] = [], limits: HTTPParser.Limits = .init()) {
         var parser = HTTPParser(limits: limits)
         for (start, end) in zip([0] + cuts, cuts + [bytes.count]) {
@@ -243,7 +243,7 @@ struct HTTPParserTests {
         let bare = request().count + "P: \r\n".utf8.count
         #expect(Parsed(request(padding: 32_768 - bare)).failure == nil)
         #expect(Parsed(request(padding: 32_769 - bare)).failure?.status == 431)
-        // The limits for the chunk sizes and trailers, which belong to the framing of a body.
+        // The following limits belong to the framing of a body: trailers, chunk sizes and Content-Length.
         func trailers(_ count: Int) -> [UInt8] {
             [UInt8]("\(chunked)0\r\nT: \(String(repeating: "t", count: count - 7))\r\n\r\n".utf8)
         }
@@ -278,8 +278,8 @@ struct HTTPParserTests {
     }
 
     @Test("The parser's time is linear in the length of a header line that arrives byte by byte") func linearTime() {
-        // Parsing a header line of 10 MB in pieces of one byte would take hours if the parser read the whole head again
-        // for each piece.
+        // Parsing a header line of 1 MB in pieces of one byte would take longer than this test allows if the parser
+        // read the whole head again for each piece.
         var parser = HTTPParser(limits: .init(headBytes: 20 << 20))
         var position = 0
         let start = [UInt8]("GET / HTTP/1.1\r\nX: ".utf8)

@@ -189,7 +189,7 @@ struct ClientError: Error {
     var code = errno
 }
 
-/// A blocking client that sends exactly the bytes that a test passes.
+/// A blocking client. The method `send` sends exactly the bytes that a test passes.
 final class Client: Sendable {
     let socket: Int32
     private let rest = Mutex<[UInt8]>([])
@@ -251,7 +251,8 @@ final class Client: Sendable {
 
     func endSending() { shutdown(socket, Int32(SHUT_WR)) }
 
-    /// Receives the next bytes, at most `limit`. The result is empty at the end of the connection.
+    /// Returns the bytes that an earlier call has left over. If there are none, receives at most `limit` bytes. The
+    /// result is empty at the end of the connection.
     func receive(_ limit: Int = 65_536) throws -> [UInt8] {
         let early = rest.withLock { rest in
             defer { rest = [] }
@@ -287,7 +288,8 @@ final class Client: Sendable {
         }
     }
 
-    /// Receives the next answer, which must have a Content-Length, and returns its head and its body.
+    /// Receives the next answer, and returns its head and its body. The body is empty if `isHead` is true or if the
+    /// answer has no Content-Length.
     func answer(isHead: Bool = false) throws -> (head: String, body: String) {
         let head = try receive(until: "\r\n\r\n")
         let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }

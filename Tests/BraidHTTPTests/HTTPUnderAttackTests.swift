@@ -29,8 +29,8 @@ struct HTTPUnderAttackTests {
     func silentConnections() async throws {
         try await withServer(.short) { server, _ in
             let silent = try Client(server)
-            // If this thread stands still, the server closes a connection before its first request. Then the test opens
-            // another connection.
+            // If this thread stands still, the server can close a connection before its first request. Then the test
+            // opens another connection.
             var used: Client?
             let isAnswered = eventually {
                 used = try? Client(server)
@@ -54,8 +54,8 @@ struct HTTPUnderAttackTests {
             let absent = try Client(server)
             let head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 90600\r\n\r\n"
             for client in [slow, absent] { try client.send(head) }
-            // The first bytes are enough for 450 seconds, so the average rate stays high even if this thread stands
-            // still.
+            // At the minimum rate, the first 90,000 bytes are enough for 450 seconds, so the average rate stays high
+            // even if this thread stands still.
             try steady.send(head + String(repeating: "f", count: 90_000))
             for _ in 0..<30 {
                 try? slow.send("s")
@@ -75,8 +75,8 @@ struct HTTPUnderAttackTests {
         try await withServer(limits) { server, _ in
             let others = try server.configuration.incoming.lease(200 << 20)
             let client = try Client(server)
-            // At the usual minimum of one byte per second, 130 bytes would be enough for 130 seconds. While memory is
-            // short, the minimum is higher.
+            // At the usual minimum rate of one byte per second, 130 bytes of the body would be enough for 130 seconds.
+            // While memory is short, the server requires a higher rate.
             try client.send(
                 "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
             #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
@@ -88,7 +88,8 @@ struct HTTPUnderAttackTests {
     func slowStreamedBodies() async throws {
         var limits = HTTPServer.Limits.short
         limits.idleTime = .seconds(600)
-        // The slow body has a long limit, because the pauses of this thread are longer on a busy machine.
+        // The server allows long pauses in the slow body, because the pauses of this thread are longer on a busy
+        // machine.
         limits.streamedBodyPause = .seconds(600)
         try await withServer(limits) { server, _ in
             let client = try Client(server)
@@ -127,8 +128,8 @@ struct HTTPUnderAttackTests {
             let events = application.streams.withLock { $0[0] }
             var accepted = 0
             var refusals = 0
-            // The stream has refused writes for 200 ms without a break, so the reader has stopped and is not just
-            // slower than this thread.
+            // If the stream refuses writes for 200 ms without a break, the reader has stopped and is not just slower
+            // than this thread.
             while refusals < 200, accepted < 100_000_000 {
                 switch events.write([UInt8](repeating: 101, count: 500)) {
                 case .accepted:
@@ -142,7 +143,7 @@ struct HTTPUnderAttackTests {
             #expect(refusals == 200, "the queue is bounded: \(accepted) bytes were taken")
             #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
             #expect(eventually { server.connectionFacts?.open == 0 })
-            // On a TCP connection, the kernel may have noticed the lost client and closed the connection first.
+            // On a TCP connection, the kernel may have closed the connection of the stalled client before the server.
             guard case .unix = address else { return }
             let facts = try #require(server.connectionFacts)
             #expect(facts.stalled == 2 && facts.stalledStreams == 1)
@@ -164,8 +165,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    /// Downloads 8 MB. The download takes longer than the write time of two seconds. The client reads so slowly that
-    /// the socket does not become writable in between.
+    /// Downloads 8 MB. For three seconds, the client reads so slowly that the server's socket does not become writable
+    /// within the write time of two seconds.
     private static func download(from server: HTTPServer) throws -> (received: Int, longestPause: Duration) {
         let client = try Client(server, receiveBuffer: 16_384)
         try client.get("/large?n=8000000")
@@ -205,7 +206,7 @@ struct HTTPUnderAttackTests {
     /// Opens as many connections as the server allows. Each connection follows a stream, so none is idle.
     private static func fill(_ server: HTTPServer) throws -> [Client] {
         var clients: [Client] = []
-        // If this thread stands still, a crowded server closes a connection before its first request. Then the test
+        // If this thread stands still, a crowded server can close a connection before its first request. Then the test
         // opens another connection.
         _ = eventually {
             if let client = try? Client(server), (try? client.get("/stream")) != nil,
@@ -275,7 +276,7 @@ struct HTTPUnderAttackTests {
                 if number % 2 == 0 { try? client.send("GET /probe HTTP/1.1\r\nHo") }
                 return client
             }
-            // If this thread stands still, the server also closes the connection of the probe. Then the test opens
+            // If this thread stands still, the server can also close the connection of the probe. Then the test opens
             // another connection.
             let isAnswered = eventually {
                 guard let probe = try? Client(server), (try? probe.get("/probe?n=9")) != nil else { return false }
@@ -296,7 +297,8 @@ struct HTTPUnderAttackTests {
         try await withServer(limits, maxConnections: 2) { server, _ in
             let idle = try (0..<2).map { _ in try Client(server) }
             #expect(eventually { server.connectionFacts.map { $0.accepted == 2 && $0.open < 2 } ?? false })
-            // If this thread stands still, the server also closes the new connection. Then the test opens another one.
+            // If this thread stands still, the server can also close the new connection. Then the test opens another
+            // one.
             let isAnswered = eventually {
                 guard let next = try? Client(server), (try? next.get("/x?n=9")) != nil else { return false }
                 return (try? next.answer().body) == "ready 9"
@@ -338,7 +340,8 @@ struct HTTPUnderAttackTests {
                         client.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
                 }
             }
-            // The last connections may not be accepted yet, so the test also waits for their number.
+            // The server may not have accepted the last connections yet, so the test also waits until it has accepted
+            // all 200.
             #expect(eventually { server.connectionFacts.map { $0.accepted == 200 && $0.open == 0 } ?? false })
             #expect(eventually { application.streams.withLock { $0.allSatisfy { $0.write([1]) == .closed } } })
         }

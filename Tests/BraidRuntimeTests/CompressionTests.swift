@@ -136,8 +136,8 @@ import Testing
             for bit in 0..<8 {
                 var damaged = body
                 damaged[place] ^= 1 << bit
-                // Some bits do not influence the content: the time, the operating system, and the rest of the last byte
-                // of the last block.
+                // Some bits do not influence the content, such as those of the time and the operating system in the
+                // gzip header.
                 let unpacked = try? unpacked(damaged, by: 64)
                 #expect(unpacked == nil || unpacked == plain, "byte \(place)")
                 if place >= body.count - 8 { #expect(unpacked == nil, "the checksum and the size") }

@@ -50,8 +50,8 @@ private final class TestPipe {
         #expect(writer.dropped == 0)
     }
 
-    /// Returns the numbers of the lines that were written, and the number of dropped lines that the notes report. Fails
-    /// the test if a note is not exactly where its lines are missing.
+    /// Returns the number of lines that were written, and the number of dropped lines that the notes report. Fails the
+    /// test if a note is not exactly where its lines are missing.
     private func account(_ lines: [String]) -> (written: Int, reported: Int) {
         var next = 0, reported = 0
         for line in lines {
@@ -75,11 +75,12 @@ private final class TestPipe {
         if isNonBlocking { _ = fcntl(pipe.writer, F_SETFL, O_NONBLOCK) }
         let writer = writer(to: pipe.writer, limit: 50_000), count = 100_000
         for number in 0..<count { writer.write(line(number)) }
-        writer.flush(within: .milliseconds(1))  // returns after the time limit, although the lines cannot be written
+        // `flush` returns after its time limit, although the lines cannot be written.
+        writer.flush(within: .milliseconds(1))
         let dropped = writer.dropped
         #expect(dropped > 0)
         // The note about the last dropped lines is written as soon as the pipe has room, even without another line. If
-        // the writer's thread stood still before, the pipe had room for the last lines.
+        // the last lines were not dropped, no note follows them.
         var lines: [String] = [], found = account(lines)
         while found.written + found.reported < count {
             lines += pipe.lines { _ in true }

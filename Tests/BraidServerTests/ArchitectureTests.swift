@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Checks the limits between the modules: the table "what it must not know" in ARCHITECTURE.md.
+/// Checks that the modules use only modules that they may know: the table column "what it must not know" in
+/// ARCHITECTURE.md.
 @Suite struct ArchitectureTests {
     private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
 
@@ -57,7 +58,8 @@ import Testing
 
     @Test("A target depends only on the modules that its module may know", arguments: allowed.keys.sorted())
     func dependencies(module: String) throws {
-        // Each declaration in Package.swift begins in the ninth column. Its further lines begin more to the right.
+        // In Package.swift, each declaration of a target begins with a period in the ninth column. The further lines of
+        // a declaration do not.
         let declarations = try Self.text(of: "Package.swift").components(separatedBy: "\n        .")
         let own = declarations.filter { declaration in
             (declaration.hasPrefix("target(") || declaration.hasPrefix("executableTarget("))
@@ -71,7 +73,7 @@ import Testing
         }
     }
 
-    /// The string literals in a Swift text, not counting comments.
+    /// The string literals in a Swift text, except in lines that contain only a comment.
     private static func strings(in text: String) -> [String] {
         let code = text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }
         return code.joined(separator: "\n").split(separator: "\"", omittingEmptySubsequences: false).enumerated()

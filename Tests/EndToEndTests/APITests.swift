@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests each resource of the HTTP API on the real binary.
+/// Tests tables, sessions, snapshots, commands and updates in the HTTP API, on the real binary.
 @Suite(.serialized) struct APITests {
     static let list =
         #"{"table":"list","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1","n":1.10},{"id":"2","n":2}],"b":[]},"editing":"delete","moving":{"to":"anySection"}}]}"#

@@ -116,8 +116,8 @@ import Testing
                     "the controller's tells what the command publishes")
             }
         }
-        // The row 3 was removed, but this change is not published yet. Commands on this row are refused, and their dry
-        // runs as well.
+        // The row `3` was removed and the row `unseen` was added, but the two changes are not published yet. Commands
+        // on the two rows are refused, and dry runs of these commands as well.
         for (path, body) in [
             ("edits", #"{"delete":{"id":"unseen"}}"#), ("transactions", #"{"commands":[{"delete":{"id":"unseen"}}]}"#),
             ("transactions", #"{"commands":[{"delete":{"id":"1"}},{"delete":{"id":"unseen","section":"a"}}]}"#),
@@ -199,7 +199,7 @@ import Testing
         for path in ["/v1/render", "/v1/diff", "/v1/tables/validate", "/v1/sessions"] {
             try check("POST", path, "{}", viewer: 403, participant: 403)
         }
-        // The journal shows that none of the refused requests has changed the session.
+        // The journal shows that the refused transaction has not changed the state.
         #expect(
             try server.client().get("\(session)/journal", headers: Self.controller).text.contains(#""state":{"x":1}"#)
                 == false)
@@ -318,7 +318,7 @@ import Testing
         #expect(try poll.receive().status == 401)
         try server.client().request("PATCH", "/v1/sessions/mine/state", #"{"x":1}"#, headers: Self.controller)
         #expect(try streams[2].next().name == "update")
-        // When a session ends, its tokens become invalid. They stay invalid if a new session has the same id.
+        // When a session ends, its tokens become invalid. The tokens stay invalid if a new session has the same id.
         #expect(try server.client().request("DELETE", "/v1/sessions/mine", headers: Self.controller).status == 204)
         #expect(try streams[2].next().name == "ended")
         #expect(

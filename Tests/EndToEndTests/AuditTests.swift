@@ -297,7 +297,7 @@ import Testing
         let dropped = try Self.fill(server, 1_500)
         var read = Data(), lines: [[String: Any]] = [], requests = 0, total = 0
         // Usually, one note reports all dropped lines. If the server's thread for the log has stood still before the
-        // pipe was full, the server writes several notes.
+        // pipe was full, the server can write several notes.
         while requests + total < 1_500 {
             read += pipe.fileHandleForReading.availableData
             guard read.last == UInt8(ascii: "\n") else { continue }

@@ -21,7 +21,8 @@ import Testing
             .map { $0.trimmingCharacters(in: .whitespaces) }
         try #require(libraries.contains { $0.hasPrefix("libsqlite3") }, "\(libraries)")
         #expect(libraries.filter { $0.contains("Foundation") } == [])
-        // If Foundation were linked into the binary, the binary would contain this module's name, even without symbols.
+        // If Foundation were linked into the binary, the binary would contain the name `FoundationEssentials`, even
+        // without symbols.
         let binary = try Data(contentsOf: ServerProcess.binary)
         #expect(binary.range(of: Data("FoundationEssentials".utf8)) == nil)
     }

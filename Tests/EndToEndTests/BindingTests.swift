@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests every way of binding rows, and every handler, on the real binary.
+/// Tests bindings of rows, handlers and model types on the real binary.
 @Suite(.serialized) struct BindingTests {
     func open(_ table: String, on client: KeptClient) throws -> HTTPClient.Response {
         try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#)

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The machine's time jumps by several days, both while the server runs and between its end and its next start.
+/// The machine's time jumps by several days or more while the server runs. One test also restarts the server after the
+/// jumps.
 @Suite(.serialized, .enabled(if: HeldFlush.compiler != nil, "needs a C compiler")) struct ClockJumpTests {
     private let directory: TemporaryDirectory
     private let database: String
@@ -54,7 +55,8 @@ import Testing
                 let retry = try change(client, 1, key: "first")
                 #expect(try day(retry) == days)
                 #expect(retry.status == 200 && retry.text == first.text, "\(days) days: \(retry.text)")
-                // Other requests also keep their answers. Each of them may delete up to four answers that are too old.
+                // The server also keeps the answers of other requests. When the server stores an answer, it may delete
+                // up to four answers that are too old.
                 let other = try change(client, revision + 1, key: "\(revision)")
                 revision += 1
                 #expect(other.object["revision"] as? Int == revision, "\(other.text)")

@@ -11,7 +11,7 @@ import Testing
         return (cluster, clients)
     }
 
-    /// Sends the same request to each server before any of the servers has answered.
+    /// Sends the same request to each server, and reads the answers only after that.
     private func atOnce(_ cluster: ServerCluster, _ target: String, _ body: String, key: String) throws -> [HTTPClient
         .Response]
     {

@@ -102,7 +102,7 @@ private struct ClusterCourse {
             + owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }
     }
 
-    /// Returns when a random number of further commands has been answered, or when an error was found.
+    /// Returns when the clients have finished a random number of further commands, or when an error was found.
     mutating func progress() async throws {
         let goal = answered + Int.random(in: 40...140, using: &random), start = ContinuousClock.now
         while answered < goal, wrong.withLock({ $0.isEmpty }) {
@@ -152,7 +152,7 @@ private struct ClusterCourse {
         following.wait()
     }
 
-    /// Returns every difference between the sessions at the servers and what the clients and followers were told.
+    /// Returns every difference between the sessions at the servers and what the clients and followers have received.
     func differences(in directory: TemporaryDirectory) -> [String] {
         var found: [String] = []
         func check(_ body: () throws -> Void) { do { try body() } catch { found.append("\(error)") } }

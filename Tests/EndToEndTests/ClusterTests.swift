@@ -2,10 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests the promises of three servers that share a PostgreSQL database, one promise in each test.
-/// `ClusterSimulationTests` tests them all together, under faults.
+/// Tests the promises of several servers that share a PostgreSQL database, one promise in each test.
+/// `ClusterSimulationTests` tests many of the promises together, under faults.
 @Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct ClusterTests {
-    /// Starts three servers, and opens the session `x` with rows `a0`, `a1`, … in each of its sections.
+    /// Starts three servers, and opens the session `x` with `rows` rows in each section: `a0`, `a1`, … in the section
+    /// `a`, and so on.
     private func open(rows: Int = 3) throws -> (ServerCluster, [KeptClient]) {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         try ConcurrencyTests.open(clients[0], rows: rows)

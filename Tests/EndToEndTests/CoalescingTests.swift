@@ -14,7 +14,8 @@ import Testing
         Revision(snapshot: try client.get("/v1/sessions/x/snapshot").object)
     }
 
-    /// Requests the combined update from every revision, in both forms, from memory and, after a restart, from disk.
+    /// Requests the combined update from every revision, alternately in stages and in the sequential form. The server
+    /// answers from memory and, after a restart, from disk.
     @Test("One combined update leads from any revision to the current revision", arguments: 0..<3)
     func combinedUpdates(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests the commands of the binary other than `serve`, `check` and `replay`.
+/// Tests the commands `diff`, `render`, `backup` and `health` of the binary, and commands that read a pipe or cannot
+/// write their result.
 @Suite(.serialized) struct CommandTests {
     private let directory = try! TemporaryDirectory()
 
@@ -212,7 +213,7 @@ import Testing
         #expect(
             try runHealth("http://localhost:\(server.port)/healthz?pretty=false").output
                 == "http://localhost:\(server.port)/healthz?pretty=false: 200\n")
-        // A port above 65535 must be refused. Truncated to 16 bits, this one would be the server's port.
+        // A port above 65535 must be refused. The port in this test, truncated to 16 bits, is the server's port.
         #expect(try CommandRun(["health", "--port", "\(server.port + 65_536)"]).status == 64)
         server.stop()
         let gone = try CommandRun(["health", "--port", "\(server.port)"])

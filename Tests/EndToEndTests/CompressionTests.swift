@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct CompressionTests {
     private static let codings = ["gzip", "zstd"]
 
-    /// Returns a description with `count` rows. Its snapshot has about 110 bytes for each row.
+    /// Returns a description with `count` rows. A snapshot of the table has about 100 bytes for each row.
     private static func table(_ count: Int) -> String {
         let names = ["Ada Lovelace", "Grace Hopper", "Barbara Liskov", "Radia Perlman", "Frances Allen"]
         let models = (0..<count).map {
@@ -98,8 +98,8 @@ import Testing
                 #expect(known.status == 304 && known.body.isEmpty && known.header("etag") == etag, "\(path)")
                 #expect(known.header("vary")?.contains("Accept-Encoding") == true)
                 #expect(known.header("content-encoding") == nil)
-                // If a client excludes this compression now, its cached body is not the one that it would get, so the
-                // answer is not 304.
+                // If a client excludes the compression of its cached body, the server would not send this body now, so
+                // the answer is not 304.
                 if let coding {
                     let other = ["If-None-Match": etag, "Accept-Encoding": "\(coding);q=0"]
                     #expect(try get(path, other).status == 200)
@@ -183,7 +183,7 @@ import Testing
         let first = try plain.events(through: "caught-up")
         for stream in streams { #expect(try stream.events(through: "caught-up") == first) }
         for number in 1...30 {
-            // The test sends the next command only after every stream has received the event of this one.
+            // Every stream must receive the event of a command before the test sends the next command.
             try client.request(
                 "PATCH", "/v1/sessions/s/state",
                 #"{"number":"\#(number)","large":"\#(String(repeating: "x", count: number * 500))"}"#)

@@ -3,7 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests clients that have not seen the latest revision, with `?base=`, and the command `reset`.
+/// Tests clients that have not seen the latest revision, with `?base=`, replaced table descriptions, and the command
+/// `reset`.
 @Suite(.serialized) struct ConcurrencyTests {
     static let table =
         #"{"table":"t","sections":["a","b","c"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"taps":{"$eval":"model.taps + 1"}}}}]}]}"#
@@ -53,14 +54,14 @@ import Testing
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=\(epoch).1", #"{"at":{"section":0,"row":4}}"#).object[
                 "at"] as? [Int] == [0, 3])
-        // The base's row 0 was deleted, so the command is refused. Without a base, the same reference means the row
-        // that is there now.
+        // At the base, the row 0 of the section `a` was a row that was deleted since, so the command is refused.
+        // Without a base, the same reference means the row that is there now.
         let gone = try client.request("POST", "/v1/sessions/x/edits?base=0", #"{"delete":{"section":"a","row":0}}"#)
         #expect(gone.status == 409 && gone.text.contains("/problems/row-gone"))
         #expect(
             try client.request("POST", "/v1/sessions/x/edits?dryRun", #"{"delete":{"section":"a","row":0}}"#).object[
                 "at"] == nil)
-        // A base is refused if it is not a past revision of this session.
+        // A base is refused if the session has never had this position.
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=99", #"{"at":{"section":0,"row":0}}"#).status == 400)
         #expect(
@@ -68,7 +69,7 @@ import Testing
                 .contains("/problems/base-too-old"))
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=-1", #"{"at":{"section":0,"row":0}}"#).status == 400)
-        // The journal contains the rebased command, with the place where the row was at that time.
+        // The journal contains the rebased command, with the place of the row when the server applied the command.
         let records = try client.get("/v1/sessions/x/journal?after=2&limit=1").text
         #expect(records.contains(#""command":{"taps":{"at":{"section":1,"row":3}}}"#), "\(records)")
     }
@@ -96,8 +97,8 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/x/rows/0/0?base=0", #"{"model":{"id":"1"}}"#).status == 409)
     }
 
-    /// If the base has no such section or row, the answer must not contain the largest integer, which the engine uses
-    /// for such an index.
+    /// For a section or row that does not exist at the base, the engine uses the largest integer as the index. The
+    /// answer must not contain this integer.
     @Test("If a row or a section did not exist at the base, the refusal names the index that the client sent")
     func outOfBounds() throws {
         let client = try ServerProcess().keptClient()
@@ -111,7 +112,8 @@ import Testing
                 "\(path): \(ignored.text)")
             #expect(!ignored.text.contains("9223372036854775807"), "\(path): \(ignored.text)")
         }
-        // The same applies to an index that is larger than any section can be.
+        // An index can also be larger than any section. Then an update of the row is ignored, and an insert adds the
+        // row at the end.
         let far = 1 << 40
         #expect(
             try client.request("PUT", "/v1/sessions/x/rows/0/\(far)?base=0", #"{"model":{"id":"n"}}"#).object["outcome"]
@@ -178,7 +180,7 @@ import Testing
                 hits += 1
             } else {
                 #expect(answer.status == 409 && answer.text.contains("row-gone"), "\(answer.text)")
-                // The refusal may also mean that the target section of the move is gone, and not the row.
+                // A refusal with `row-gone` may also mean that the target section of the move is gone, and not the row.
                 if answer.text.contains("The row") {
                     #expect(before.place(of: id) == nil, "\(id) as of \(view.revision): \(answer.text)")
                 }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Runs the binary as the container image does: with the settings of the Dockerfile and as another user. The file
-/// system is read-only, and contains only the binary, its libraries and a writable volume.
+/// Runs the binary as the container image does: with the settings of the Dockerfile and as another user. The root file
+/// system is read-only, and contains the binary, its libraries, the examples, /proc and a writable volume.
 ///
 /// The test needs no container engine. It uses chroot and mounts in their own namespace, and is skipped on machines
 /// that do not allow that.
@@ -32,8 +32,8 @@ struct ContainerTests {
         #expect(
             status.contains("Uid:\t10001\t10001\t10001\t10001\n")
                 && status.contains("Gid:\t10001\t10001\t10001\t10001\n"))
-        // The image's health check must run soon after the start. Without a start interval, its first run would be one
-        // whole interval after the start.
+        // The image's health check must run soon after the start of the container, so the Dockerfile sets a short start
+        // interval.
         #expect(
             image.healthcheckOptions["start-interval"] == "250ms" && image.healthcheckOptions["start-period"] == "30s")
         var inside = image.environment
@@ -72,7 +72,7 @@ struct ContainerTests {
     }
 }
 
-/// The instructions in the last stage of the Dockerfile.
+/// The instructions of the Dockerfile that say how a container starts and how its health is checked.
 struct Dockerfile {
     private(set) var environment: [String: String] = [
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -3,8 +3,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Clients send commands while the server is killed at random moments, sometimes during its start. At the end, the test
-/// compares the sessions with the answers that the clients received. `BRAID_CRASHES` sets the number of kills.
+/// In each round, clients send commands until the server is killed at a random moment. Sometimes, further servers are
+/// killed during their start. Then the test compares the sessions with the answers that the clients received.
+/// `BRAID_CRASHES` sets the number of rounds.
 @Suite(.serialized) struct CrashSimulationTests {
     static let crashes = ProcessInfo.processInfo.environment["BRAID_CRASHES"].flatMap { Int($0) } ?? 8
     static let seed = ProcessInfo.processInfo.environment["BRAID_CRASH_SEED"].flatMap { UInt64($0) } ?? 7
@@ -57,7 +58,7 @@ import Testing
         clients.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }
     }
 
-    /// Kills the server while it recovers the database at its start.
+    /// Starts a server, and kills it after at most about 60 ms, perhaps while the server recovers the database.
     private func killWhileStarting(_ database: String, _ random: inout SeededGenerator) async throws {
         let process = Process()
         process.executableURL = ServerProcess.binary

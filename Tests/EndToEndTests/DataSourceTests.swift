@@ -118,7 +118,7 @@ import Testing
                 #""command":{"dataSource":{"addRow":{"at":[0,1],"model":{"id":3}}}}"#))
     }
 
-    /// The row is alone in the last node of the new table's tree of rows (`PersistentListTests.removals`).
+    /// The last of 1,537 rows is alone in the last node of a new table's tree of rows (`PersistentListTests.removals`).
     @Test("The last of 1,537 rows can be removed, and the table then has 1,536 rows")
     func lastOfManyRows() throws {
         let rows = (0..<1_537).map { #"{"id":\#($0)}"# }.joined(separator: ",")

@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// Fills the database with the examples and a changed session. Returns the session's ETag, and an answer that was
-    /// kept for its idempotency key.
+    /// Fills the database with the examples and a changed session. Returns an answer that was kept for its idempotency
+    /// key, and the ETag of this answer.
     private func fill() throws -> (etag: String, kept: String) {
         let server = try ServerProcess(database: database, Self.examples)
         let client = try server.client()

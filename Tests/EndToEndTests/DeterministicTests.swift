@@ -3,8 +3,8 @@ import Testing
 
 /// Tests `--deterministic`: the same requests to a new server get the same answers, byte for byte.
 ///
-/// To write the golden transcript again and review the changes, run `BRAID_WRITE_GOLDEN=1 swift test --filter
-/// DeterministicTests`.
+/// To write the golden transcript again, run `BRAID_WRITE_GOLDEN=1 swift test --filter DeterministicTests`. Then review
+/// the changes of the transcript.
 @Suite(.serialized) struct DeterministicTests {
     private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
         "Golden/deterministic.txt")

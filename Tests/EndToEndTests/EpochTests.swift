@@ -49,7 +49,7 @@ import Testing
 
     private func position(_ etag: String) -> String { String(etag.dropFirst().dropLast()) }
 
-    /// Expects that the server treats no position of an old epoch as a position of the new epoch.
+    /// Expects that the server does not treat a position of an old epoch as a position of the new epoch.
     private func expectForgotten(_ etag: String, by server: ServerProcess) throws {
         let client = try server.client(), old = position(etag), before = try client.get("/v1/sessions/s").text
         for coalesce in ["", "&coalesce"] {
@@ -169,7 +169,8 @@ import Testing
         try open(servers[0].client())
         let etag = try change(servers[0].client(), "a", times: 2), first = try epoch(servers[1].client())
         #expect(try epoch(servers[0].client()) == first)
-        // A checkpoint saves the session. Without it, a crash with `normal` could lose the session itself.
+        // A checkpoint of PostgreSQL saves the session. Without the checkpoint, a crash with `normal` could lose the
+        // session itself.
         try TestDatabase.run("CHECKPOINT", in: cluster.address)
         try cluster.control("restart")
         for server in servers { try awaitDatabase(server) }

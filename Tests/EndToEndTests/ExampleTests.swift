@@ -2,8 +2,8 @@ import BraidEngine
 import Foundation
 import Testing
 
-/// Tests every example on the real binary: the file `Flows/NAME.json` lists requests to the example and the expected
-/// answers.
+/// Tests every example with a table description on the real binary: the file `Flows/NAME.json` lists requests to the
+/// example and the expected answers.
 @Suite(.serialized) struct ExampleTests {
     static let flows = ServerProcess.package.appendingPathComponent("Tests/EndToEndTests/Flows")
 

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Tests faults of the machine and of clients: a full disk, a damaged file, too few file descriptors, and clients that
-/// disappear. The server must lose nothing, report the fault, and continue by itself when the fault is gone.
+/// Tests faults of the machine and of clients: a full disk, a removed or damaged file, too few file descriptors, and
+/// clients that disappear. The server must report the fault, and must acknowledge no change that it could not store.
 @Suite(.serialized) struct FaultTests {
     private static let insert = #"{"insert":{"section":"a","row":0},"model":{"id":"%ID%"%MORE%}}"#
     private static let table =
@@ -157,8 +157,8 @@ import Testing
             #expect(server.stop() == 0)
         }
         var bytes = try #require(FileManager.default.contents(atPath: path))
-        // Damages all pages with the text of row 30: the page of its model and the page of its journal record. Both
-        // belong to the session `x`.
+        // Damages all pages with the text of row 30: the page of its model and the page of its journal record. The two
+        // pages belong to the session `x`.
         var search = bytes.startIndex
         while let place = bytes.range(of: Data(#"{"id":"30""#.utf8), in: search..<bytes.endIndex) {
             let page = place.lowerBound / 4096 * 4096
@@ -201,7 +201,8 @@ import Testing
         while try get("/v1/tables").status != 503 { usleep(10_000) }
         #expect(try get("/readyz").status == 200)
         crowd.removeAll()
-        // The server would close a connection after one answer if the crowd's connections were still open on its side.
+        // While the server still counts the connections of the 200 clients, it closes each further connection after one
+        // answer.
         func connections() throws -> Double? {
             try MetricsTests.parse(get("/metrics").text).first { $0.name == "braid_http_connections" }?.value
         }

@@ -110,7 +110,7 @@ import Testing
             _ = try client.request("POST", "/v1/sessions/x/reset")
         }
         #expect((try client.get("/v1/sessions").object["sessions"] as? [Any])?.count == 3)
-        // `Prefer: return=minimal` has the same effect for sessions that are not forks.
+        // `Prefer: return=minimal` also omits the snapshot of a new session that is not a fork.
         let opened = try Self.fork(client, #"{"id":"r","rows":[]}"#, headers: ["Prefer": "return=minimal"])
         #expect(opened.status == 201 && opened.body.isEmpty && opened.header("preference-applied") == "return=minimal")
         #expect(

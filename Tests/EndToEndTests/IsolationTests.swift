@@ -13,7 +13,8 @@ import Testing
     static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
 
     static func server(_ options: [String] = []) throws -> ServerProcess {
-        // On a busy machine, the threads for large commands can stand still for long, because their priority is low.
+        // The time limits of commands are long, because the threads for large commands can stand still for long on a
+        // busy machine.
         let times = ["--command-timeout", "3600", "--participant-command-timeout", "3600"]
         let server = try ServerProcess(times + options, environment: ["BRAID_TOKEN": "secret"])
         try open(
@@ -70,8 +71,8 @@ import Testing
         let server = try Self.server()
         let table = Self.readingTable(20_000)
         for number in 0..<4 { try Self.open("heavy\(number)", table, #","state":{"n":0}"#, on: server) }
-        // The transaction renders all rows twice. Its last command is refused, so the server never learns from a
-        // success how much it costs.
+        // The transaction renders all rows twice. Its last command is refused, so no success tells the server how much
+        // the transaction costs.
         let slow = #"{"commands":[{"patchState":{"n":1}},{"patchState":{"n":2}},{"edits":{"delete":{"id":"none"}}}]}"#
         let dryRun = #"{"n":3}"#
         var isOvertaken = false
@@ -118,7 +119,7 @@ import Testing
 
     @Test("Unfinished bodies of one token use only this token's share of the memory for bodies")
     func unfinishedBodies() throws {
-        // With the lowest rate, the server waits for bodies of clients that stand still.
+        // With the lowest minimum rate for bodies, the server waits for the bodies of clients that stand still.
         let server = try Self.server(["--max-buffered-bytes", "33554432", "--min-body-rate", "1"])
         let table =
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"editing":"insert"}]}"#
@@ -220,7 +221,8 @@ import Testing
         try Self.open("heavy", Self.readingTable(20_000), #","state":{"n":0}"#, on: server)
         let token = try Self.token("participant", of: "heavy", on: server)
         var isLimited = false
-        // If this test stands still, the slow command can end before the taps arrive. The test then repeats both.
+        // If this test stands still, the slow command can end before the taps arrive. The test then repeats the command
+        // and the taps.
         for attempt in 0..<10 where !isLimited {
             let slow = try server.client()
             try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":\#(attempt + 1)}"#))
@@ -258,8 +260,8 @@ import Testing
                 client.vanish()
             }
             #expect(try slow.receive().status == 200)
-            // This command comes after the dropped ones. Some of them may have been carried out before their clients
-            // left.
+            // This command comes after the commands of the clients that have left. The server may have carried out some
+            // of those commands before their clients left.
             let last = try server.client().request(
                 "POST", "/v1/sessions/heavy/edits",
                 #"{"insert":{"section":0,"row":0},"model":{"id":"last-\#(attempt)"}}"#, headers: Self.controller)

@@ -218,7 +218,7 @@ import Testing
 
     // MARK: Tokens
 
-    /// Follows the steps for a new token in docs/operations.md.
+    /// Follows the steps for a new token in docs/life-cycle.md.
     @Test("An operator can replace a controller's token in use without any request being refused")
     func rotatedToken() async throws {
         let directory = try TemporaryDirectory(), file = directory.path("token")
@@ -256,7 +256,7 @@ import Testing
                 }
             }
         }
-        /// Waits until each client has sent requests with the token that it has now.
+        /// Waits until each of the four clients has sent five more requests.
         func traffic() throws {
             let before = answers.withLock { $0.counts }
             try Self.wait(for: "5 further requests of each client") {

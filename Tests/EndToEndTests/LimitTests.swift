@@ -2,8 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests each limit of the real binary: a request beyond the limit gets the documented answer, and the server
-/// continues.
+/// Tests the limits of the real binary: a request beyond a limit gets the documented answer, and the server continues.
 @Suite(.serialized) struct LimitTests {
     static func table(_ binding: String = #""models":[],"editing":"delete""#, sections: String = #""sections":["a"],"#)
         -> String
@@ -167,8 +166,8 @@ import Testing
         expect(
             try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#), 503,
             "command-timeout", retries: true)
-        // A command that ran out of time is not kept for its idempotency key, so a client can try it again with the
-        // same key.
+        // The answer to a command that ran out of time is not kept for its idempotency key, so a client can try the
+        // command again with the same key.
         for _ in 0..<2 {
             let late = try client.request(
                 "POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#,
@@ -177,7 +176,7 @@ import Testing
             #expect(late.header("retry-after") == "10")
             #expect(late.header("idempotent-replayed") == nil)
         }
-        // Without the time limit, these transactions would take hours.
+        // Without the time limit, these transactions would take much longer.
         #expect(ContinuousClock.now - start < .seconds(600))
         #expect(try client.get("/v1/sessions/s/snapshot").text == before)
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":3}"#).status == 200)
@@ -220,7 +219,8 @@ import Testing
         let poll = try server.client()
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         func next() throws -> HTTPClient.Response { try server.client().get("/v1/sessions/s/updates?since=0&wait=1") }
-        // The test first waits until the server counts the long poll. An earlier request could take its place.
+        // The test first waits until the server counts the long poll. An earlier request could take the long poll's
+        // place.
         while try !server.client().get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(10_000) }
         expect(try next(), 503, "unavailable", retries: true)
         expect(try server.client().get("/v1/fixtures?since=0&wait=1"), 503, "unavailable", retries: true)
@@ -296,7 +296,8 @@ import Testing
         expect(try #require(answer), 408, "request-timeout")
         #expect(idle.isClosed)
         let first = try (0..<4).map { _ in try server.client() }
-        // The server may already have closed some of these connections, because they were idle while it was full.
+        // The server may already have closed some of these connections, because they were idle while the server was
+        // full.
         for client in first {
             if let answer = try? client.get("/healthz") { #expect(answer.status == 200) }
         }
@@ -312,8 +313,8 @@ import Testing
     @Test("If all connections are in use, the three probes are still answered, and other requests get 503")
     func probes() throws {
         let server = try ServerProcess(["--max-connections", "4"])
-        // This client is one of the four. If it left, the server could still count its connection when the last of the
-        // four comes.
+        // This client is one of the four that use all connections. If it left, the server could still count its
+        // connection when the last of the four comes.
         let opener = try server.client()
         try opener.request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s"}"#)
         var busy = try (0..<4).map { number in
@@ -401,7 +402,7 @@ import Testing
         "A flood of large bodies does not exhaust the server's memory, and the server accepts bodies again afterwards"
     )
     func flood() throws {
-        // With the lowest rate, the server waits for bodies of clients that stand still.
+        // With the lowest minimum rate for bodies, the server waits for the bodies of clients that stand still.
         let server = try ServerProcess(["--max-buffered-bytes", "33554432", "--min-body-rate", "1"])
         #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200)
         let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
@@ -482,8 +483,8 @@ import Testing
         let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 6_000))"}"# }.joined(
             separator: ",")
         let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)]}]}"#
-        // Requests that need the room of an earlier answer use the same connection. Another connection's event loop may
-        // not have given back the room of an answer that its client has already received.
+        // Another connection's event loop may not yet have released the memory of an answer that its client has already
+        // received. So all requests that need this memory use the same connection.
         let client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
         let whole = try client.get("/v1/sessions/s/snapshot")
@@ -536,11 +537,12 @@ import Testing
             }
             #expect(try client.get("/healthz").status == 200)
         }
-        // A list of updates has 8 MB, and the server needs several times as much while it creates one. Creating two
-        // dozen lists at the same time needed 400 MiB. One after another, they need at most 100 MiB.
+        // A list of updates has 8 MB, and the server needs several times as much memory while it creates a list. So the
+        // server must not create two dozen lists at the same time.
         let peak = try Self.peakMemory(of: server)
         #expect(peak < 250 << 20, "\(peak >> 20) MiB")
-        // A page of the journal ends at a certain size, and its member `next` says where the next page begins.
+        // A page of the journal ends at a certain size, and its member `next` names the revision after which the next
+        // page begins.
         var revisions: [Int] = [], after = 0, pages = 0
         while pages < 50 {
             let page = try client.get("/v1/sessions/s/journal?after=\(after)&limit=1000").object
@@ -625,7 +627,7 @@ import Testing
                 try server.client().get("/v1/sessions/s/journal", headers: accept), 429, "quota-exceeded", retries: true
             )
         }
-        // The server can give back the room of an answer a moment after the client has received the whole answer.
+        // The server can release the memory of an answer a moment after the client has received the whole answer.
         for _ in 0..<7 {
             var answer = try server.client().get("/v1/sessions/s/journal", headers: accept)
             for _ in 0..<3_000 where answer.status != 200 {
@@ -639,7 +641,7 @@ import Testing
     @Test("Reading or writing large JSON does not delay the requests of other clients")
     func largeWork() throws {
         let server = try ServerProcess(), port = server.port
-        // Six connections, so that each event loop of the server has some of them.
+        // Six connections, so that several event loops of the server serve them.
         let others = try (0..<6).map { _ in try server.client() }
         let rows = (0..<30).map { #"{"id":"\#($0)","a":[\#((0..<10_000).map { "\($0)" }.joined(separator: ","))]}"# }
             .joined(separator: ",")
@@ -652,7 +654,8 @@ import Testing
         ]
         for (method, target, body) in requests {
             var rounds = 0
-            // If this test stands still, it sends few requests during the large work. The test then repeats both.
+            // If this test stands still, it sends few requests during the large work. The test then repeats the large
+            // work and the requests.
             for _ in 0..<10 where rounds <= 40 {
                 let isOver = Mutex(false), group = DispatchGroup()
                 group.enter()
@@ -668,8 +671,7 @@ import Testing
                 }
                 group.wait()
             }
-            // With an event loop that did this work itself, the number of rounds was 15 for the first request and 3 for
-            // the second.
+            // If an event loop did the large work itself, the number of rounds would be much lower.
             #expect(rounds > 40, "\(method): \(rounds)")
         }
     }

@@ -3,14 +3,14 @@ import Testing
 
 /// Tests what the server logs about requests, and which data it never logs.
 @Suite(.serialized) struct LogTests {
-    /// Returns the lines of a server's log after the given requests. `last` is in the line of the last request.
+    /// Returns the lines of a server's log after the given requests. `last` is a text in the line of the last request.
     private static func serve(_ format: String, last: String, _ requests: (KeptClient) throws -> Void) throws
         -> [String]
     {
         let server = try ServerProcess(
             ["--log-level", "info", "--log-format", format], environment: ["BRAID_TOKEN": "swordfish"])
         try requests(try server.keptClient())
-        // A server that stops waits for the writing of its log at most one second.
+        // A server that stops waits for at most five seconds until its log is written.
         #expect(server.waitForLog { $0.contains(last) }, "\(server.log)")
         server.stop()
         return server.log.split(separator: "\n").map(String.init)

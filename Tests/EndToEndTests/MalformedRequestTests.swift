@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests that a faulty request gets the right 4xx problem document, and that the server continues.
+/// Tests that a faulty request gets the right problem document, and that the server continues.
 @Suite(.serialized) struct MalformedRequestTests {
     struct Case: Sendable {
         var name: String
@@ -10,7 +10,7 @@ import Testing
         var type: String
     }
 
-    /// Returns the text of a request with correct HTTP framing, as a sender would send it.
+    /// Returns the text of a request with correct HTTP framing.
     static func sent(
         _ method: String, _ target: String, _ body: String? = nil, type: String = "application/json", extra: String = ""
     ) -> String {

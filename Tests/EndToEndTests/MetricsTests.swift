@@ -14,7 +14,8 @@ import Testing
     /// Parses the text of the metrics. Throws an error if the text is not in the format of Prometheus.
     static func parse(_ text: String) throws -> [Sample] {
         let process = Process(), input = Pipe(), output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")  // the Python of Debian, which has the package
+        // This is the Python of Debian, which has the package python3-prometheus-client.
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
         process.arguments = [
             "-c",
             """

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests `GET /openapi.json` on the real binary. The content of the document is tested by the tests of the router, and
-/// by schemathesis.
+/// Tests `GET /openapi.json` and the inspector's files on the real binary. The module BraidServerTests and schemathesis
+/// test the content of openapi.json.
 @Suite struct OpenAPITests {
     @Test("Clients without a token can read the OpenAPI document, which has a strong ETag and is not sent twice")
     func theDescriptionIsForEveryone() throws {
@@ -66,7 +66,8 @@ import Testing
                 #expect(known.status == 304 && known.header("cache-control") == "no-cache")
             }
         }
-        // The same applies to refusals of incomplete requests, because caches may otherwise keep a 414 for any time.
+        // Refusals of requests that no handler has seen also have `Cache-Control: no-cache`, because caches may
+        // otherwise keep a 414 for any time.
         for (target, field, status) in [
             ("/\(String(repeating: "a", count: 9_000))", "", 414),
             ("/readyz", "X: \(String(repeating: "a", count: 40_000))\r\n", 431), ("/readyz", "Expect: none\r\n", 417),

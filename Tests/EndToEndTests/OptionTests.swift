@@ -14,7 +14,7 @@ import Testing
         "serve", "check", "diff", "render", "replay", "backup", "verify", "compact", "export", "import", "health",
     ]
 
-    /// The options that the help of `serve` lists.
+    /// The options that the help of `serve` lists, without `--version`.
     private static func options() throws -> [Option] {
         let help = try CommandRun(["serve", "--help"]).output
         let entries = help.replacing(/\n {26}/, with: " ").split(separator: "\n").filter { $0.hasPrefix("  --") }
@@ -285,7 +285,8 @@ import Testing
         expectAccepted(try settings(["--port", "0"], environment: environment))
         // `BRAID_PORT` is also a variable of the server, so the server reads it, unless the command line sets the port.
         expectRefused(try settings([], environment: environment), "BRAID_PORT must be a whole number")
-        // Kubernetes sets an address in such a variable. With a plain number, the variable is a mistake.
+        // For a service `braid-server`, Kubernetes sets `BRAID_SERVER_PORT` to an address. If this variable is a plain
+        // number, the variable is a mistake.
         expectRefused(try settings([], environment: ["BRAID_SERVER_PORT": "80"]), "BRAID_SERVER_PORT is not a setting.")
     }
 }

@@ -2,9 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests servers on PostgreSQL. `BRAID_TEST_DATABASE=postgres` also runs the other end-to-end tests on PostgreSQL.
+/// Tests servers on PostgreSQL. With `BRAID_TEST_DATABASE=postgres`, most of the other end-to-end tests also run on
+/// PostgreSQL.
 @Suite(.serialized) struct PostgresTests {
-    /// The server must also continue, and must not acknowledge a command whose result is unknown.
+    /// After a restart of the database, the server must continue. The server must not acknowledge a command whose
+    /// result is unknown.
     @Test(
         "If the database restarts under load, no acknowledged command is lost and none is applied twice",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
@@ -76,7 +78,7 @@ import Testing
         let cluster = try PostgresCluster(), socket = cluster.directory + "/.s.PGSQL.5432", isLosing = Atomic(false)
         let proxy = try LossyProxy(connecting: { connectedSocket(path: socket) }) { toServer, piece in
             // Recognizes the COMMIT by the row in the same packet, because the server sends prepared statements without
-            // their text.
+            // their text. Recognizes the confirmation by its text.
             let sign = toServer ? #"{"id":"a"}"# : "COMMIT\0"
             return isLosing.load(ordering: .relaxed) && toServer != losesAnswer && piece.contains(sign.utf8)
                 ? .lose : .pass

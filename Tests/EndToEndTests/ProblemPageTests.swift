@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests the pages about problems on the real binary: the example on each page must be the answer to a real request.
+/// Tests the pages about problems on the real binary: the examples on these pages must be like the answers to real
+/// requests.
 @Suite struct ProblemPageTests {
     /// A description whose sections make commands fail for different reasons.
     static let table = """
@@ -34,7 +35,7 @@ import Testing
         var testDescription: String { problem }
     }
 
-    /// Requests whose answers are exactly the examples of the pages.
+    /// Requests whose answers are exactly the examples of the pages, except for the request id.
     static let exact: [Cause] = [
         Cause(problem: "ambiguous-row", path: "\(session)/edits", body: #"{"delete": {"id": "bob"}}"#),
         Cause(problem: "bad-request", path: "\(session)/edits", body: #"{"delete": {"id": "ada", "index": 0}}"#),

@@ -3,8 +3,8 @@ import Testing
 
 /// Tests, on the real binary, sessions that are bound to another version of their table description.
 @Suite struct RebindingTests {
-    /// Three versions of a description: `first` has two sections with models, `second` has another view model and
-    /// state, and `narrow` lacks the section `b`.
+    /// Returns a version of the description `t`. The tests use three versions: `first` has two sections with models,
+    /// `second` has another view model and state, and `narrow` lacks the section `b`.
     static func description(_ binding: String, sections: String = #"["a","b"]"#, state: String = "{}") -> String {
         #"{"table":"t","sections":\#(sections),"state":\#(state),"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","editing":"delete",\#(binding)}]}"#
     }
@@ -50,7 +50,7 @@ import Testing
         #expect(bound.text.contains(event.data) && event.data.contains("reloadRows"))
         let again = try client.request("PUT", "/v1/sessions/s/table", #"{"version":2}"#)
         #expect(again.object["outcome"] as? String == "unchanged" && again.object["revision"] as? Int == 2)
-        // The new version allows this edit, which the old one did not.
+        // The session still accepts edits after it was bound to the new version.
         #expect(try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"3"}}"#).status == 200)
         #expect(try client.get("/v1/sessions/s/snapshot").object["state"] as? [String: Int] == ["new": 1])
     }
@@ -66,8 +66,8 @@ import Testing
         #expect(try version(client) == 1 && rows(client).count == 3)
         #expect(try client.request("PUT", "/v1/sessions/s/table", #"{"version":3,"discard":["b"]}"#).status == 200)
         #expect(try rows(client) == ["1 -", "2 -"])
-        // A reset restores the session's opening under the current version, without the models that do not fit this
-        // version.
+        // A reset gives the session what a new session of the current version would contain. The version `narrow` has
+        // no models.
         #expect(try client.request("POST", "/v1/sessions/s/reset").status == 200)
         #expect(try rows(client) == [])
     }
@@ -140,7 +140,7 @@ import Testing
         try client.request("POST", "/v1/sessions/s/reset")
         try replayed(client)
         #expect(try rows(client).first == "1 one 1" && version(client) == nil)
-        // No session uses version 2 any more, so the table can be deleted.
+        // No session uses a version of the table any more, so the table can be deleted.
         #expect(try client.request("DELETE", "/v1/tables/t").status == 204)
         #expect(try client.request("DELETE", "/v1/sessions/s").status == 204)
     }

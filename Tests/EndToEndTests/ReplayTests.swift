@@ -56,7 +56,7 @@ import Testing
         let reader = try HTTPClient(port: server.port, receiveBuffer: 4096)
         try reader.send(
             "GET /v1/sessions/x/journal HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
-        #expect(!reader.isClosed)  // it has begun
+        #expect(!reader.isClosed)  // The answer has begun.
         #expect(try client.request("DELETE", "/v1/sessions/x").status == 204)
         #expect(throws: HTTPClient.Closed.self) { try reader.receive() }
     }

@@ -78,7 +78,7 @@ import Testing
         #expect(stale.status == 412)
         #expect(
             try client.request("POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m"]).status == 404)
-        // Other refusals are kept, and so are answers to commands that changed nothing.
+        // A refusal with 404 is kept, and so is the answer to a command that changed nothing.
         let refused = try delete(client, 9, key: "refused")
         #expect(refused.status == 404)
         #expect(try delete(client, 9, key: "refused").text == refused.text)

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests the stop after SIGTERM: the server finishes open requests, closes streams properly, and copies the log into
-/// the database file.
+/// Tests the stop after a signal: the server finishes open requests, closes streams properly, and copies the
+/// write-ahead log into the database file.
 @Suite(.serialized) struct StopTests {
     /// For example, Ctrl-C ends both programs of `braid-server serve 2>&1 | cat`.
     @Test("The server continues, and stops normally, after the program that reads its log has ended")

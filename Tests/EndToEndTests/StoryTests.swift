@@ -8,7 +8,7 @@ import Testing
 
     static func table(onDelete: String) -> String { table.replacingOccurrences(of: "HANDLER", with: onDelete) }
 
-    /// An earlier version silently used the last value.
+    /// An earlier version silently used the last value of a query parameter that occurred twice.
     @Test("A query parameter that occurs twice is refused")
     func repeatedParameter() throws {
         let client = try ServerProcess().keptClient()
@@ -180,7 +180,7 @@ import Testing
             ).status == 204)
     }
 
-    /// The server must not crash when the handler of that section runs.
+    /// The server must not crash when the prefetch handler of the emptied section should run.
     @Test("A prefetch handler may empty another section whose prefetch handler would run next")
     func prefetchHandlers() throws {
         let client = try ServerProcess().keptClient()

@@ -106,8 +106,8 @@ import Testing
         revision = try #require(try client.perform(("PATCH", "state", #"{"last":true}"#)))
         let told = try live.events(throughRevision: revision)
         #expect(told.contains { $0.name == "cellEvent" } && told.contains { $0.name == "tap" })
-        // Opens a stream after each event whose position differs from that of the event before. It must deliver the
-        // rest.
+        // Opens a stream after each event whose position differs from that of the event before. The stream must deliver
+        // the remaining events.
         for (index, event) in told.enumerated() where event.id != (index == 0 ? "\(epoch).0" : told[index - 1].id) {
             let again = try client.stream(lastEventID: event.id)
             let events = try again.events(through: "caught-up")
@@ -252,8 +252,8 @@ extension KeptClient {
             port: server.port, "/v1/sessions/s/updates\(query)", lastEventID: lastEventID, receiveBuffer: receiveBuffer)
     }
 
-    /// Sends a command to the session `s`. Returns the new revision, or `nil` if the command was refused or changed
-    /// nothing.
+    /// Sends a command to the session `s`. Returns the new revision, or `nil` if the command was refused or created no
+    /// revision.
     func perform(_ command: (method: String, resource: String, body: String)) throws -> Int? {
         let response = try request(command.method, "/v1/sessions/s/\(command.resource)", command.body)
         let answer = response.object

@@ -177,7 +177,7 @@ import Testing
         var random = SeededGenerator(seed: UInt64(seed))
         func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
         let server = try ServerProcess(), session = try await open(server, rows: seed == 0 ? 2 : 12)
-        // In half of the cases, connections break at random places. The windows must be the same.
+        // In half of the cases, connections break at random places. The windows must be right nevertheless.
         let torn = Mutex(SeededGenerator(seed: 77)), isTearing = seed % 2 == 1
         let proxy = try LossyProxy(to: server.port) { toServer in
             torn.withLock { isTearing && !toServer && Int.random(in: 0..<10, using: &$0) == 0 ? .tear : .pass }
@@ -305,7 +305,7 @@ import Testing
         var first = Listener(subscription, from: known)
         try await first.live()
         #expect(first.rows == ["a0", "a2", "a3", "a4", "a5"] && first.snapshots == 0)
-        // A second loop over the same subscription ends the first one, and continues where it was.
+        // A second loop over the same subscription ends the first loop, and continues where the first loop was.
         var second = Listener(subscription, from: first.shown)
         try await first.listen { _ in false }
         #expect(first.hasEnded)

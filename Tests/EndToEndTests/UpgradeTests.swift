@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests the server on databases that earlier releases have created. The folder Tests/Upgrades contains them.
+/// Tests the server on databases that release 0.1.0 has created. The folder Tests/Upgrades contains these databases as
+/// SQL.
 @Suite(.serialized) struct UpgradeTests {
     private let directory: TemporaryDirectory
 
@@ -42,8 +43,8 @@ import Testing
             database: database, Self.options + options, environment: Self.environment, launcher: launcher)
     }
 
-    /// Repeats the requests that were recorded with the earlier release. Each answer must contain all members of the
-    /// recorded answer, and may contain more.
+    /// Repeats the requests that were recorded with the earlier release. Each answer must contain all that the recorded
+    /// answer contains, except its problem texts and request id.
     private func expectAnswers(of server: ServerProcess) throws {
         let name = TestDatabase.isSQLite ? "sqlite" : "postgres"
         let recorded = try JSONDecoder().decode(
@@ -70,8 +71,8 @@ import Testing
         try? JSONSerialization.jsonObject(with: Data(text.utf8), options: [.fragmentsAllowed])
     }
 
-    /// Whether the JSON `value` contains everything that `other` contains. A later release may add members, and may
-    /// change the texts of problems.
+    /// Whether the JSON `value` contains everything that `other` contains, except the values of `title`, `detail` and
+    /// `requestId`. A later release may add members, and may change the texts of problems.
     private static func contains(_ value: Any, _ other: Any) -> Bool {
         switch (value, other) {
         case (let value as [String: Any], let other as [String: Any]):
@@ -147,8 +148,7 @@ import Testing
 
     @Test("If a server is killed at any moment of an upgrade, the next start upgrades the database")
     func killed() throws {
-        // The delays range from the first instruction of the process to the time when it serves requests. The kill may
-        // therefore come before, during or after the upgrade.
+        // The kill comes 2 to 46 ms after the start of the process: before, during or after the upgrade.
         for delay in stride(from: 2_000, through: 46_000, by: 4_000) {
             let database = try released(), process = Process()
             process.executableURL = ServerProcess.binary
@@ -237,7 +237,7 @@ import Testing
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        // The server writes this line after the line about an upgrade.
+        // A server logs `serving` after its line about an upgrade.
         for server in servers { #expect(server.server.waitForLog { $0.contains(" notice serving ") }) }
         let logs = servers.map(\.server.log)
         #expect(logs.filter { $0.contains("upgraded the database") }.count == 1, "\(logs)")

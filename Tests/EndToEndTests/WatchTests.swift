@@ -19,8 +19,8 @@ import Testing
         try ServerProcess(database: database, ["--fixtures", directory.path("fixtures"), "--watch"]).keptClient()
     }
 
-    /// Waits until the server reports something new about its files. Returns its report about the file of the table
-    /// `t`.
+    /// Waits until the server reports something new about its files, for at most one minute. Returns the report about
+    /// the file of the table `t`.
     private func next(_ client: KeptClient, after revision: inout Int) throws -> [String: Any] {
         let answer = try client.get("/v1/fixtures?since=\(revision)&wait=60").object
         revision = answer["revision"] as? Int ?? -1
@@ -46,7 +46,7 @@ import Testing
         // Replaces the file by renaming another file, as editors do.
         try RebindingTests.second.write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try stream.events(throughRevision: 1).last?.data.contains("two 1") == true)
-        // In place.
+        // Rewrites the file in place.
         try RebindingTests.first.write(toFile: file, atomically: false, encoding: .utf8)
         #expect(try stream.events(throughRevision: 2).last?.data.contains("one 1") == true)
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 3)
@@ -57,7 +57,7 @@ import Testing
         try RebindingTests.first.replacingOccurrences(of: #""table":"t""#, with: #""table":"u""#).write(
             toFile: other, atomically: true, encoding: .utf8)
         while try client.get("/v1/tables/u").status != 200 { _ = try next(client, after: &revision) }
-        // Removing a file must change nothing.
+        // Removing the file of a table must not remove the table.
         try FileManager.default.removeItem(atPath: other)
         repeat {
             _ = try next(client, after: &revision)

@@ -96,8 +96,8 @@ import Testing
         let server = try ServerProcess(ServerProcess.attendees)
         let before = try server.client().get("/v1/sessions/party/snapshot").text
         let edit = #"{"delete":{"section":"attending","row":1}}"#
-        // The requests that a page can send without a CORS preflight: from a form, from an image, or with `fetch` in
-        // the mode no-cors.
+        // The header fields of requests that a page can send without a CORS preflight: from a form, from an image, or
+        // with `fetch` in the mode no-cors.
         for fields in [
             ["Origin": "https://evil.example", "Content-Type": "text/plain"], ["Origin": "https://evil.example"],
             ["Origin": "null"], ["Sec-Fetch-Site": "cross-site"],

@@ -266,7 +266,8 @@ import Testing
         try other.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"b","row":1}}"#)
         let gone = try other.get("/v1/sessions/x/updates?since=0&\(window)")
         #expect(gone.status == 404 && gone.text.contains("row-not-found"))
-        // The server has computed this window at revision 1 since the restart, so it can follow its anchor from there.
+        // The server has computed this window at revision 1 since the restart, so the server can follow the window's
+        // anchor from there.
         let followed = try other.get("/v1/sessions/x/updates?since=1&\(window)").object
         #expect("\(followed)".contains("b2"))
     }

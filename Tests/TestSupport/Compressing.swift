@@ -2,7 +2,8 @@
 import CZlib
 import CZstd
 
-/// Decompresses a body as it arrives. A body in gzip must be a single member, because browsers accept no more.
+/// Decompresses a body as it arrives. A gzip body with more than one member is an error, because some browsers read
+/// only the first member.
 public final class Decompressor {
     public struct Failure: Error {
         public let detail: String

@@ -5,7 +5,8 @@ import Testing
 @testable import BraidServer
 
 @Suite struct CompressionTests {
-    /// Weights as texts for the header field, and in thousandths. `nil` means that the field does not name the coding.
+    /// Weights as texts for the header field `Accept-Encoding`, and in thousandths. `nil` means that the field does not
+    /// name the coding.
     private static let weights: [(text: String, value: Int)?] = [
         nil, ("", 1_000), (";q=0", 0), (";q=0.000", 0), ("; q=0.001", 1), (";Q=0.5", 500), (" ; q = 1.0", 1_000),
     ]

@@ -28,7 +28,7 @@ import Testing
         func mediaTypes(_ member: String) -> Set<String> { Set(json[member]?["content"]?.members()?.map(\.name) ?? []) }
     }
 
-    /// All operations of the document. The keys have the form of `Route.name`: method and path.
+    /// All operations of openapi.json. The keys have the form of `Route.name`: method and path.
     private func operations() throws -> [String: Operation] {
         var operations: [String: Operation] = [:]
         for (path, item) in try #require(document["paths"]?.members()) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidServer
 
-/// Tests of the limits of the record of requests.
+/// Tests of the record of requests: its limits and its order.
 @Suite struct RequestRecordTests {
     private static func request(_ number: Int, bytes: Int) -> RecordedRequest {
         let head = parsedHead("POST", "/v1/sessions/s/edits", [("Host", "localhost")])

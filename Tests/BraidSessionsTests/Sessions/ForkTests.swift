@@ -20,7 +20,8 @@ import Testing
         return try await sessions.open(SessionOpening(body), text: body)
     }
 
-    /// Performs random commands on a session. Calls `after` after each command.
+    /// Performs `count` random steps on a session: commands, resets and bindings to another version. Calls `after`
+    /// after each step.
     private static func perform(
         _ count: Int, on id: String, _ sessions: Sessions, _ random: inout SeededGenerator,
         after: (Session) async throws -> Void
@@ -53,7 +54,7 @@ import Testing
         let sessions = RestartTests.sessions(store)
         try await RestartTests.register(store)
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
-        // By revision.
+        // The snapshots, by revision.
         var seen = [try await sessions.open(SessionOpening(body), text: body).current.snapshot]
         try await Self.perform(50, on: "s", sessions, &random) { session in
             // A step can create several revisions. The test knows the snapshot of the last one only, and appends an

@@ -11,8 +11,7 @@ import Testing
         let test = try await TestSession()
         try await test.setState(1)
         let before = String(decoding: test.session.encodedSnapshot().bytes.plain, as: UTF8.self)
-        // The session was used just now, so the first sweeps keep it. The third sweep after that removes it from
-        // memory.
+        // The session was used just now, so two sweeps keep it in memory. The third sweep removes it.
         #expect((0..<3).map { _ in test.sessions.unloadIdle(after: 3) } == [0, 0, 1])
         #expect(test.sessions.inMemory.isEmpty && test.session.isStale)
         let again = try await test.sessions.session("s")
@@ -39,8 +38,8 @@ import Testing
         #expect((0..<3).contains { _ in test.sessions.unloadIdle(after: 1) == 1 })
     }
 
-    /// A task may hold a session object that is no longer in memory. Its command then goes to the object that is read
-    /// from the database again.
+    /// A task may hold a session object that the server no longer uses. The task's command then goes to the object that
+    /// the server reads from the database again.
     @Test("Commands succeed while their session is removed from memory, and the journal has no gap", arguments: 0..<4)
     func concurrentCommands(seed: Int) async throws {
         let test = try await TestSession()
@@ -57,7 +56,6 @@ import Testing
             try await group.waitForAll()
         }
         let session = try await test.sessions.session("s")
-        // Setting the same state twice in a row creates only one revision, so there can be fewer than 200 revisions.
         let revision = session.current.snapshot.revision
         #expect(revision > 0 && revision <= 200)
         #expect(try await session.history(after: 0, limit: 1_000, bytes: .max).map(\.revision) == Array(1...revision))

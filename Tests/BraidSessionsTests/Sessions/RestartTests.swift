@@ -5,8 +5,8 @@ import Testing
 @testable import BraidEngine
 @testable import BraidSessions
 
-/// Simulates a restart of the server after every command. The session that is read from the database must be, byte for
-/// byte, the one that was in memory, including its unpublished changes.
+/// Simulates restarts of the server and replays of the journal. The session that is read from the database must be,
+/// byte for byte, the one that was in memory, including its unpublished changes.
 @Suite struct RestartTests {
     static let tables = [
         #"{"rows":[{"id":1},"two"]}"#,
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// In every fifth step, binds the session to a random version of its description, if the session has a description.
+    /// In every fifth step, binds the session to a random one of `versions`, if the session has a table description.
     static func rebind(
         _ sessions: Sessions, of id: String = "s", _ step: Int, _ random: inout SeededGenerator
     ) async throws {
@@ -140,7 +140,7 @@ import Testing
         Sessions(store: store)
     }
 
-    /// A random command in the JSON form that the journal contains.
+    /// A random command as a JSON text.
     static func command(_ step: Int, _ random: inout SeededGenerator) -> String {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         func path() -> String { "[\(number(3)),\(number(4))]" }

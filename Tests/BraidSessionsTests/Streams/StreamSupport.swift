@@ -51,7 +51,7 @@ final class TestReader: Sendable {
         subscriber.stream.attach {}
     }
 
-    /// The names and positions of all events that were taken from the queue. An event without a position has "-".
+    /// The names and revisions of all events that were taken from the queue. An event without a position has "-".
     var events: [String] { told.withLock { $0 } }
 
     /// Takes all bytes out of the queue, without waiting. Returns the number of bytes that were in the queue.
@@ -59,7 +59,7 @@ final class TestReader: Sendable {
     func take() -> Int {
         let taken = subscriber.stream.take()
         for piece in taken.pieces {
-            // Each piece contains all events of one revision.
+            // Each piece contains complete events.
             let new = String(decoding: piece, as: UTF8.self).split(separator: "\n\n").compactMap { block -> String? in
                 let fields = block.split(separator: "\n").map {
                     $0.split(separator: ": ", maxSplits: 1).map(String.init)
@@ -72,7 +72,7 @@ final class TestReader: Sendable {
         return taken.bytes
     }
 
-    /// Waits for an event at this revision, whatever its name is. Returns all events so far.
+    /// Waits until the newest event has this revision, for at most two minutes. Returns all events so far.
     func events(at revision: Int) async -> [String] {
         _ = await happens {
             take()
@@ -81,7 +81,8 @@ final class TestReader: Sendable {
         return events
     }
 
-    /// Waits for an event with this name and revision. Returns all events so far.
+    /// Waits until one of the last three events has this name and revision, for at most two minutes. Returns all events
+    /// so far.
     func events(through name: String, _ revision: Int) async -> [String] {
         _ = await happens {
             take()
@@ -91,8 +92,8 @@ final class TestReader: Sendable {
     }
 }
 
-/// Waits until the condition is true. Returns `false` after two minutes. Unlike `eventually`, this function does not
-/// block a thread that the server's tasks need.
+/// Waits until the condition is true. Returns `false` after two minutes. This function suspends the task, so it blocks
+/// no thread that the server's tasks need.
 func happens(_ condition: () -> Bool) async -> Bool {
     for _ in 0..<60_000 {
         if condition() { return true }

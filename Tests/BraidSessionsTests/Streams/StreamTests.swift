@@ -92,7 +92,8 @@ struct SubscriberTests {
         #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
         let late = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
-        // The same holds if the events come from the journal, because nobody followed the session.
+        // A viewer receives no cell events from the journal either. The server reads the journal here, because nobody
+        // has followed the session.
         for reader in [controller, viewer, late] { reader.subscriber.stream.close() }
         let alone = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
@@ -134,7 +135,7 @@ struct SubscriberTests {
         #expect(await reader.events(through: "update", 2).last == "update 2", "small events need no room")
         let late = test.subscribe()
         #expect(await happens { late.subscriber.stream.take().isBroken }, "another snapshot")
-        // The silent subscriber may become live only after the edit.
+        // The silent subscriber may have caught up before or after the edit.
         let told = await silent.events(through: "update", 2)
         #expect(told.filter { !$0.hasPrefix("caught-up") } == ["snapshot 1", "update 2"])
         #expect(await happens { buffers.taken == 0 })
@@ -280,8 +281,8 @@ struct StreamCommentTests {
                     reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment.piece(in: nil).bytes)
                 })
             reader.subscriber.stream.close()
-            // The pause is long enough for the server to notice that the last subscriber has left. If it does not
-            // notice in time, the test still passes.
+            // The pause is long enough for the server to notice that the last subscriber has left. If the server does
+            // not notice in time, the test still passes.
             try await Task.sleep(for: .milliseconds(100))
         }
     }

@@ -26,8 +26,8 @@ final class UITableViewHeaderFooterView {
 }
 
 /// A stand-in for `UITableView` with `performBatchUpdates` as Apple documents it. The indexes of deletes, reloads and
-/// the `from` of moves count before the updates. The indexes of inserts and the `to` of moves count after the updates.
-/// Afterwards, the data source must have the resulting number of rows.
+/// the `from` of moves refer to the table before the updates. The indexes of inserts and the `to` of moves refer to the
+/// table after the updates. Afterwards, the data source must have the resulting number of rows.
 @MainActor
 final class UITableView {
     enum RowAnimation { case automatic }
@@ -47,7 +47,8 @@ final class UITableView {
     }
 
     private struct Arrangement {
-        /// The rows of one section after the updates. `nil` if the data source must say how many rows the section has.
+        /// The rows of one section before the updates, with `gone` for each removed row. `nil` if the data source must
+        /// say how many rows the section has.
         var rows: [Slot]?
         var head = UITableViewHeaderFooterView()
     }
@@ -100,7 +101,8 @@ final class UITableView {
         #expect(
             batch.reloadedSections.isEmpty && batch.reloadedRows.isEmpty
                 || batch.movedSections.isEmpty && batch.movedRows.isEmpty, "it crashes on this mix")
-        // Applies the updates in the order of UIKit: removes rows, then sections. Then it inserts sections, then rows.
+        // Applies the updates in the order of UIKit: deletes of rows, deletes of sections, inserts of sections, inserts
+        // of rows.
         var before = zip(cells, headers).map { Arrangement(rows: $0.map { .shown($0) }, head: $1) }
         let rowsMoving = batch.movedRows.map { cells[$0.from.section][$0.from.row] }
         for path in batch.reloadedRows { before[path.section].rows?[path.row] = .shown(nil) }

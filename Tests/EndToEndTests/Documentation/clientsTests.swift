@@ -4,8 +4,8 @@ import BraidClient
 import Foundation
 import Testing
 
-/// Compiles and runs the Swift blocks of docs/clients.md. The tests in Tests/Docs check that both contain the same
-/// code.
+/// Compiles and runs the Swift blocks of docs/clients.md. The tests in Tests/Docs check that this file and the page
+/// contain the same code.
 @MainActor
 @Suite struct ClientsDocumentTests {
     // snippet: following

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A completed run of the binary with a command, with its output and exit status.
+/// A completed run of the server's binary with a command, with the output and the exit status of the run.
 struct CommandRun: Equatable {
     var status: Int32
     var output: String
@@ -13,7 +13,7 @@ struct CommandRun: Equatable {
     }
 
     /// Runs the binary in `directory`, with the environment that `ServerProcess.environment(adding:)` makes. A command
-    /// that has not ended after two minutes is killed, and its status is 124.
+    /// that has not ended after two minutes receives SIGTERM, and the status of the run is 124.
     init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {
         let process = Process(), output = Pipe(), errors = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")

@@ -15,8 +15,8 @@ func clientSocket(receiveBuffer: Int32?, timeout: Int) -> Int32 {
     return descriptor
 }
 
-/// Connects a socket to a server. If the result is `false`, `errno` contains the reason. The caller must close the
-/// socket.
+/// Connects a socket to a server on this machine. If the result is `false`, `errno` contains the reason. The caller
+/// must close the socket.
 func connectToServer(_ descriptor: Int32, port: Int) -> Bool { connects(descriptor, to: localAddress(port: port)) }
 
 /// Returns a socket that is connected to a port of this machine. Returns `nil` if no server accepts the connection.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A directory that is the root directory of a process, as in a container. It contains the binary, its libraries, a
-/// volume at /data and the examples at /fixtures.
+/// A directory that is the root directory of a process, as in a container. It contains the server's binary with its
+/// libraries, a volume at /data and the examples at /fixtures.
 final class ContainerRoot {
     private let directory: TemporaryDirectory
     private var root: String { directory.path("root") }

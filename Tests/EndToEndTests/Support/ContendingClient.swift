@@ -3,8 +3,8 @@ import Foundation
 import Synchronization
 
 /// A client that sends commands to sessions that other clients change, too, each time to a random server. The client
-/// records the result of each command, so that `SessionLedger` can compare the results with the journal. It also checks
-/// that the servers together behave like one: no answer may contradict an earlier answer.
+/// records the result of each command, so that `SessionLedger` can compare the results with the journal. The client
+/// also checks that no answer contradicts an earlier answer, as if there were only one server.
 ///
 /// Only one thread may use a client.
 final class ContendingClient: @unchecked Sendable {
@@ -14,16 +14,16 @@ final class ContendingClient: @unchecked Sendable {
         case applied(revision: Int)
         /// The result of a command that the server refused, or that changed nothing.
         case nothing
-        /// The result of a command whose answer was lost, and which has no idempotency key for a repetition.
+        /// The result of a command without an idempotency key whose answer was lost or had the status 500.
         case unknown
     }
 
     struct Sent {
         var session: String
         /// A word by which the journal can be searched for this command, because no other command contains it. `nil` if
-        /// the command's body has no place for such a word.
+        /// the command's body has no member `by`, which would contain the word.
         var marker: String?
-        /// The name of the command in the journal, such as `taps`.
+        /// The resource of the session to which the command was sent, such as `edits`.
         var name: String
         var fate: Fate
     }
@@ -38,10 +38,11 @@ final class ContendingClient: @unchecked Sendable {
     private var epochs: [String: String] = [:]
     private var numbers = 0
     private(set) var sent: [Sent] = []
-    /// Counts three kinds of requests. `lost`: those without an answer. `found`: repeated ones that the server had
-    /// already applied. `replayed`: repetitions of an answered command.
+    /// Counts attempts to send a command. `lost`: attempts without an answer. `found`: repeated attempts that received
+    /// a stored answer. `replayed`: further attempts after the command was answered.
     private(set) var lost = 0, found = 0, replayed = 0
-    /// The number of answered commands. Other threads may read it.
+    /// The number of commands that the client has finished: they were answered, or the client has given up. Other
+    /// threads may read this number.
     let answered = Mutex(0)
 
     init(_ name: String, sessions: [String: String], servers: RunningServers, seed: UInt64) {
@@ -52,7 +53,8 @@ final class ContendingClient: @unchecked Sendable {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Sends commands until `isOver` returns true. Every command was answered when this method returns.
+    /// Sends commands, and sometimes reads a snapshot, until `isOver` returns true. The client repeats a command with
+    /// an idempotency key until it gets an answer other than 500, 503 and `idempotency-key-in-use`.
     func run(until isOver: () -> Bool) throws {
         while !isOver() {
             let session = sessions[number(0..<sessions.count)]
@@ -188,7 +190,8 @@ final class ContendingClient: @unchecked Sendable {
         return isApplied ? .applied(revision: revision) : .nothing
     }
 
-    /// Repeats a command that was answered before, perhaps at another server, and checks that the answer is the same.
+    /// Repeats an answered command, perhaps at another server, and checks that the answer is the same. Does not check
+    /// an answer that is lost or has a status of 500 or more.
     private func repeatElsewhere(_ command: Command, on session: String, first: HTTPClient.Response) throws {
         guard let again = send(command, on: session), again.status < 500 else { return }
         replayed += 1

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Reads a session's event stream byte by byte, by the rules of the HTML standard (WHATWG), section 9.2.6 "Interpreting
-/// an event stream".
+/// Reads a session's event stream by the rules of the HTML standard (WHATWG), section 9.2.6 "Interpreting an event
+/// stream". Unlike a browser, this client throws an error for an unknown field.
 final class EventStreamClient {
     struct Event: Equatable, CustomStringConvertible {
         /// The last event ID of the stream when this event was delivered.
@@ -34,7 +34,7 @@ final class EventStreamClient {
     private var decompressor: Decompressor?
     /// The number of bytes of the body before decompression.
     private(set) var bodyBytes = 0
-    /// The decompressed text that has arrived and does not yet belong to a complete event.
+    /// The decompressed text that `next` has not read yet.
     var unread: String { String(decoding: text[textStart...], as: UTF8.self) }
     /// Whether the stream has ended and its compressed data was complete.
     var isComplete: Bool { hasEnded && decompressor?.isComplete == true }
@@ -78,7 +78,8 @@ final class EventStreamClient {
         raw += piece[..<count]
     }
 
-    /// Moves complete HTTP chunks from `raw` to `text` (RFC 9112, section 7.1). Returns `false` at the end of the body.
+    /// Decompresses the next HTTP chunk (RFC 9112, section 7.1), and moves it from `raw` to `text`. Returns `false` at
+    /// the end of the body.
     private func fillText() throws -> Bool {
         if hasEnded { return false }
         while true {
@@ -154,7 +155,7 @@ final class EventStreamClient {
         return events
     }
 
-    /// Returns the next events, up to and including the last one of the given revision.
+    /// Returns the next events, up to and including the first one whose id names this revision or a later one.
     func events(throughRevision revision: Int) throws -> [Event] {
         var events: [Event] = []
         repeat { events.append(try next()) } while events.last.map { $0.revision < revision } ?? true

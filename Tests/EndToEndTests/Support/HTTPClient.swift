@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
 
-/// A simple HTTP/1.1 client with one blocking socket, which sends exactly the bytes that a test passes.
+/// A simple HTTP/1.1 client with one blocking socket. The method `send` sends exactly the bytes that a test passes.
 final class HTTPClient {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
 
-    /// The error of a lost connection. `code` is the value of `errno`, or 0 if the server has closed the connection.
+    /// The error if connecting, sending or receiving fails. `code` is the value of `errno`, or 0 if the server has
+    /// closed the connection.
     struct Closed: Error {
         var code: Int32 = 0
     }
@@ -18,7 +19,8 @@ final class HTTPClient {
 
         var text: String { String(decoding: body, as: UTF8.self) }
         func header(_ name: String) -> String? { headers[name.lowercased()] }
-        /// The body as a JSON object, for tests that look at single members. Tests that compare exact JSON use `text`.
+        /// The body as a JSON value, for tests that look at single members. `NSNull` if the body is not JSON. Tests
+        /// that compare exact JSON use `text`.
         var json: Any {
             (try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed])) ?? NSNull()
         }
@@ -70,7 +72,8 @@ final class HTTPClient {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
-    /// Whether the server has closed the connection, and nothing is left to read.
+    /// Waits for the next bytes. `false` if bytes arrive or are still unread. `true` if the connection ends, or if no
+    /// bytes arrive before the timeout.
     var isClosed: Bool {
         do {
             if !buffer.isEmpty { return false }
@@ -79,7 +82,7 @@ final class HTTPClient {
         } catch { return true }
     }
 
-    /// Reads until the server closes the connection, and returns all the bytes.
+    /// Reads until the connection ends or the timeout passes, and returns all the bytes.
     func receiveAll() -> [UInt8] {
         while (try? fill()) != nil {}
         defer { buffer = [] }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Controls the flushes of a server's disk. While the gate is closed, `fdatasync` and `fsync` of the server do not
-/// return. A test can also make them fail.
+/// Controls the calls of `fdatasync` and `fsync` in a server. After `close()`, these calls do not return until
+/// `open()`. After `fail()`, these calls fail.
 final class HeldFlush {
     private let directory: TemporaryDirectory
     private var gate: String { directory.path("closed") }
@@ -58,12 +58,12 @@ final class HeldFlush {
 
     func open() throws { try FileManager.default.removeItem(atPath: gate) }
 
-    /// Waits until the server has begun a flush that the closed gate holds.
+    /// Waits until a flush of the server was held by `close()`. Fails the test after a minute.
     func waitUntilHeld() throws {
         for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: directory.path("held")) { usleep(1_000) }
         try #require(FileManager.default.fileExists(atPath: directory.path("held")))
     }
 
-    /// Makes every later flush of the server fail with EIO.
+    /// Makes every later call of `fdatasync` and `fsync` in the server fail with EIO.
     func fail() { _ = FileManager.default.createFile(atPath: directory.path("failing"), contents: nil) }
 }

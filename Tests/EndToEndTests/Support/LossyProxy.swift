@@ -12,7 +12,7 @@ final class LossyProxy: Sendable {
         /// arrives. Without a head, URLSession on Linux would end the process ("Transfer completed, but there's no
         /// response").
         case tear
-        /// These bytes and all later ones get lost in both directions, but the connection stays open.
+        /// These bytes and all later bytes in the same direction get lost, but the connection stays open.
         case stall
         /// The proxy itself answers the request and closes the connection. The server does not receive the request.
         case answer(String)

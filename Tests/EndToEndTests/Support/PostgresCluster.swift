@@ -32,16 +32,16 @@ final class PostgresCluster {
     /// The URL of the database `postgres` in this PostgreSQL cluster.
     var address: String { "postgres://braid@/postgres?host=\(directory)" }
 
-    /// Runs `pg_ctl` with `restart`, `stop` or `start`, and returns when it is done. Without further options, `stop`
-    /// ends the PostgreSQL cluster like a crash.
+    /// Runs `pg_ctl` with `restart`, `stop` or `start`, and returns when it is done. Without further options, `restart`
+    /// and `stop` end the PostgreSQL cluster like a crash.
     func control(_ command: String) throws {
         try input.fileHandleForWriting.write(
             contentsOf: Data("\(command)\(command == "start" || command.contains(" ") ? "" : " -m immediate")\n".utf8))
         #expect(try output.line() == "0", "pg_ctl \(command)")
     }
 
-    /// Ends every connection to the database, like a short failure of the network. Returns when all connections have
-    /// ended.
+    /// Ends every connection of the user `braid` to the PostgreSQL cluster, like a short failure of the network. Waits
+    /// for the end of each connection, for at most one minute.
     func cutConnections() throws {
         try TestDatabase.run(
             "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()",

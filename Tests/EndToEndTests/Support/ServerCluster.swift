@@ -47,7 +47,7 @@ final class ServerCluster {
     /// Returns one connection to each server.
     func clients() throws -> [KeptClient] { try indices.map { try self[$0].keptClient() } }
 
-    /// The logs of all servers, as one text for the message of a failed test.
+    /// The last 4,000 characters of each server's log, as one text for the message of a failed test.
     var logs: String { indices.map { "server \($0):\n\(self[$0].log.suffix(4_000))" }.joined(separator: "\n") }
 }
 

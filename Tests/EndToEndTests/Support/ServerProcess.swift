@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A process of the real binary. By default it uses a free port and a new database.
+/// A process of the server's real binary. By default the server uses a free port and a new database.
 final class ServerProcess {
     let port: Int
     private let process: Process
     private let output: Pipe
     let errors: URL
 
-    /// The server's binary, which `swift build` has created in the same folder as the tests.
+    /// The server's binary: the file that `BRAID_SERVER_BINARY` names, or else the file that `swift build` has created.
     static var binary: URL {
         if let path = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] { return URL(fileURLWithPath: path) }
         let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -114,7 +114,7 @@ final class ServerProcess {
     func client() throws -> HTTPClient { try HTTPClient(port: port) }
 
     /// Returns the answer of `/readyz`, for tests that expect a ready server. The server answers 503 if its database
-    /// needs more than four seconds, as on a busy machine. The method then asks again.
+    /// needs more than four seconds, as on a busy machine. After a 503, the method asks again, up to 15 times.
     func readiness() throws -> HTTPClient.Response {
         for _ in 0..<15 {
             let answer = try client().get("/readyz")
@@ -146,8 +146,9 @@ enum TestDatabase {
     static let isSQLite = ProcessInfo.processInfo.environment["BRAID_TEST_DATABASE"] != "postgres"
     private static let made = Mutex<Set<String>>([])
 
-    /// Returns the address of a PostgreSQL schema in place of an SQLite database. The same file always has the same
-    /// schema. A database in memory gets a new schema.
+    /// Returns the address of the PostgreSQL schema that takes the place of an SQLite database. The same file always
+    /// has the same schema, and a database in memory gets a new schema. If the tests use SQLite, returns `database`
+    /// unchanged.
     static func address(of database: String) throws -> String {
         guard !isSQLite, !database.hasPrefix("postgres://"),
             ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil

@@ -1,8 +1,8 @@
 import TestSupport
 import Foundation
 
-/// Follows a session's updates at a random server. If the connection breaks, the follower continues at another server.
-/// From time to time it also breaks the connection itself.
+/// Follows a session's updates at a random server. If the connection breaks, the follower continues at a random server.
+/// From time to time, the follower breaks the connection itself.
 ///
 /// Only one thread may use a follower.
 final class SessionFollower: @unchecked Sendable {
@@ -51,7 +51,7 @@ final class SessionFollower: @unchecked Sendable {
             } catch is EventStreamClient.Ended {
             } catch let failure as EventStreamClient.Failed {
                 // While the database is unavailable, the server may refuse or close the stream, and the follower tries
-                // again. A 4xx answer, or silence until the timeout, is an error.
+                // again. A 4xx answer is an error, and so is a stream without an event until the timeout.
                 guard
                     !["HTTP/1.1 4", "nothing but", "nothing came: \(EAGAIN)"].contains(
                         where: failure.description.hasPrefix)

@@ -13,7 +13,7 @@ struct SessionLedger {
     /// The session's journal as the text of a file for `braid-server replay`.
     let journal: String
     private var records: [Record] = []
-    /// What followers of the session must have received: the revisions that changed the displayed table, and the
+    /// What followers with a stream must have received: the revisions with visible changes or a new state, and the
     /// markers of cell events with their revisions.
     private var shown: [Int] = []
     private var cellEvents: [(revision: Int, marker: String)] = []
@@ -45,8 +45,9 @@ struct SessionLedger {
     }
 
     /// Checks the journal against the commands of the clients. A command that was answered as applied must be in the
-    /// journal once, at the revision of its answer. If its answer was lost, the command may be in the journal once or
-    /// not at all. The journal may contain exactly `others` commands that none of these clients has sent.
+    /// journal once, at the revision of its answer. A refused command must not be in the journal. A command without an
+    /// answer may be in the journal once. The journal may also contain up to `others` commands that none of these
+    /// clients has sent.
     func check(_ clients: [ContendingClient], others: Int) throws {
         var wrong: [String] = []
         var places: [String: [Int]] = [:]
@@ -98,7 +99,8 @@ struct SessionLedger {
         }
     }
 
-    /// Checks that a follower has received every visible revision once and in order, and every cell event.
+    /// Checks that a follower has received its revisions once and in order. A long-polling follower must receive all
+    /// revisions. A follower with a stream must receive the visible revisions and all cell events.
     func check(_ follower: SessionFollower) throws {
         guard let start = follower.start else {
             throw Wrong(description: "\(session): \(follower.form) was told nothing")

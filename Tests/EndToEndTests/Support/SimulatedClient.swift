@@ -9,7 +9,7 @@ import Synchronization
 final class SimulatedClient: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
-    /// A request that the client has sent, and whose answer it has not received.
+    /// A request whose answer the client has not received.
     private enum Pending {
         case command(method: String, resource: String, body: String, key: String)
         case end
@@ -17,7 +17,7 @@ final class SimulatedClient: @unchecked Sendable {
     }
 
     let id: String
-    /// Whether the client accepts 5xx answers and repeats such requests, because the test makes the database
+    /// Whether the client accepts 5xx answers and repeats their requests, because the test makes the database
     /// unavailable.
     private let mayBeUnavailable: Bool
     private var random: SeededGenerator
@@ -27,8 +27,8 @@ final class SimulatedClient: @unchecked Sendable {
     private var epochs: Set<String> = []
     private var pending: Pending?
     private var keys = 0
-    /// Counts the repeated requests. `found`: those that the server had already applied before the crash. `repeated`:
-    /// those that it had not applied.
+    /// Counts the requests that `check` has repeated. `found`: those whose effect was stored before the repetition.
+    /// `repeated`: all others.
     private(set) var found = 0
     private(set) var repeated = 0
     /// The number of acknowledged revisions. Other threads may read it.
@@ -69,8 +69,8 @@ final class SimulatedClient: @unchecked Sendable {
         }
     }
 
-    /// Sends the pending request and processes its answer. Returns whether the server had already applied the request
-    /// before.
+    /// Sends the pending request and processes its answer. Returns whether the answer is a stored answer to an earlier
+    /// attempt.
     @discardableResult
     private func settle(_ client: HTTPClient) throws -> Bool {
         guard let pending else { return false }
@@ -118,9 +118,9 @@ final class SimulatedClient: @unchecked Sendable {
         return answer.header("idempotent-replayed") == "true"
     }
 
-    /// Checks the stored session after a restart. It must contain the effects of all acknowledged requests, and the
-    /// effect of the unanswered request completely or not at all. If the client repeats that request, it must be
-    /// applied once in total.
+    /// Checks the stored session after a restart of the server. The session must contain the effects of all
+    /// acknowledged requests. The session must contain the effect of an unanswered request completely or not at all.
+    /// Repeats the unanswered request, which must be applied once in total.
     func check(port: Int) throws {
         let client = try HTTPClient(port: port)
         let stored = try client.get("/v1/sessions/\(id)/snapshot")

@@ -35,8 +35,8 @@ struct TableReplica {
     var text: String {
         var facts = facts
         facts["sections"] = sections.map { section in
-            // The row count of a section is not compared in a window, because the section may have more rows than the
-            // window contains.
+            // In a window, the number of rows in the copy may differ from the section's row count, because the section
+            // may have more rows than the window contains.
             let counts = isWindow ? ["rows": section.rows] : ["rows": section.rows, "rowCount": section.rows.count]
             return section.facts.merging(counts) { $1 }
         }
@@ -50,7 +50,7 @@ struct TableReplica {
     }
 
     mutating func apply(_ update: [String: Any]) throws {
-        // An update may start at a later revision than the copy, because the server sends no updates for revisions
+        // An update may start at a later revision than the copy, because a stream contains no updates for revisions
         // without visible changes.
         guard let from = update["from"] as? Int, from >= revision, let to = update["to"] as? Int,
             to > from || isWindow && to == from
@@ -108,8 +108,8 @@ struct TableReplica {
 
     // MARK: Stages
 
-    /// Applies a stage as `performBatchUpdates` does. Removals count in the table before the stage, and insertions in
-    /// the table after it.
+    /// Applies a stage as `performBatchUpdates` does. Index paths of reloads, deletes and moves' origins refer to the
+    /// table before the stage. Index paths of inserts and moves' targets refer to the table after the stage.
     private mutating func apply(stage: [String: Any]) throws {
         func list(_ name: String) -> [[String: Any]] { stage[name] as? [[String: Any]] ?? [] }
         for entry in list("updateSections") { update(entry) }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests `/v1/test/requests`, the record of all requests of a server in test mode, with their answers.
+/// Tests `/v1/test/requests`, the record of the API requests to a server in test mode, with their answers.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct RecordedRequestTests {
     private static func client(_ options: [String] = [], token: String? = nil) throws -> KeptClient {
         try ServerProcess(

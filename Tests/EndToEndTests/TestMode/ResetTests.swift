@@ -13,7 +13,7 @@ import Testing
 
     // MARK: Equal answers
 
-    /// A sequence of requests of every kind. A faulty reset could change their answers.
+    /// A sequence of requests of many kinds. A faulty reset could change their answers.
     private static let script: [(method: String, target: String, body: String?, headers: [String: String])] = [
         ("GET", "/v1/sessions", nil, [:]),
         ("GET", "/v1/tables", nil, [:]),
@@ -48,8 +48,8 @@ import Testing
         ("GET", "/v1/test/clock", nil, [:]),
     ]
 
-    /// Sends the requests of `script`. Returns the answers, with all header fields except `Date`, and the events of a
-    /// stream.
+    /// Sends the requests of `script`, and opens a stream. Returns the answers and the head and the events of the
+    /// stream, without the header field `Date`.
     private static func transcript(_ client: KeptClient) throws -> String {
         let answers = try script.map { method, target, body, headers in
             let answer = try client.request(method, target, body, headers: headers)
@@ -61,7 +61,7 @@ import Testing
             + "\(try stream.events(through: "caught-up"))"
     }
 
-    /// Sends random requests that change the server. Some of these requests are refused.
+    /// Sends random requests from `script`, and sometimes advances the test clock. Some of the requests are refused.
     private static func disturb(_ client: KeptClient, seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<40 {

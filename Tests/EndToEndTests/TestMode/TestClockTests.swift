@@ -30,7 +30,7 @@ import Testing
         #expect(try client.get("/v1/sessions/party").text.contains(#""updated":"1998-12-31T23:0"#))
     }
 
-    @Test("With --deterministic, the test clock advances by 1 ms for each change, from the time that was set")
+    @Test("With --deterministic, the test clock counts from the time that was set, and a change adds 1 ms")
     func counting() throws {
         let client = try ServerProcess(Self.options + ["--deterministic"]).keptClient()
         #expect(try Self.set(client, #"{"time":"2030-01-01T00:00:00Z"}"#) == "2030-01-01T00:00:00.000Z")
