@@ -96,8 +96,8 @@ import Testing
         }
     }
 
-    /// Between two adjacent rows, ranks are free for about twenty inserts that each halve the remaining gap. After
-    /// that, some surrounding rows get new ranks, but not the whole section.
+    /// Between two adjacent rows, ranks are free for about 24 inserts that each halve the remaining gap. After that,
+    /// some surrounding rows get new ranks, but not the whole section.
     @Test("If no rank is free between two rows, only a few rows get new ranks")
     func whereRanksRunOutFewRowsAreWrittenAnew() throws {
         var random = SeededGenerator(seed: 4)

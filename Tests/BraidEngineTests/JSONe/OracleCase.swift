@@ -1,7 +1,7 @@
 @testable import BraidEngine
 
-/// A template, its context, and the result that JSON-e's reference implementation gives. `jsone_oracle.py` writes each
-/// case as one line.
+/// A template, its context, and the expected result, from JSON-e's reference implementation or specification.
+/// `jsone_oracle.py` writes each case as one line.
 struct OracleCase {
     enum Outcome: Equatable, CustomStringConvertible {
         case value(JSONValue)
