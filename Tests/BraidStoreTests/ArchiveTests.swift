@@ -194,7 +194,8 @@ import Testing
 
     // MARK: The format
 
-    @Test("An archive contains every column of every table in SQLite's schema") func sqliteColumns() throws {
+    @Test("The rows in an archive have all columns of the SQLite tables, except of `epoch_suffix` and `compatibility`")
+    func sqliteColumns() throws {
         let database = try SQLiteConnection(path: "", mode: .inMemory)
         defer { database.close() }
         try database.execute(SQLiteSchema.text)
@@ -215,7 +216,8 @@ import Testing
 
     #if PostgreSQL
     @Test(
-        "An archive contains every column of every table in PostgreSQL's schema", .enabled(if: PostgresCluster.isThere))
+        "The rows in an archive have all columns of the PostgreSQL tables, except of three tables about the database",
+        .enabled(if: PostgresCluster.isThere))
     func postgresColumns() async throws {
         let place = try StoreKind.postgres.place()
         try await StoreKind.postgres.open(at: place).close()
@@ -283,7 +285,9 @@ import Testing
         (12, #","token":1"#, "", "needs the number of rows"),
     ]
 
-    @Test("If an archive has a mistake, the error names its line, and nothing is imported", arguments: kinds)
+    @Test(
+        "An archive with a mistake is refused, nothing is imported, and a line in the error is the faulty line",
+        arguments: kinds)
     func mistakes(kind: StoreKind) async throws {
         let lines = Self.archive.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         for mistake in Self.mistakes {
@@ -311,7 +315,8 @@ import Testing
         for cut in cuts {
             try await expectRefused(String(decoding: bytes[..<cut], as: UTF8.self), kind) { _ in }
         }
-        // An archive that lacks any one of its lines must be refused. The last line contains the number of lines.
+        // An archive that lacks any one of its lines must be refused. The last line contains the number of rows of each
+        // table.
         let lines = Self.archive.split(separator: "\n").map(String.init)
         for index in lines.indices {
             var rest = lines
@@ -378,7 +383,7 @@ import Testing
             _ = try await store.deleteSession("s")
         }
         await store.close()
-        // An import that fails at the last line changes nothing, not even the number that the next session gets.
+        // An import that fails changes nothing, not even the number that the next session gets.
         let faulty = Self.archive.replacingOccurrences(of: #""last_session":2"#, with: #""last_session":1"#)
         #expect(throws: ArchiveFault.self) { try `import`([UInt8](faulty.utf8), .postgres, place) }
         store = try StoreKind.postgres.open(at: place)

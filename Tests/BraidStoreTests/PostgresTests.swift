@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "A PostgreSQL database whose schema differs is refused, and the error names the difference",
+        "A PostgreSQL database whose schema does not fit is refused, and the error names the difference",
         arguments: [
             ("DROP TABLE published_model", "the table published_model is missing"),
             ("ALTER TABLE model DROP COLUMN rank", "the column model.rank is missing"),

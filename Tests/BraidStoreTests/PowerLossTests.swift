@@ -6,7 +6,8 @@ import Testing
 @testable import BraidStore
 
 /// Simulates a disk that lost power during a write. Whichever part of the last commit is on the disk, the store must
-/// open at a complete revision. With `BRAID_POWER_LOSSES=all`, the tests cut the write-ahead log at every single byte.
+/// open at a complete revision. With `BRAID_POWER_LOSSES=all`, the tests cut the write-ahead log at every byte of the
+/// last commit.
 @Suite struct PowerLossTests {
     private static let isExhaustive = ProcessInfo.processInfo.environment["BRAID_POWER_LOSSES"] == "all"
     private static let revisions = 6
@@ -79,7 +80,7 @@ import Testing
         return revision
     }
 
-    /// A path on a file system in memory, if the machine has one, because the tests open thousands of stores.
+    /// A path on a file system in memory, if the machine has one, because the tests open many stores.
     private var path: String {
         let directory = "/dev/shm/power-loss-\(getpid())-\(UUID().uuidString)"
         if mkdir(directory, 0o755) == 0 { return directory + "/braid.sqlite" }
@@ -166,7 +167,7 @@ import Testing
         try #expect(await revision(left, at: path) == Self.revisions)
     }
 
-    /// Creates the files only once, and shares them between all cases of the tests.
+    /// Creates the files only once, and shares them between all cases of the two tests that use seeds.
     private actor Shared {
         private var made: Task<Files, any Error>?
         func files() async throws -> Files {

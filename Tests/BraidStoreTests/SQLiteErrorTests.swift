@@ -5,11 +5,11 @@ import Testing
 @testable import BraidStore
 
 /// Checks each primary result code of SQLite (https://sqlite.org/rescode.html): a test produces it, or a text says why
-/// no statement of the server can.
+/// no test does.
 @Suite("SQLite's result codes") struct SQLiteErrorTests {
     private let path = TestDirectory.make() + "/file.sqlite"
 
-    /// The result codes that no call of the wrapper around SQLite can throw, each with the reason.
+    /// The result codes that no test produces, each with the reason.
     private static let unreachable: [CInt: String] = [
         SQLITE_OK: "success: no error is made of it",
         SQLITE_INTERNAL: "a fault in SQLite",

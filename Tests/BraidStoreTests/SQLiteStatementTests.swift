@@ -37,7 +37,7 @@ import Testing
     func doubles(value: Double) throws {
         let found = try stored(value) { $0.double(0) }
         #expect(found.type == .double)
-        // SQLite stores whole floating-point numbers as integers to save space. Negative zero therefore loses its sign.
+        // SQLite need not keep the sign of negative zero, and `==` does not distinguish negative zero from zero.
         #expect(found.value == value)
     }
 

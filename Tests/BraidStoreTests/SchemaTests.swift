@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "An SQLite database whose schema differs is refused and not changed, and the error names the difference",
+        "An SQLite database whose schema does not fit is refused and not changed, and the error names the difference",
         arguments: [
             ("DROP TABLE published_model", "the table published_model is missing"),
             ("ALTER TABLE model DROP COLUMN rank", "the column model.rank is missing"),

@@ -183,8 +183,8 @@ import Testing
                 try await store.commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(9))] })
             }
         }
-        // A commit that expects this revision with another time is refused, too. The time distinguishes two revisions
-        // with the same number.
+        // A commit that expects the stored revision with another time is refused, too. The time distinguishes two
+        // revisions with the same number.
         var late = SessionCommit.make(number, to: 2)
         late.fromTime = .max
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(late) }
@@ -275,8 +275,8 @@ import Testing
                     revision - (try await store.journal(of: number, after: 0, limit: 1).first?.revision ?? 0) + 1)
             }
         }
-        // The journal's length varies, because the store deletes old records only from time to time. It exceeds the
-        // limit by less than a 64th of it.
+        // The journal's length varies, because the store deletes old records only from time to time. The length exceeds
+        // the limit by less than a 64th of the limit.
         #expect(firsts == [192, 193, 194])
         #expect(try await store.journal(of: number, after: 0, limit: 1000).map(\.revision) == Array(49...240))
         await store.close()
@@ -436,7 +436,7 @@ import Testing
     }
 
     @Test(
-        "`putTable` with `after` stores a description only if that is still the latest version",
+        "`putTable` stores a description only if the version `after` is still the latest one",
         arguments: StoreKind.forTests)
     func registeringAfterAVersion(kind: StoreKind) async throws {
         let store = try kind.open()

@@ -67,8 +67,8 @@ enum PostgresCluster {
         return address(of: name)
     }
 
-    /// Creates a new schema in an existing database, and returns its address. That needs a tenth of the time and the
-    /// disk space of a new database.
+    /// Creates a new schema in an existing database, and returns its address. A new schema needs much less time and
+    /// disk space than a new database.
     static func newSchema() throws -> String {
         let name = "t" + UUID().uuidString.lowercased().filter { $0 != "-" }
         try run("CREATE SCHEMA \(name)", in: address(of: "postgres"))
@@ -148,7 +148,7 @@ extension SessionCommit {
     }
 }
 
-/// Returns everything that a stored session contains as text, so that differences are easy to see.
+/// Returns the content of a stored session as text, so that differences are easy to see.
 func dump(_ session: StoredSession?) -> String {
     guard let session else { return "none" }
     let facts = session.facts

@@ -50,7 +50,7 @@ def browser():
 
 @pytest.fixture
 def make_server(tmp_path):
-    """Starts servers with these options. Each server ends with the test."""
+    """Starts servers: `make_server(*options)`. Each server ends with the test."""
     servers = []
 
     def make(*options, **arguments):
@@ -71,7 +71,9 @@ def server(make_server):
 
 @pytest.fixture
 def make_page(browser):
-    """Opens pages with these options of Playwright's contexts. An error in one of the pages fails the test."""
+    """Opens pages: `make_page(**options)`, with the options of a Playwright context. An error in one of the pages fails
+    the test.
+    """
     contexts, faults = [], []
 
     def make(**options):

@@ -7,7 +7,8 @@ one in a window as wide as a phone, and one in a window as wide as a desktop. Re
 page, and the server sends the update to the other page. Between two frames, all animations of the pages are paused.
 Each frame advances all animations by the same time, so that a slow machine makes the same picture.
 
-The fonts are Inter and JetBrains Mono (Debian: fonts-inter, fonts-jetbrains-mono). Without them the picture has others.
+The fonts are Inter and JetBrains Mono (Debian: fonts-inter, fonts-jetbrains-mono). Without them the picture has other
+fonts.
 """
 import hashlib
 import html
@@ -134,7 +135,7 @@ class Film:
         route.fulfill(status=answer.status, headers=headers, body=answer.text().replace("</head>", FONT))
 
     def hold(self, milliseconds):
-        """Shows the last frame for this much longer."""
+        """Shows the last frame longer, by the given number of milliseconds."""
         image, duration = self.frames[-1]
         self.frames[-1] = (image, duration + milliseconds)
 
@@ -245,7 +246,7 @@ def source_of(text):
 
 def save(frames, path):
     first, *others = [image for image, _ in frames]
-    # The encoder may choose lossless frames where they are smaller. Lossy frames would leave traces of moved parts.
+    # `allow_mixed` lets the encoder choose for each frame whether to compress it without loss.
     first.save(path, save_all=True, append_images=others, duration=[duration for _, duration in frames], loop=0, lossless=True, quality=60, method=4,
                allow_mixed=True, xmp=source_of(description()).encode())
 

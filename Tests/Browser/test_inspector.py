@@ -65,7 +65,7 @@ def names(server, session="party", section=None):
 
 
 def drag(page, name, y):
-    """Drags a row by its handle to a height of the window, in several steps as a person would."""
+    """Drags a row by its handle to the vertical position `y`, in several steps, and does not drop the row."""
     box = page.get_by_label(f"Move {name}", exact=True).bounding_box()
     x, start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, start)
@@ -203,7 +203,7 @@ def test_attendees_a_row_is_moved_by_keyboard_and_left_where_it_was_by_escape(sh
     expect(page.get_by_label("Move Sara")).to_be_focused()
 
 
-# The other examples
+# Examples other than `attendees`
 
 
 def test_accounts_controls_emit_cell_events_and_taps_tap(show, server, screenshot):
@@ -249,7 +249,7 @@ def test_form_text_switches_and_dates_are_entered(show, server, screenshot):
     expect(page.locator("input[type=time]")).to_have_count(0)
     state = server.snapshot("event")["state"]
     assert (state["title"], state["startTime"], state["isAllDay"]) == ("Picnic", "08:30", True)
-    # The panel lists taps together with cell events.
+    # The panel `Updates` lists taps together with cell events.
     panel(page, "Updates")
     expect(page.locator(".cell-event", has_text="tap · startTime")).to_have_count(1)
     expect(page.locator(".cell-event", has_text="textEntered")).to_contain_text('{"text":"Picnic"} · title')
@@ -599,7 +599,9 @@ def hold(page):
 
 
 def lists(server, *sections, **binding):
-    """Opens the session "test". Its table has sections with rows of these titles. All rows can be deleted and moved."""
+    """Opens the session "test". Its table has the given sections, with rows of the given titles. All rows can be
+    deleted and moved.
+    """
     opened(server, {"sections": [id for id, _ in sections], "bindings": [{
         "on": "allOtherSections", "cell": "Cell", "models": {id: [{"id": title, "title": title} for title in titles] for id, titles in sections},
         "editing": "delete", "moving": {"to": "anySection"}, **binding}]})
@@ -1091,8 +1093,8 @@ ODD = ["", "/", "..", "%", "%2F", "x" * 3000, "🎉🇩🇪", "\u202eabc\u05d0",
 
 
 def send_delete(page):
-    """Presses the button again until a request is sent. If the panel is drawn again between press and release, the
-    click is lost.
+    """Presses the button up to three times, until a request is sent. If the panel is drawn again between press and
+    release, the click is lost.
     """
     for _ in range(3):
         try:

@@ -1,5 +1,5 @@
-"""Tests of the inspector with a table of 140,000 rows. The inspector follows this table through a window around the
-visible rows.
+"""Tests of the inspector with tables of up to 140,000 rows. The inspector follows a long table through a window around
+the visible rows.
 """
 import re
 
@@ -63,7 +63,7 @@ def in_sight(page):
 
 
 def scroll(page, part):
-    """Drags the scroll bar to a place in the table. `part` is a fraction of the table's height."""
+    """Scrolls the list to a place in the table. `part` is a fraction of the table's height."""
     page.evaluate("part => { const list = document.querySelector('.scroller'); list.scrollTop = list.scrollHeight * part; }", part)
 
 

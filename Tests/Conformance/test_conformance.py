@@ -31,8 +31,8 @@ LEVELS = {
 }
 PAGE = (ROOT / "docs/http-api/client-protocol.md").read_text()
 RULES = re.findall(r"^\| ([A-Z]\d+) \|", PAGE, re.M)
-# Each row of the table in README.md, as a triple: a broken client, the rule that it breaks, and the scenario that
-# catches it.
+# Each row of the table in the kit's README.md, as a triple: a broken client, the rule that it breaks, and the scenario
+# that catches it.
 BROKEN = re.findall(r"^\| `(\w+)\.py` \| ([A-Z]\d+): .* \| `([\w-]+)` \|$", (KIT / "README.md").read_text(), re.M)
 
 
@@ -51,7 +51,9 @@ def test_a_driver_has_the_levels_of_its_client(client):
 
 @pytest.fixture(scope="session")
 def plays(request):
-    """Plays the scenarios that the selected tests need. Each client runs in its own thread, with its own server."""
+    """Plays the scenarios that the selected tests need. Each client runs in its own thread, with its own server.
+    The broken clients share one thread and one server.
+    """
     chosen = [item.callspec.params for item in request.session.items if "plays" in item.fixturenames and all(not mark.args[0] for mark in item.iter_markers("skipif"))]
     with contextlib.ExitStack() as stack:
         servers, pools, plays = {}, {}, {}

@@ -20,7 +20,7 @@ MANIFESTS = sorted((ROOT / "Examples/kubernetes").glob("*.yaml"))
 RESOURCES = [(path.name, resource) for path in MANIFESTS for resource in yaml.safe_load_all(path.read_text())]
 WORKLOADS = [pytest.param(resource, id=name) for name, resource in RESOURCES if resource["kind"] in ("Deployment", "StatefulSet")]
 needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not here")
-# The oldest and the newest version of Kubernetes that is supported upstream, and a newer version.
+# Three versions of Kubernetes, from old to new.
 VERSIONS = ["1.32", "1.35", "1.37"]
 
 

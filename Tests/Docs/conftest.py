@@ -26,7 +26,7 @@ def engine(tmp_path_factory):
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory):
     """The metrics of a server with an SQLite file. The keys are the names in the lines `# TYPE`, and the values are the
-    labels of their samples.
+    labels of their samples, without `le`.
     """
     with Server(database=tmp_path_factory.mktemp("exported") / "braid.sqlite") as server:
         def ask(method, path, body=None):

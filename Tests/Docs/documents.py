@@ -33,7 +33,7 @@ class Document:
         self.name = str(path.relative_to(ROOT))
         self.text = path.read_text(encoding="utf-8")
         self.blocks, self.prose = [], []
-        self.unknown = []  # comments before blocks that are not marks
+        self.unknown = []  # the lines of comments before blocks that are no marks, and of marks without a block
         self._read()
 
     def _read(self):

@@ -4,7 +4,7 @@ tested binary.
 `Tests/Docs/bin/start/docker` runs this file as `docker`, for the commands that documents show: `docker compose …`.
 
 The tests reach no registry, and building the binary takes minutes. So an image is made from the tested binary, its
-libraries, and the instructions of the Dockerfile's last stage.
+libraries, and the instructions of the Dockerfile's last stage, except RUN, COPY and ARG.
 """
 import json
 import os
@@ -49,8 +49,8 @@ class Engine:
             "CONTAINERS_CONF": str(self.folder / "containers.conf"), "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf")}
 
     def prepare(self):
-        """Creates the storage, and an image with only the binary. If containers cannot run on this machine, returns the
-        reason, otherwise None.
+        """Creates the storage, and an image with only the binary and its libraries. If containers cannot run on this
+        machine, returns the reason, otherwise None.
         """
         missing = [program for program in ["podman", "runc"] if not shutil.which(program)]
         if missing or os.geteuid() != 0:

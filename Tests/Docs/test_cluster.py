@@ -47,7 +47,7 @@ def test_the_compose_file_is_whole():
 
 
 def test_the_proxy_waits_longer_than_the_servers_do():
-    """Compares nginx's timeout for each kind of request with the documented limits and docs/openapi.json."""
+    """Compares nginx's timeouts with the documented limits and docs/openapi.json."""
     limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
     limit = {name: int(seconds) for name, seconds in re.findall(r"^\| `--([a-z-]+)` \((\d+) s\)", limits, re.M)}
     timeout = {kind: int(seconds) for kind, seconds in re.findall(r"location @(\w+) \{[^}]*proxy_read_timeout (\d+)s", CONFIGURATION)}
@@ -131,7 +131,7 @@ def cluster(tmp_path_factory):
 
 
 def follow(port, session, after=None):
-    """Opens an event stream. Returns a function that waits for the next event and returns its id and its data."""
+    """Opens an event stream. Returns a function that waits for the next event of a name and returns its id."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", f"/v1/sessions/{session}/updates", headers={"Accept": "text/event-stream", **TOKEN, **({"Last-Event-ID": after} if after else {})})
     stream = connection.getresponse()
@@ -151,8 +151,9 @@ def follow(port, session, after=None):
 
 
 def homes(servers, port, session):
-    """Sends several requests about a session. Returns the servers that answered them. If a server stands still for six
-    seconds, nginx asks another server. So the requests are sent up to five times, until one server has answered all.
+    """Sends several requests about a session. Returns the indexes of the servers that answered the requests. If a
+    server does not answer in time, nginx asks another server. So the function sends the requests up to five times,
+    until one server has answered all of them.
     """
     for _ in range(5):
         before = [server.asked() for server in servers]
@@ -469,12 +470,12 @@ def test_a_transaction_of_a_server_that_hangs_is_ended(cluster):
     idle = hang("BEGIN", "SELECT count(*) FROM session")
     wait_until(lambda: ask(servers[0].port, "PATCH", "/v1/sessions/locked/state", {"n": 1})[0] == 200)
     for connection in cases:
-        # PostgreSQL has ended the connection of the hung server. The next statement on this connection shows that.
+        # Another server has ended the connection of the hung server. The next statement on this connection shows that.
         connection.stdin.write("SELECT 'continues';\n")
         connection.stdin.close()
         assert "terminating connection due to administrator command" in connection.stdout.read()
         connection.wait()
-    # A transaction that only reads does not block other servers, so PostgreSQL does not end it.
+    # A transaction that only reads does not block other servers, so they do not end it.
     idle.stdin.write("SELECT 'continues';\n")
     idle.stdin.close()
     assert "continues" in idle.stdout.read()

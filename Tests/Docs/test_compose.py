@@ -113,7 +113,7 @@ def test_the_image_of_the_production_server_is_the_release_of_the_changelog():
 
 
 def test_the_health_checks_are_those_of_the_image():
-    """A health check in a compose file replaces the whole health check of the image."""
+    """The health check in compose.production.yaml repeats the settings of the image's health check."""
     image = re.search(r"^HEALTHCHECK (.*) CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), re.M)
     told = dict(re.findall(r"--([a-z-]+)=(\S+)", image[1]))
     check = services(ROOT / "compose.production.yaml")["braid"]["healthcheck"]

@@ -12,7 +12,7 @@ from terminal import BINARY
 
 DESCRIPTION = Document(ROOT / "docs/table-description.md")
 
-# A description in which each object has one unknown member, `zz`.
+# A description whose objects have an unknown member, `zz`.
 UNKNOWN = {
     "table": "t", "zz": 1, "sections": ["a", "b"], "cells": {"C": {"zz": 1}}, "modelTypes": {"M": {"zz": 1}},
     "sectionDisplay": {"behavior": "hidesSectionsWithNoData", "order": {"by": "section", "zz": 1}, "zz": 1},
@@ -40,7 +40,7 @@ SCHEMA = json.loads((ROOT / "docs/table-description.schema.json").read_text())
 
 
 def parts(schema):
-    """Yields a schema and all schemas inside it."""
+    """Yields a schema and all schemas that it refers to or combines."""
     if isinstance(schema, dict):
         yield schema
         if "$ref" in schema:

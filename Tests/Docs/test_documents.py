@@ -130,7 +130,7 @@ def test_every_json_is_what_it_should_be(document, schemas, tmp_path):
                 assert not faults, f"{where}: no {name}: {faults}"
 
 
-# Checks that a block is valid in its language, whatever its marks are.
+# These functions check that a block is valid in its language, whatever the block's marks are.
 def is_python(text):
     compile(text, "block", "exec")
 

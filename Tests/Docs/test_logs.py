@@ -62,8 +62,8 @@ def lines_of_a_wrong_start():
 
 
 def lines_after_a_full_pipe():
-    """Returns the log of a server whose stderr is a pipe. The test reads the pipe only after the server has dropped
-    lines.
+    """Returns the line with which a server logs that it has dropped log lines. The server's stderr is a pipe. The
+    function reads the pipe only after the server has dropped lines.
     """
     server = subprocess.Popen(
         [BINARY, "serve", "--port", "0", "--database", ":memory:"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())

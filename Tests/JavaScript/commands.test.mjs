@@ -54,7 +54,7 @@ test("Each command of a session has its effect, and its update leads to the serv
   assert.deepEqual((await party.snapshot({ window })).sections[0].rows.map(({ id }) => id), ["Omar"]);
 });
 
-test("The client has all calls of the data source, by index and by id", async (t) => {
+test("The client's calls of the data source change rows and sections as expected", async (t) => {
   const server = await Server.start(t);
   const client = new BraidClient({ url: server.url });
   const list = await client.sessions.open({ rows: [{ id: "a" }, { id: "b" }] });
@@ -199,7 +199,7 @@ test("A 404 for a repeated DELETE of a token, session or table means success", a
   }
 });
 
-test("The answer of a proxy is a Problem, whatever its body is, and the request is sent again", async () => {
+test("An error answer of a proxy is a Problem, whatever its body is, and the request is sent again", async () => {
   const bodies = [
     '{"type":5}', '{"detail":{"toString":1}}', '{"title":[{"toString":1}]}', '{"instance":{},"requestId":1,"line":"1"}', '{"errors":5}', '{"errors":"ab"}',
     '{"errors":[null,{"pointer":5}]}', "[]", '"x"', "null", "<html>",

@@ -13,7 +13,7 @@ export async function commands(client: BraidClient): Promise<Answer> {
   await session.addRow([0, 1], { name: "Ann" }, { notify: false });
   // @ts-expect-error: an edit is a delete or an insert.
   await session.edit({});
-  // @ts-expect-error: there is no such option.
+  // @ts-expect-error: `bases` is not an option.
   await session.tap({ id: "x" }, { bases: 1 });
   // @ts-expect-error: an index path has two parts.
   await session.removeRow([0]);
@@ -33,7 +33,7 @@ export function following(client: BraidClient): () => void {
   else subscription.pause();
   const listed = client.session("party").subscribe({ window: { around: "Omar", before: 5, after: 5 }, overscan: 20 });
   listed.show(listed.snapshot?.window?.offset ?? 0, 9);
-  // @ts-expect-error: a window has no such parameter.
+  // @ts-expect-error: a window has no parameter `count`.
   listed.move({ offset: 5, count: 10 });
   return () => subscription.close();
 }

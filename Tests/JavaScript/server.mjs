@@ -28,7 +28,7 @@ export class Server {
     return server;
   }
 
-  /** Starts the server, again on the port that it had before. */
+  /** Starts the server. If it has been started before, it gets the same port again. */
   async start() {
     const command = ["serve", "--port", String(this.port ?? 0), ...this.options];
     this.process = spawn(BINARY, command, { stdio: ["ignore", "pipe", "inherit"], env: this.environment });
@@ -40,7 +40,7 @@ export class Server {
     throw new Error("the server did not start");
   }
 
-  /** Kills the server without a chance to clean up, as a power failure would do. */
+  /** Kills the server without a chance to clean up. */
   async kill() {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     this.process.kill("SIGKILL");

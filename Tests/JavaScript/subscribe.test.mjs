@@ -6,7 +6,10 @@ import { atOnce, Listener, Proxy, seeded, Server } from "./server.mjs";
 
 const tell = (session, text) => session.patchModels({ invited: [{ name: text }] });
 
-/** Checks that the received updates have no gap and no repetition: each update begins where the previous one ended. */
+/**
+ * Checks that the received updates have no gap and no repetition: No update begins before the end of the previous one,
+ * each leads from the previous snapshot to its own, and the last one ends at `to`.
+ */
 function assertGapless(listener, from, to) {
   let revision = from;
   for (const [update, snapshot, previous] of listener.of("update")) {
@@ -82,7 +85,7 @@ test("After a restart of the killed server, the subscriber continues without a g
   await listener.status("live");
   for (let round = 0; round < 3; round++) {
     for (let number = 0; number < 5; number++) await tell(party, `guest ${round} ${number}`);
-    // At this moment, the subscriber has received only some of the updates.
+    // At this moment, the subscriber may have received only some of the updates.
     await server.kill();
     await listener.status("waiting");
     await server.start();
@@ -128,7 +131,7 @@ test("Three clients on bad networks, with old tables, all end with the server's 
       const listener = new Listener(t, session);
       const play = async () => {
         for (let number = 0; number < 15; number++) {
-          // The command refers to the subscriber's table, which does not contain the latest changes yet.
+          // The command refers to the subscriber's table, which may not contain the latest changes yet.
           const base = listener.subscription.snapshot ?? list.opened;
           const section = base.sections.findIndex(({ id }) => id === (random() < 0.5 ? "attending" : "invited"));
           const rows = base.sections[section]?.rows ?? [];

@@ -1,4 +1,6 @@
-"""Checks that docs/openapi.json is valid, that the binary serves it, and that the server behaves as it says."""
+"""Checks that docs/openapi.json is valid, that the binary serves it, and that the server behaves as the document
+says.
+"""
 import json
 import pathlib
 import re

@@ -5,7 +5,7 @@ the engine's tests.
 
 Prints a line of JSON per case: {"schema", "instance", and "errors": [[instancePath, schemaPath]...] or "wrong":
 true}. "wrong" means that the schema is invalid. Where the package departs from RFC 8927, the oracle corrects the result.
-A comment explains each correction.
+The docstrings and comments explain the corrections.
 """
 import datetime
 import json
@@ -81,9 +81,7 @@ def pointer(tokens):
 
 
 def solve(schema, instance):
-    """Returns a case with its expected result. Returns None if a definition refers only to itself, because the
-    reference would not end.
-    """
+    """Returns a case with its expected result. Returns None if definitions refer to each other without end."""
     case = {"schema": schema, "instance": instance}
     try:
         jtd.Schema.from_dict(repaired(schema)).validate()

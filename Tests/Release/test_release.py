@@ -116,7 +116,7 @@ def test_the_same_commit_makes_the_same_files(repository, binary, files):
 
 @pytest.fixture(scope="session")
 def image(repository, binary):
-    """Returns the manifest of the image, its configuration, and the files of its layers."""
+    """Returns the image's entry in index.json, its configuration, and the files of its layers."""
     if not shutil.which("buildah"):
         pytest.skip("there is no buildah here")
     made = release(repository, binary, "image")

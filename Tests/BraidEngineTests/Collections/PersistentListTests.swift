@@ -16,8 +16,7 @@ import Testing
         for step in 0..<2_000 {
             let before = list
             let oldArray = step % 100 == 0 ? array : []
-            // The test first grows the list and then shrinks it, several times, so that the list's tree gains and loses
-            // levels.
+            // The test first grows the list and then shrinks it, twice, so that the list's tree gains and loses levels.
             let shrinks = (step / 500) % 2 == 1
             switch Int.random(in: 0..<10, using: &random) {
             case (shrinks ? 8 : 3)...9 where !shrinks, 8...9:
@@ -50,7 +49,7 @@ import Testing
 
     /// A new list fills its leaves with 48 elements and its inner nodes with 32 children. So the last node of a new list
     /// with 1,537 elements has one leaf, which has one element.
-    @Test("A list of any size is the array without its elements when they are removed at either end or in the middle")
+    @Test("Removing elements at either end or in the middle of a list has the same result as in an array")
     func removals() {
         let sizes = [0...130, 1_530...1_540, 1_584...1_586, 3_071...3_074, 49_151...49_154].joined()
         for count in sizes {
@@ -103,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("After replacements, a list shares its unchanged chunks with its earlier copy")
+    @Test("After replacements, a list shares nearly all its unchanged chunks with its earlier copy")
     func chunksThatNoReplacementTouchesAreShared() {
         let before = PersistentList(0..<10_000)
         var list = before

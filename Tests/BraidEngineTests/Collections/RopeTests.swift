@@ -3,8 +3,7 @@ import Testing
 @testable import BraidEngine
 
 @Suite struct RopeTests {
-    /// A piece of a rope that counts how often its length is read. An edit reads about two lengths at each node on its
-    /// path.
+    /// A piece of a rope that counts how often its length is read.
     private struct Piece: RopePiece {
         final class Looks { var count = 0 }
         let looks: Looks
@@ -26,7 +25,7 @@ import Testing
     /// The edits cut one long piece of the rope again and again. In no order of edits may the rope's tree degenerate
     /// into a list.
     @Test(
-        "An edit of a rope costs no more than the height of its tree, in any order of edits", arguments: Order.allCases)
+        "An edit of a rope reads few lengths, in any order of edits", arguments: Order.allCases)
     func editsAreCheap(order: Order) {
         let looks = Piece.Looks(), edits = 10_000
         var rope = Rope(Piece(looks: looks, length: 40 * edits))

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct SortingTests {
-    /// Sorts short and long lists of one or many sections, divided into few or many pieces. Some sort keys need more
-    /// than 32 bits.
+    /// Sorts short and long lists. Their sort keys ascend, descend, are random or repeat often, and some need more than
+    /// 32 bits.
     @Test(
         "Elements are sorted, and elements with equal keys keep their order", arguments: [0, 1, 2, 40, 255, 256, 3_000])
     func elementsAreOrderedAndEqualKeysKeepTheirOrder(count: Int) {

@@ -27,8 +27,8 @@ import Testing
         #expect(outcome.notification == nil)
         #expect(outcome.update.isEmpty)
         #expect(outcome.snapshot.revision == (isChange ? 1 : 0))
-        // A change that was stored with `notify: false` appears with the next notifying call, even if that call itself
-        // changes nothing.
+        // A change that was stored with `notify: false` appears with the next notifying call that is not ignored, even
+        // if that call itself changes nothing.
         let next = try session.perform(.dataSource(.updateAllSections(session.contents), notify: true))
         #expect(session.snapshot.brief == call.after ?? DataSourceCase.start)
         #expect(next.notification == .dataSource)
@@ -36,7 +36,7 @@ import Testing
         #expect(session.unpublished == nil)
     }
 
-    @Test("A call that is ignored or changes nothing publishes no earlier change")
+    @Test("An ignored call publishes no earlier change, and neither does `setState` without an effect")
     func whatIsIgnoredOrUnchangedPublishesNothing() throws {
         var session = try Played(sections: DataSourceCase.sections())
         try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: false))
@@ -120,7 +120,8 @@ import Testing
         #expect(session.ids.first == "s1" && session.ids[1] == "s43" && session.ids.last == "s3")
     }
 
-    /// If no rank is free, the engine gives new ranks to the neighbouring rows. The store has to write these ranks.
+    /// If no rank is free between two rows, the engine gives new ranks to the neighbouring rows. The store has to write
+    /// these ranks.
     @Test("A row can be inserted between rows with adjacent ranks")
     func rowsAreSqueezedInWhereThereIsNoGap() throws {
         var session = try Played(sections: [SectionContent(rows: ["\"a\"", "\"b\""])])
@@ -176,7 +177,7 @@ import Testing
     }
 
     /// The description's list of displayed sections may name sections that do not exist yet.
-    @Test("New dynamic sections enter the list of displayed sections, and removed ones leave it")
+    @Test("Data source calls add new dynamic sections to the list of displayed sections, and take removed ones out")
     func dynamicSectionsComeIntoTheListOfDisplayedOnesAndGoFromIt() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","sectionDisplay":{"displayed":["b","a"]},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[]}}]}"#
@@ -214,7 +215,7 @@ import Testing
         #expect(session.snapshot.sections[0].isDiffable)
     }
 
-    @Test("Each row shows the cell that is registered for its model's type")
+    @Test("A row shows the cell that is registered for its model's type, or the cell with the type's name")
     func cellsAreThoseOfTheModelsTypes() throws {
         var session = try Played(sections: [SectionContent(rows: ["1", "{\"type\":\"person\"}", "null"])])
         #expect(session.cells == ["number", "person", "null"])

@@ -57,9 +57,9 @@ import Testing
         }
     }
 
-    /// A view applies `lastUpdate` at each notification. If the notification changes nothing, `lastUpdate` must not be
-    /// an older update.
-    @Test("A notification about a call that changes no row comes with an empty update")
+    /// A view applies `lastUpdate` at each notification. After a call that changes nothing, `lastUpdate` must not be an
+    /// older update.
+    @Test("A notification about a call that changes nothing displayed comes with an empty update")
     func aNotificationOfWhatIsShownAlreadyBringsAnUpdateWithoutStages() {
         final class View: DataSourceControllerDelegate {
             var updates: [BatchUpdate?] = []
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "An update of several rows skips the rows out of bounds and notifies the delegate of the others",
+        "An update of several rows skips rows out of bounds, but is ignored if a section index is too high",
         arguments: [
             ([], "{\"rows\":[]}"), ([path(0, 1)], "{\"rows\":[]}"), ([path(-1, 0)], "{\"rows\":[]}"),
             ([path(0, -1), path(0, 0)], "{\"rows\":[[0,0]]}"),
@@ -105,7 +105,8 @@ import Testing
         #expect(source.modelObject(at: RowPath(section: -1, row: 0)) == nil)
         #expect(source.modelObject(at: RowPath(section: 0, row: -1)) == nil)
         #expect(source.rowCount(for: -1) == 0 && source.rowCount(for: 1) == 0)
-        // `DataSourceController` treats a negative index as any other index out of bounds.
+        // These three calls treat a negative index as any other index out of bounds: only `add(row:)` has an effect,
+        // and appends a row.
         source.update(row: 1, at: RowPath(section: 0, row: -1))
         source.add(row: 1, at: RowPath(section: 0, row: -1))
         source.remove(sectionAt: -1)
@@ -164,7 +165,8 @@ import Testing
         #expect(source.dataController(for: First(reuseIdentifier: "itself"))?.reuseIdentifier == "itself")
     }
 
-    /// The original DataSourceController library uses such data controllers for the headers of collection views.
+    /// The original DataSourceController library uses data controllers of section data for the headers of collection
+    /// views.
     @Test("Section data has the data controller that is registered for its type")
     func sectionDataHasADataControllerOfItsOwnType() {
         struct Data: SectionDataModelType {
@@ -191,7 +193,7 @@ import Testing
             source.dataController(for: 1)?.reuseIdentifier == "none", "one controller stands for any number of types")
     }
 
-    @Test("A `DataSourceController` without rows has one section")
+    @Test("A `DataSourceController` that is created with an empty list of rows has one section")
     func aControllerOfNoRowsHasASection() {
         let source = DataSourceController(rows: [])
         #expect(source.sectionCount == 1 && source.totalRowCount == 0 && source.snapshot.sections.count == 1)
@@ -272,7 +274,7 @@ import Testing
         #expect(source.brief == "-[in front a B]")
     }
 
-    /// The sections of `DataSourceCase.sections` as values of the class `DataSourceController`.
+    /// The sections of `DataSourceCase.sections` as values of the type `DataSourceController.Section`.
     private static func sections() throws -> [DataSourceController.Section] {
         try DataSourceCase.sections().map { DataSourceController.Section($0) }
     }

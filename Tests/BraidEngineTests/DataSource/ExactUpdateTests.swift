@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// If a data source call names rows, its update contains an insert, a delete or a reload for exactly these rows.
+/// Compares the updates of data source calls that name rows with the expected inserts, deletes and reloads.
 @Suite struct ExactUpdateTests {
     struct Kind: CustomTestStringConvertible, Sendable {
         var hasIDs: Bool
@@ -12,8 +12,8 @@ import Testing
         /// The display behavior in the table description. `nil` for a session that was opened without a table
         /// description.
         var behavior: String?
-        /// Whether each model decides if its row has an id. An empty section is then diffable, so the first row without
-        /// an id changes that, and the section is reloaded.
+        /// Whether each model decides if its row has an id. An empty section is then diffable. The first row without an
+        /// id makes the section not diffable, so the update reloads the section.
         var isMixed = false
 
         var testDescription: String { "\(behavior ?? "no table"), ids: \(hasIDs), shown: \(shown ?? "all")" }
@@ -49,7 +49,9 @@ import Testing
         }
     }
 
-    @Test("The update of a call inserts, deletes or reloads exactly the rows that the call names", arguments: Kind.all)
+    @Test(
+        "The update of a call contains exactly the inserts, deletes and reloads since the last published table",
+        arguments: Kind.all)
     func exactUpdates(kind: Kind) throws {
         for seed in 0..<TestEffort.cases(30) {
             var random = SeededGenerator(seed: UInt64(seed)), numbers = 0
@@ -99,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("`lastUpdate` of `DataSourceController` contains exactly the rows of the call that caused the notification")
+    @Test("`lastUpdate` of `DataSourceController` contains exactly the changes since the last published table")
     func lastUpdate() {
         for seed in 0..<TestEffort.cases(60) {
             var random = SeededGenerator(seed: UInt64(seed)), numbers = 0
@@ -275,7 +277,8 @@ struct Shadow {
 }
 
 extension Shadow {
-    /// The deletes, inserts and reloads that an exact update contains. Such an update has one stage and no moves.
+    /// The deletes, inserts and reloads that an exact update contains. Such an update has at most one stage and no
+    /// moves.
     struct Operations: Equatable {
         var deleteSections: [Int] = [], insertSections: [Int] = [], reloadSections: [Int] = []
         var deleteRows: [RowPath] = [], insertRows: [RowPath] = [], reloadRows: [RowPath] = []

@@ -1,7 +1,7 @@
 import TestSupport
 @testable import BraidEngine
 
-/// Creates random data source calls of every kind, with indexes in and out of bounds, and random sections for them.
+/// Creates random data source calls with indexes in and out of bounds. It creates no calls that name a row by its id.
 enum RandomDataSource {
     static func command(_ random: inout SeededGenerator) -> Command {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
@@ -30,7 +30,7 @@ enum RandomDataSource {
         return .dataSource(call, notify: notify)
     }
 
-    /// Returns an index below the limit or, rarely, one so large that adding 1 to it could overflow.
+    /// Returns an index below the limit or, rarely, a very large index, up to the largest integer.
     static func index(_ limit: Int, _ random: inout SeededGenerator) -> Int {
         Int.random(in: 0..<64, using: &random) == 0
             ? [1 << 31, 1 << 32, .max - 1, .max].randomElement(using: &random) ?? .max
@@ -83,7 +83,8 @@ extension RandomTable {
 }
 
 extension RowReference {
-    /// The index path in this row reference. A reference by id has none, so its path is out of bounds in every table.
+    /// The index path in this row reference. A reference that contains an id has none, so its path is out of bounds in
+    /// every table.
     var path: RowPath {
         guard case .at(.displayed(let section), let row) = self else { return RowPath(section: .max, row: .max) }
         return RowPath(section: section, row: row)

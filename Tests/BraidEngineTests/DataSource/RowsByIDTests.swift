@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the data source calls that name a row by the section's id and the row's id.
+/// Tests the data source calls that name sections and rows by their ids.
 @Suite struct RowsByIDTests {
     static let description = """
         {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":3}],"b":[{"id":"4"}]},
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "A refused call by ids changes nothing, and its refusal points to the faulty member",
+        "A refused call by ids changes nothing, and the refusal of a model points to the faulty member",
         arguments: [
             (#""insertRow":{"section":"a","model":{"id":"1"}}"#, Refusal.Code.duplicateRowID, nil),
             (#""insertRow":{"section":"a","model":{}}"#, .modelInvalid, "/model/id"),

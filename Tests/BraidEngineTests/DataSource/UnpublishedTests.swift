@@ -24,7 +24,7 @@ import Testing
         }.joined(separator: " ")
     }
 
-    @Test("A reset shows the session's opening table, even if the only change since then is unpublished")
+    @Test("A reset shows the session's opening table, even if the stored table already equals it")
     func resets() throws {
         var session = try Played(sections: [])
         try session.perform(.dataSource(.addRow(row("a"), at: .init(section: 0, row: 0)), notify: true))
@@ -145,9 +145,9 @@ import Testing
         #expect(taken > 100)
     }
 
-    /// While a change is unpublished, a transaction must not use index paths: they would count in a table that no
-    /// client has seen.
-    @Test("While a change is unpublished, commands of a transaction must name rows by their ids")
+    /// While a change is unpublished, the edits and moves of a transaction must not use index paths: they would count
+    /// in a table that no client has seen.
+    @Test("While a change is unpublished, edits and moves of a transaction must name rows by their ids")
     func transactionsNameRowsByTheirIDs() throws {
         var session = try Self.session()
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
@@ -160,14 +160,14 @@ import Testing
         }
         try session.perform(.transaction([.delete(.id(RowID("a"), in: nil)), .delete(.id(RowID("b"), in: .id("a")))]))
         #expect(rows(session.snapshot) == "a[new c] b[x]")
-        // If nothing was unpublished before the transaction, its index paths count in the table after the preceding
+        // If nothing was unpublished before the transaction, its index paths count in the table after its preceding
         // commands.
         try session.perform(
             .transaction([silently(.addRow(row("z"), at: .init(section: 0, row: 0))), .delete(at(0, 1))]))
         #expect(rows(session.snapshot) == "a[z c] b[x]")
     }
 
-    @Test("A transaction finds by id only rows that clients see and rows that it has inserted itself")
+    @Test("Taps, events and edits of a transaction find only rows that clients see or that the transaction inserted")
     func aTransactionFindsNoRowThatNobodyHasSeen() throws {
         var session = try Self.session(editing: "insert")
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
@@ -318,7 +318,7 @@ import Testing
         #expect(session.table["a"]?.rows.compactMap { $0.model["id"]?.stringValue }.joined(separator: " ") == left)
     }
 
-    @Test("If a list of displayed sections is set, new sections enter that list")
+    @Test("If a list of displayed sections is set, data source calls add new sections to that list")
     func whereAListIsDisplayedNewSectionsComeIntoIt() throws {
         var session = try Self.session()
         try session.perform(.setDisplayedSections(["b", "a"]))

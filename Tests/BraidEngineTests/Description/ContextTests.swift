@@ -75,7 +75,7 @@ import Testing
         #expect(shown() == ["1 of 2", "1 of 2", "2 of 2", "0 of 2", "1 of 2"])
     }
 
-    @Test("Handlers can read their row and the reason for which they run")
+    @Test("Handlers can read their row. Delete handlers also read `reason`, and event handlers read `event`")
     func handlersReadTheirRowAndWhatTheyAreCalledFor() throws {
         var session = try Played(
             """
@@ -91,7 +91,7 @@ import Testing
                 == #"{"tap":"\#(row) false false","event":"\#(row) false true","delete":"\#(row) true false"}"#)
     }
 
-    /// The reference implementation of JSON-e has the same precedence: `!state.closed` means `(!state).closed`.
+    /// As in the reference implementation of JSON-e, `!state.closed` means `(!state).closed`.
     @Test("The operators `!` and unary `-` bind tighter than a member access")
     func signsBindTighterThanAccesses() throws {
         func value(_ source: String) throws -> JSONValue {

@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(
-        "A handler's action on its own row causes a warning if that row is derived",
+        "In a binding of derived rows, a handler's action on its own row causes a warning",
         arguments: [#""modelsFrom": [{"id": "1"}]"#, #""numberOfCells": 3"#])
     func anActionOnADerivedRowOfTheHandlersOwnIsWarnedOf(source: String) throws {
         let description = try TableDescription(

@@ -53,7 +53,7 @@ import Testing
         #expect(session.table["b"]?.rows.map(\.model.text) == [#"{"id":"2","moved":true}"#])
     }
 
-    @Test("A handler is refused if one of its actions needs the handler's row after removing it")
+    @Test("A command is refused if its handler uses the handler's own row after removing that row")
     func anActionOnAGoneRowIsRefused() throws {
         for action in [#"{"remove":{}}"#, #"{"move":{"to":{"section":"table"}}}"#] {
             var session = try Played(

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "A constant text causes a warning if it is an expression over names that it could read",
+        "A constant text that reads like an expression causes a warning",
         arguments: [
             (#""viewModel":"model.title""#, "/viewModel model.title"),
             (#""viewModel":{"a":[1,"count"]}"#, "/viewModel/a/1 count"),

@@ -4,8 +4,8 @@ import Testing
 
 /// Tests the function `uuid()` of templates, which creates a new id.
 @Suite struct MadeIDTests {
-    /// A table where each tap inserts two rows with ids from `uuid()`. An inserted model also gets its id from
-    /// `uuid()`.
+    /// A table where each tap inserts two rows with ids from `uuid()`. A row that a person inserts also gets its id
+    /// from `uuid()`.
     static let table = #"""
         {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"a"}],"editing":"insert",
          "insert":{"template":{"id":"${uuid()}"}},

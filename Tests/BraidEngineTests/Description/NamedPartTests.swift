@@ -143,7 +143,7 @@ import Testing
             ).map { String($0.prefix { $0 != ":" }) } == ["/bindings/0/onTap"])
     }
 
-    @Test("Named handlers and templates that use each other stay within the limits of steps and bytes")
+    @Test("Named handlers and templates cannot multiply their work beyond the limit of template steps")
     func partsCannotMultiply() throws {
         // Each named part uses the preceding part twice, so the last handler would run 2^20 steps and the last template
         // would render 2^20 texts.

@@ -1,8 +1,8 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests the updates that the reference implementation `applied(to:)` refuses: a table view would crash, or the update
-/// breaks a rule for stages.
+/// Tests updates that the reference implementation `applied(to:)` refuses, for example because a table view would
+/// crash.
 @Suite struct AppliedTests {
     private func refused(_ table: Snapshot, total: Int? = nil, _ fill: (inout BatchUpdate.Stage) -> Void) -> String? {
         var stage = BatchUpdate.Stage()

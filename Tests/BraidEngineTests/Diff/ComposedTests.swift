@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Composes consecutive updates into one, for random tables, edits and commands. `DiffRuns` sets the number of runs.
+/// Composes consecutive updates into one, for random tables, edits and commands.
 @Suite struct ComposedTests {
     @Test("Updates between any tables can be composed", arguments: 0..<4)
     func updatesBetweenAnyTables(seed: Int) throws {
@@ -154,7 +154,7 @@ import Testing
         #expect(fault(one, update(1) { $0.moveSections = [(3, .max)] }) != nil)
     }
 
-    /// The random updates of this test fit no table. Composing them may succeed or fail, but must not crash.
+    /// The random updates of this test need not fit any table. Composing them may succeed or fail, but must not crash.
     @Test("Composing updates with impossible indexes does not crash")
     func anyIndexesAreTaken() throws {
         var random = SeededGenerator(seed: 17 << 32)
@@ -223,7 +223,8 @@ import Testing
 /// Checks that the composed update leads from the first table to the last and keeps every rule for stages. It must not
 /// have more row operations than its parts together.
 ///
-/// Composing the same updates in other groups, or after encoding and decoding, must give the same result.
+/// Composing two halves of the updates must also lead to the last table. Composing the updates after encoding and
+/// decoding must give the same composed update.
 @discardableResult
 private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil) throws -> (
     updates: [BatchUpdate], composed: BatchUpdate

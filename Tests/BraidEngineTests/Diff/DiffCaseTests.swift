@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Pairs of tables for which Braid, Differ, Epoxy, ListKit, ListDiff, FlexibleDiff, Dwifft or a table view once failed.
-/// Each case has the expected stages in their JSON form.
+/// Pairs of tables with the expected stages in their JSON form. Some pairs once made Braid, Differ, Epoxy, ListKit,
+/// ListDiff, FlexibleDiff, Dwifft or a table view fail.
 @Suite struct DiffCaseTests {
     /// The test cases: name, snapshot before, snapshot after, and the expected stages.
     static let cases: [(name: String, old: Snapshot, new: Snapshot, stages: String)] = [

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Checks the updates between all pairs of small tables.
+/// Checks the updates between small tables. Each test tries all pairs of one kind of table.
 @Suite struct DiffExhaustiveTests {
     /// Returns all ordered lists that use each of the names at most once.
     static func arrangements(_ names: [String]) -> [[String]] {
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    /// The tables have three rows in two sections, in both orders of the sections. One section may be inserted or
-    /// deleted, and one row may change.
+    /// One table has three rows in two sections. The other table has two or three of these rows, in both orders of the
+    /// sections. Sections may be inserted or deleted, and a row or a header may change.
     @Test("Every update between two small tables with two sections is correct")
     func twoSections() throws {
         for old in Self.divisions(["a", "b", "c"]) {
@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// The tables have two rows in three sections, in every order of the sections. Each section may be inserted or
-    /// deleted.
+    /// The first table has two rows in three sections. The second table has two or three of these sections, in every
+    /// order. Both rows may move to another section, and one row may change.
     @Test("Every update between two small tables with three sections is correct")
     func threeSections() throws {
         let names = ["A", "B", "C"]

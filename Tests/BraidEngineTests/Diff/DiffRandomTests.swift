@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Checks the updates between random tables and after random edits. `TEST_EFFORT` sets the number of runs.
+/// Checks the updates between random tables and after random edits. `TEST_EFFORT` multiplies the number of runs.
 @Suite struct DiffRandomTests {
     @Test("The update between two random tables is correct", arguments: 0..<4)
     func pairsOfTables(seed: Int) throws {
@@ -59,7 +59,8 @@ import Testing
     }
 }
 
-/// A table with hidden and displayed sections for random edits. `touched` records the edits as the engine does.
+/// A table with hidden and displayed sections for random edits. `touched` records the edits as the engine does, except
+/// that some edits of a whole section are not recorded.
 struct EditedTable {
     var sections: [Section]
     var displayed: [Int]

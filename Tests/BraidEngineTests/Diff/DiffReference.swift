@@ -117,7 +117,8 @@ struct DiffReference {
                 guard let before = old.sections[oldPlace].rows.first(where: { $0.id! == id }), !row.isSame(as: before)
                 else { continue }
                 let isReload = !row.looksSame(as: before) && !row.updatesManually
-                // A row whose content changes without a reload can get its new content as part of its move.
+                // A row whose content changes without a reload can get its new content as part of a move to another
+                // section.
                 if isReload || from == pair.new {
                     tasks.insert(Task(sections: [pair.new], isMove: false, isReload: isReload))
                 }

@@ -86,8 +86,8 @@ import Testing
         #expect(update.following(at(0, 0)) == nil && update.arrivals(of: RowID("a")) == [])
     }
 
-    /// Checks where each row of `old` is found in `new`: in its own section, in the only other section with the row's
-    /// id, or nowhere.
+    /// Checks where each row of `old` with an id is found in `new`: in its own section, in the only other section with
+    /// the row's id, or nowhere.
     private func checkFollowing(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot, isComposed: Bool = false) {
         func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }
         let hidden = update.hidden(in: old).map { HiddenRows($0) } ?? HiddenRows()

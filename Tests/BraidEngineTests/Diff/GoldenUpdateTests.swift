@@ -62,7 +62,8 @@ import Testing
         #"{}"#,
     ]
 
-    /// Returns the golden updates as lines of JSON: the named cases first, then random ones.
+    /// Returns the golden updates as lines of JSON: the named cases, then random ones, and last a case with faulty
+    /// stages.
     private static func golden() throws -> String {
         var random = SeededGenerator(seed: 2026)
         var pairs = DiffCaseTests.cases.map { ($0.name, wire($0.old), wire($0.new)) }
@@ -93,7 +94,7 @@ import Testing
         return "{\"cases\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
     }
 
-    /// Returns the snapshot with its headers and footers in the form that the API uses.
+    /// Returns the snapshot with its headers in the form that the API uses.
     static func wire(_ snapshot: Snapshot) -> Snapshot {
         var snapshot = snapshot
         for index in snapshot.sections.indices {
@@ -124,8 +125,8 @@ import Testing
         return fault(of: update, before)?.description
     }
 
-    /// Changes the value at one place of the update: a number by one, a list by repeating or removing an element, or an
-    /// id.
+    /// Changes the value at one place of the update: a number by one, a list by adding or removing an element, or a
+    /// text by adding a letter.
     private static func changed(_ value: JSONValue, at place: inout Int, _ kind: Int) -> JSONValue {
         func isHere() -> Bool {
             place -= 1

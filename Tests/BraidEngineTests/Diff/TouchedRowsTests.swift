@@ -23,7 +23,7 @@ import Testing
         #expect(found! == ([0, 8], [0, 5], [3]))
     }
 
-    @Test("The record of edits forgets an edit that is undone")
+    @Test("The record of edits forgets an inserted row that is removed again")
     func whatIsUndoneIsForgotten() {
         var touched = TouchedRows()
         touched.insert(in: "A", at: 4)

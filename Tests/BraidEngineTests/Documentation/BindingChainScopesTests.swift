@@ -28,7 +28,7 @@ import Testing
         #expect(cells == ["FirstCell", "SecondCell", "SecondCell", "ThirdCell"])
     }
 
-    @Test("A chain on any section adds handlers, and its dimensions apply where no other chain gives them")
+    @Test("A chain on any section adds tap handlers, and its dimensions apply where no other chain gives them")
     func anySectionAddsHandlersAndFallsBackForDimensions() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: any
@@ -67,7 +67,7 @@ import Testing
         #expect(tapped == ["b"])
     }
 
-    @Test("If two chains handle the same event, the chain with the more specific scope wins")
+    @Test("If two chains handle the same cell event, the chain with the more specific scope wins")
     func whichChainWins() throws {
         struct EventCell: ViewEventEmitting { enum ViewEvent { case happened }; var log: [String] = [] }
         let binder = SectionedTableBinder(sectionedBy: Section.self)

@@ -52,7 +52,7 @@ import Testing
         #expect(update.stages.count == 1 && moved.map { [$0.from, $0.to] } == [[RowPath(section: 1, row: 1), RowPath(section: 0, row: 0)]])
     }
 
-    @Test("An insert at the index after the last row appends a row")
+    @Test("With the constant editing style `insert`, an insert at the index after the last row appends a row")
     func aRowIsAppendedByEditing() throws {
         var people = [Person(name: "Jonathan")]
         let binder = TableBinder()

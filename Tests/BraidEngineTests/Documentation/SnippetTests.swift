@@ -5,7 +5,6 @@ import Testing
 ///
 /// The blocks of `NAME.md` are the snippets of `NAMETests.swift`, in the same order. A snippet begins with the comment
 /// `snippet: name` and ends with the comment `end`. The tests in Tests/Docs check the blocks of the folder docs.
-/// snippet: name` and `// end`. Tests/Docs compares the blocks of docs/.
 @Suite struct SnippetTests {
     static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     static let package = tests.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -34,7 +33,7 @@ import Testing
         #expect(blocks.count == snippets.count, "\(name).md")
     }
 
-    @Test("Every snippet is used in an article")
+    @Test("Every test file with snippets belongs to an article, except for the file of the Swift guide")
     func everySnippetIsUsed() {
         let documents = Set(Self.documents.map { $0.deletingPathExtension().lastPathComponent })
         let tests = Set(Self.names(in: Self.tests, endingWith: "Tests.swift"))

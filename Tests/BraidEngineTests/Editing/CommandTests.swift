@@ -22,8 +22,8 @@ import Testing
         #expect(refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == [pointer])
     }
 
-    /// Tries every kind of command. Since the command's base, a section was inserted at the front, and the first row of
-    /// the old first section was deleted.
+    /// Tries commands that name rows or sections by their indexes. Since the command's base, a section was inserted at
+    /// the front, and the first row of the old first section was deleted.
     @Test(
         "The form in which the journal stores a rebased command has the same effect as that command",
         arguments: [

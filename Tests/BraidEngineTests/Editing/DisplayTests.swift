@@ -84,7 +84,7 @@ import Testing
     }
 
     /// In this test the expression `shown` depends on the time. The client's index path refers to the rows that were
-    /// displayed earlier. At the time of the command it would refer to another row.
+    /// displayed earlier. At the time of the command, the same index path would refer to another row.
     @Test("The index path of a row without an id refers to the row that was displayed there")
     func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
         let description =
@@ -247,7 +247,7 @@ import Testing
     }
 
     /// A command has set the list of displayed sections to all sections that existed then.
-    @Test("If displayed sections were set, a dynamic section that appears later is not displayed")
+    @Test("If displayed sections were set, a dynamic section that new models create later is not displayed")
     func dynamicSectionsThatWereSetToBeDisplayedStayTheOnlyOnes() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[]}}]}"#
@@ -258,7 +258,7 @@ import Testing
     }
 
     @Test(
-        "A template is refused if it renders a value of the wrong kind, such as a text for a height",
+        "A command is refused if a template renders a value of the wrong kind, such as a text for a height",
         arguments: [
             (#""editing":{"$eval":"state.x"}"#, #""none""#, [#""both""#, #""""#, "1"]),
             (#""dimensions":{"cellHeight":{"$eval":"state.x"}}"#, "0", ["-1", #""auto""#, "[]"]),

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests handlers of table descriptions, in cases that once failed.
+/// Tests handlers of table descriptions.
 @Suite struct HandlerTests {
     struct Table {
         let description: TableDescription
@@ -170,7 +170,7 @@ import Testing
     /// In each case, the handler inserts one more row into the section in which the command deletes, inserts or moves a
     /// row.
     @Test(
-        "`onDelete` or `onInsert` is refused if it leaves one row too many in the section",
+        "A command is refused if `onDelete` or `onInsert` leaves one row too many in the section",
         arguments: [
             (#"{"delete":{"id":"1"}}"#, "onDelete", "a"),
             (#"{"insert":{"section":"a","row":0},"model":{"id":"new"}}"#, "onInsert", "a"),

@@ -2,8 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Tests work for which the engine uses another algorithm for large amounts, so that its cost grows only in proportion
-/// to the request.
+/// Tests commands and descriptions with many rows, sections, faults or bindings, and the limits of such work.
 @Suite struct ManyAtOnceTests {
     /// The engine finds the first rows that a command names by searching section by section, and later ones through an
     /// index. The test names each of 200 rows in 40 sections about 100 times.

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "PUT of titles restores the description's titles of sections that it does not name, and PATCH keeps them",
+        "PUT restores the description's titles of sections that it does not name. PATCH keeps current titles",
         arguments: both)
     func titles(sections: String) throws {
         func title(_ json: JSONText?) -> String? { json?["title"]?.stringValue }
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "In strict mode, a data source call that names no row or section is refused instead of ignored",
+        "In strict mode, a data source call that names a missing row or section is refused, not ignored",
         arguments: [
             (#"{"updateRow":{"at":[0,9],"model":{"id":"n"}}}"#, Refusal.Code.rowNotFound),
             (#"{"updateRow":{"at":{"id":"x"},"model":{"id":"n"}}}"#, .rowNotFound),

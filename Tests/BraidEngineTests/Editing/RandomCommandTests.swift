@@ -87,7 +87,8 @@ import Testing
         #expect(same.text == before.text)
     }
 
-    /// Applies the sequential form of an update to plain lists of rows, as a client without batch updates does.
+    /// Applies the operations of an update's sequential form to a snapshot one after another, as a client without batch
+    /// updates does.
     static func replaying(_ update: BatchUpdate, on snapshot: Snapshot) -> String {
         var result = snapshot
         for operation in update.sequential() {
@@ -118,7 +119,7 @@ import Testing
 
     static let now = "2000-01-01T00:00:00.000Z"
 
-    /// Checks that the change that a command has recorded for the store turns the old rows into the new rows.
+    /// Checks that the change that a command has recorded for the store turns the old stored table into the new one.
     static func check(_ outcome: Outcome, after table: TableModel) throws {
         var rows: [Int: (section: Int, rank: Int, model: JSONText)] = [:]
         for section in table.sections {
@@ -156,7 +157,7 @@ import Testing
     }
 }
 
-/// Creates random descriptions, and random commands of every kind. The tables are small, so that sections are often
+/// Creates random descriptions, and random commands of many kinds. The tables are small, so that sections are often
 /// emptied, filled, hidden and shown again.
 enum RandomTable {
     static let sections = ["a", "b", "c"]
@@ -212,7 +213,7 @@ enum RandomTable {
                 "\"\(section)\":[\(ids.map { #"{"id":"\#(section)\#($0)","v":\#(Int.random(in: 0..<10, using: &random))}"# }.joined(separator: ","))]"
             )
         }
-        // The rows of about every fourth random table have no ids.
+        // The stored rows of about every fourth random table have no ids.
         let types = Int.random(in: 0..<4, using: &random) == 0 ? #""modelTypes":{"M":{"id":null}},"# : ""
         let type = types.isEmpty ? "" : #""modelType":"M","#
         let text = """

@@ -25,7 +25,7 @@ import Testing
         table.sections.map { section in "\(section.id)\(section.rows.map(\.model.text))" }
     }
 
-    @Test("A new version keeps the models of each section, and the update contains only rows that look different")
+    @Test("A new version of a description keeps each section's models, and the update contains only changed rows")
     func modelsStay() throws {
         var session = try Self.played(Self.description())
         try session.perform(
@@ -79,7 +79,7 @@ import Testing
     ]
 
     @Test(
-        "A new version that would lose data is refused with a list, unless the command names the sections",
+        "A new version that would lose models is refused with their faults, unless the command names their sections",
         arguments: losses)
     func refusesLosses(sections: String, type: String, faults: [String]) throws {
         var session = try Self.played(Self.description())

@@ -33,7 +33,7 @@ import Testing
         models.map { "\($0.id?.text ?? "-") \($0.model)" }
     }
 
-    /// Applies a random change to a list of models. The change affects few or most elements, adjacent or far apart.
+    /// Applies a random change to a list of models. The change affects one range of few or many elements.
     private static func change(_ models: inout [Model], next: inout Int, _ random: inout SeededGenerator) {
         func range() -> Range<Int> {
             let count = Int.random(
@@ -96,8 +96,8 @@ import Testing
         }
     }
 
-    /// Between two adjacent rows, ranks are free for about twenty inserts that each halve the remaining gap. After
-    /// that, some surrounding rows get new ranks, but not the whole section.
+    /// Between two adjacent rows, ranks are free for about 24 inserts that each halve the remaining gap. After that,
+    /// some surrounding rows get new ranks, but not the whole section.
     @Test("If no rank is free between two rows, only a few rows get new ranks")
     func whereRanksRunOutFewRowsAreWrittenAnew() throws {
         var random = SeededGenerator(seed: 4)
@@ -123,7 +123,7 @@ import Testing
     func anIdThatIsThereTwiceIsRefusedAmongFewAndAmongMany(count: Int) throws {
         let table = try Self.table((0..<10_000).map { Self.model($0) })
         let new = (20_000..<20_000 + count).map { Self.model($0) }
-        // The second row with the same id is outside the replaced range, inside it, or in another replaced range.
+        // The second row with the same id is outside the replaced range, or inside it.
         for twin in [Self.model(9_999), new[0]] {
             var editor = TableEditor(table)
             #expect(throws: Refusal.self) {

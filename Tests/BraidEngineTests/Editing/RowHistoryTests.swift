@@ -12,9 +12,9 @@ import Testing
         var hidden: JSONText?
     }
 
-    /// Applies random commands to random tables. Each row of every earlier revision must be found at its current place,
-    /// or be reported as gone, but never be mistaken for another row. The test identifies rows by their keys in the
-    /// stored table.
+    /// Applies random commands to random tables. Each row of a random earlier revision must be found at its current
+    /// place, or be reported as gone, but never be mistaken for another row. The test identifies rows by their keys in
+    /// the stored table.
     @Test("Every row of an earlier revision is found or reported as gone", arguments: 0..<8)
     func everyRowIsFoundOrGone(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
@@ -67,8 +67,8 @@ import Testing
                     #expect(landed.id == row.id, "another row was taken for it: revision \(base) of \(revisions.count)")
                 } else {
                     gone += 1
-                    // If two rows with this id were inserted at the same time, the history cannot know which of them is
-                    // the one that the client means.
+                    // If a revision displayed rows with this id in several sections, the history cannot know which of
+                    // these rows the client means.
                     if isAmbiguous { continue }
                     #expect(
                         place == nil,
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// Checks that every valid target of a move at the earlier revision can be rebased. Row indexes out of bounds must
-    /// be refused, also the largest integer.
+    /// Checks that no valid target of a move at the earlier revision is refused with `rowNotFound`. Row indexes out of
+    /// bounds must be refused, also the largest integer.
     static func checkTargets(
         _ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision
     ) throws {
@@ -215,7 +215,7 @@ import Testing
 
     @Test("A rebased move puts the row between the rows that the client saw at the target")
     func aMoveGoesToTheRowsThatTheClientSaw() throws {
-        // The client moves a row before row 5. In the meantime, another row was inserted before row 5.
+        // The client moves a row before row 5. In the meantime, another row has moved to the front of that section.
         let commands: [Command] = [.move(RowReference(path(0, 2)), to: .at(.displayed(1), row: 0))]
         #expect(
             try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .at(.id("b"), row: 1))).after.ids == [
@@ -264,8 +264,8 @@ import Testing
         }
     }
 
-    /// The client drops a row at the place where it saw it. If the row or its neighbours have moved, the row goes back
-    /// between these neighbours.
+    /// The client drops a row at the place where the client saw the row. If the row or its neighbours have moved, the
+    /// row goes back between these neighbours.
     @Test("A rebased move to the row's own place brings the row back between its old neighbours")
     func aMoveToItsOwnPlaceBringsARowBack() throws {
         let third = Command.delete(.id(RowID("3"), in: nil))

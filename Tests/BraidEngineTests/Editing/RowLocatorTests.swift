@@ -6,7 +6,7 @@ import Testing
 /// Tests tables with so many sections that the engine uses an index to find rows that a command names by id alone.
 @Suite struct RowLocatorTests {
     @Test(
-        "The index finds the same row for an id, or refuses it with the same message, as a search of all sections",
+        "Finding an id through the index has the same result or refusal as a search of all sections",
         arguments: 0..<8)
     func theSameRowAsInASearch(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))

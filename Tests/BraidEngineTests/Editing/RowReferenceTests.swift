@@ -21,7 +21,7 @@ import Testing
     ]
 
     @Test(
-        "Every command and every data source call accepts every form of a row reference",
+        "Every command and data source call with a row reference accepts all forms of the reference",
         arguments: [
             #"{"edits":{"delete":ROW}}"#, #"{"edits":{"insert":ROW,"model":{"id":"n"}}}"#,
             #"{"moves":{"from":ROW,"to":["b",0]}}"#, #"{"moves":{"from":{"id":"4"},"to":ROW}}"#,
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("A data source call whose reference names no displayed row is ignored")
+    @Test("An update or removal of a row that is not displayed is ignored, and so is adding a row before it")
     func aReferenceToNoRowIsIgnored() throws {
         for reference in [
             #"{"id":"x"}"#, #"{"id":"4","section":"a"}"#, #"{"id":"2","section":7}"#, #"["x",0]"#, "[7,0]", "[0,3]",
@@ -109,7 +109,7 @@ import Testing
         #expect(try session.perform(add).isIgnored)
     }
 
-    @Test("A row can be added to a section by its id, even if the section is hidden or does not exist yet")
+    @Test("A row can be added to a section that the call names by id, even if it is hidden or does not exist yet")
     func aRowIsAddedToANamedSection() throws {
         var session = try Self.session()
         try session.perform(.dataSource(.addRow(#"{"id":"n"}"#, at: .at(.id("new"), row: 0)), notify: true))

@@ -81,7 +81,8 @@ struct JSONGrammarTests {
         ("\"\\\n\"", 2), ("\"\\é\"", 2),
         ("\"\n\"", 1), ("\"\t\"", 1), ("\"a\u{0}\"", 2), ("\"\u{1F}\"", 1), ("\"abcdefgh\u{1}\"", 9),
         ("\"abc\rdefghijk\"", 4), ("[\"a\nb\"]", 3), ("\"é\n\"", 3),
-        // Strings with a lone surrogate: the error has the offset of the backslash of its escape sequence.
+        // Strings with a lone surrogate: the error has the offset of the backslash of its escape sequence. In the two
+        // cases with offset 9, the next escape sequence is malformed.
         ("\"\\ud800\"", 1), ("\"\\uD83D\"", 1), ("\"\\udc00\"", 1), ("\"\\udfff\"", 1), ("\"\\ud800a\"", 1),
         ("\"\\ud800\\n\"", 1), ("\"\\ud800\\u0041\"", 1), ("\"\\ud800\\ud800\"", 1), ("\"\\ud800\\ud800\\udc00\"", 1),
         ("\"\\ud83d\\ude00\\ude00\"", 13), ("\"\\ud800", 1), ("\"\\ud800\\", 1), ("\"\\ud800\\u", 9),
@@ -138,8 +139,8 @@ struct JSONGrammarTests {
         #expect(Self.accepted.count + Self.refused.count >= 250)
     }
 
-    /// Tries all sequences of up to four bytes whose values are at the borders of the ranges in RFC 3629, section 4.
-    /// The parser and Swift's standard library must agree on each sequence.
+    /// Tries sequences of up to four bytes whose values are at the borders of the ranges in RFC 3629, section 4. The
+    /// parser and Swift's standard library must agree on each sequence.
     @Test("The parser accepts exactly the UTF-8 that Swift's standard library accepts")
     func utf8IsJudgedAsTheStandardLibraryDoes() {
         let borders: [UInt8] = [
@@ -159,7 +160,7 @@ struct JSONGrammarTests {
     }
 
     @Test(
-        "A malformed UTF-8 sequence is refused with the offset of its first byte",
+        "A text with malformed UTF-8 or another wrong byte is refused with the offset of the fault's first byte",
         arguments: [
             ([0x22, 0xC3, 0x22], 1), ([0x22, 0x61, 0xE2, 0x82, 0x22], 2), ([0x22, 0xC3, 0xA9, 0xC0, 0x80, 0x22], 3),
             ([0x22, 0xED, 0xA0, 0x80, 0x22], 1),
@@ -174,7 +175,7 @@ struct JSONGrammarTests {
     }
 
     @Test(
-        "A parsing error contains the position, the text found there and the expected text",
+        "A parsing error's message contains the position of the fault and says what is wrong",
         arguments: [
             ("", "1:1: the text ends where a value should stand"),
             ("[1,\n  \"x\" 2", "2:7: /1: `2` stands where `,` or `]` should"),

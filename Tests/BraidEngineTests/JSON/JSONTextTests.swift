@@ -52,7 +52,7 @@ struct JSONTextTests {
         #expect(JSONText.bool(true).boolValue == true && JSONText.bool(false).boolValue == false)
     }
 
-    @Test("Two JSON texts are equal if their bytes are equal")
+    @Test("Two JSON texts are equal if the bytes of their compact forms are equal")
     func equalityAndHashGoByteByByte() throws {
         let one = try JSONText(parsing: "[\"abcdefghij\", 1.0]"),
             other = try JSONText(parsing: " [\"abcdefghij\",1.0 ]")

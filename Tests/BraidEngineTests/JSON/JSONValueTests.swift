@@ -161,7 +161,7 @@ struct JSONLocationsTests {
         #expect(position == (line, column))
     }
 
-    @Test("For a missing value, `JSONLocations` returns the position of the nearest enclosing value")
+    @Test("For a missing value, `position(nearest:)` returns the position of the nearest enclosing value")
     func whatIsMissingIsPlacedAtWhatIsAroundIt() throws {
         #expect(locations.position(of: JSONPointer("/a/1/c")!) == nil)
         #expect(try #require(locations.position(nearest: JSONPointer("/a/1/c/d")!)) == (3, 5))

@@ -1,7 +1,7 @@
 @testable import BraidEngine
 
-/// A template, its context, and the result that JSON-e's reference implementation gives. `jsone_oracle.py` writes each
-/// case as one line.
+/// A template, its context, and the expected result, from JSON-e's reference implementation or specification.
+/// `jsone_oracle.py` writes each case as one line.
 struct OracleCase {
     enum Outcome: Equatable, CustomStringConvertible {
         case value(JSONValue)
@@ -70,7 +70,7 @@ struct OracleCase {
 
 extension JSONValue {
     /// Whether two JSON values are equal and would be written the same. Unlike `==`, this comparison distinguishes 1
-    /// from 1.0, and adjacent integers above 2^53.
+    /// from 1.0.
     func isDrawnLike(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number, .number): templateText == other.templateText
@@ -90,7 +90,7 @@ extension JSONValue {
     }
 }
 
-/// Parses JSON that is part of a test's own source. Stops the test if it is malformed.
+/// Parses JSON that is part of a test's own source. Stops the test run if the JSON is malformed.
 func parsed(_ text: String) -> JSONValue {
     do { return try JSONValue(parsing: text) } catch { preconditionFailure("not JSON: \(text): \(error)") }
 }

@@ -78,7 +78,7 @@ import Testing
         #expect(throws: JSONeError.self) { try Expression("1").evaluate(context, budget: &budget) }
     }
 
-    @Test("A template's value counts towards the output limit only if it is part of the result")
+    @Test("A value from the context counts towards the output limit only if it is part of the result")
     func whatIsPassedOnIsCountedOnceItIsInTheResult() throws {
         let big = JSONValue.object(JSONObject([("big", .array(Array(repeating: .null, count: 10_000)))]))
         let budget = JSONeBudget(output: 10_000)
@@ -88,7 +88,8 @@ import Testing
         #expect(throws: JSONeError.self) { try rendered(parsed(#"[{"$eval": "big"}]"#), big, budget: budget) }
     }
 
-    /// The names of a context come from a request. Comparing each name with all preceding names would take hours.
+    /// The names of a context may come from a request. Comparing each name with all preceding names would take too
+    /// long.
     @Test("A template's context with many names is created in linear time", .timeLimit(.minutes(1)))
     func aContextMayHaveManyNames() throws {
         let names = (0..<200_000).map { ("n\($0)", JSONValue.number(JSONNumber($0))) }
@@ -136,7 +137,7 @@ import Testing
         #expect(error?.kind == .budget)
     }
 
-    /// If reading a text had a fixed cost, one request with long texts could run for hours.
+    /// If reading a text had a fixed cost, one request with long texts could run too long.
     @Test(
         "Functions that read a text cost steps in proportion to its length",
         arguments: [

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TemplateTests {
     // MARK: What is known before rendering
 
-    @Test("`$fromNow` without a reference time starts from the current time")
+    @Test("`$fromNow` without a reference time starts from the time `now` of the context")
     func noReferenceTimeIsNow() throws {
         let now = try rendered(parsed(#"{"$fromNow": "1 day"}"#))
         #expect(try now != nil && rendered(parsed(#"{"$fromNow": "1 day", "from": {"$eval": "null"}}"#)) == now)
@@ -47,7 +47,8 @@ import Testing
         (#"{"a": "${x}", "b": {"$if": "defined('x')", "then": "${y}"}}"#, ["y"]),
         (#"{"$eval": "defined('x') && x.y == z"}"#, ["z"]),
         // Templates that define names with `$let`. If a key or the whole object is computed, the template may define
-        // any name. A member that may be absent does not count as defined.
+        // any name. A member whose value may be absent does not surely define its name, but the context need not
+        // contain that name.
         (#"{"$let": {"${k}": 1}, "in": {"$eval": "a"}}"#, ["k"]),
         (#"{"$let": {"$eval": "values"}, "in": {"$eval": "a"}}"#, ["values"]),
         (#"{"$let": {"a": {"$if": "b", "then": 1}}, "in": {"$eval": "a + c"}}"#, ["b", "c"]),

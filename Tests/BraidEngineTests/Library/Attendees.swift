@@ -8,7 +8,7 @@ protocol PartySection: TableSection {
 
 enum Place: String, PartySection, CaseIterable { case attending, invited, bin }
 
-/// The same sections as `AttendeeSection`, in a type that does not list its values.
+/// The same sections as `Place`, in a type that is not `CaseIterable`.
 enum OpenPlace: String, PartySection { case attending, invited, bin }
 
 struct Person: Equatable, CollectionIdentifiable, Sendable {

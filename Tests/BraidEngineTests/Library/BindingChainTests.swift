@@ -27,7 +27,7 @@ import Testing
         try binder.finish()
         #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "y"))
         titles[1] = "z"
-        // View models without an identity cannot be compared row by row, so any change reloads their section.
+        // View models without an identity cannot be compared row by row, so a changed view model reloads their section.
         let update = try binder.refresh()
         #expect(update.stages.map(\.reloadSections.count) == [1])
         #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "z"))

@@ -18,7 +18,8 @@ import Testing
 
     enum Way: CaseIterable { case models, viewModels, mappedModels, providedCells, numberOfCells }
 
-    /// Returns a binder with a chain for each scope. All chains bind their cells in the same one of the five ways.
+    /// Returns a binder with three chains: on one section, on two sections and on all other sections. All chains bind
+    /// their cells in the same one of the five ways.
     private func binder(_ way: Way, _ all: @escaping () -> [Letter: [String]]) throws -> SectionedTableBinder<Letter> {
         typealias Binder = SectionedTableBinder<Letter>
         let binder = Binder(sectionedBy: Letter.self)
@@ -91,7 +92,7 @@ import Testing
     // MARK: Titles and views
 
     /// A header title that is bound after a header view must not replace the view.
-    @Test("If a header has a view and a title, the view is used, in any order of binding")
+    @Test("If equally specific chains bind a view and a title to a header, the view is used, in any order")
     func aViewStandsBeforeTitlesInWhateverOrderTheyAreBound() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onSection(.first)
@@ -172,8 +173,7 @@ import Testing
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["fourth", "first"] && binder.displayedSections == [.fourth, .first])
         #expect(try binder.refresh().isEmpty)
-        // An empty list displays no section. In the original library Braid, too, no section is displayed until sections
-        // are set.
+        // An empty list displays no section until the program sets other sections.
         let empty = SectionedTableBinder(sectionedBy: Letter.self)
         empty.displayedSections = []
         empty.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
@@ -252,7 +252,7 @@ import Testing
     // MARK: Sections
 
     /// A change of the section's title must not make it another section.
-    @Test("A section of an identifiable type is identified by its `collectionId`")
+    @Test("A section whose type is an identifiable struct is identified by its `collectionId`")
     func aSectionThatIsIdentifiedIsCalledByItsId() throws {
         struct Shelf: TableSection, CollectionIdentifiable {
             var collectionId: String
@@ -512,6 +512,6 @@ import Testing
 }
 
 extension BraidClaimsTests.Letter {
-    /// The section as it appears in the text of a reason.
+    /// The section as it appears in the text of a handler's `reason`.
     fileprivate var reflected: String { String(reflecting: self) }
 }

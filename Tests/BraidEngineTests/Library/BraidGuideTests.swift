@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "A row can move to a section with another model type if its `onInsert` omits the model parameter",
+        "A row can move to a section with another model type if the section's `onInsert` omits the model",
         arguments: [false, true])
     func movingBetweenTypes(isByPolicy: Bool) throws {
         let dinner = try Dinner(isByPolicy ? .toSectionsPassing { _ in true } : .toAnySection, takesModels: false),
@@ -80,7 +80,7 @@ import Testing
         )
     }
 
-    @Test("A row cannot move to a section with another model type if its `onInsert` has a model parameter")
+    @Test("A row cannot move to a section with another model type if the section's `onInsert` receives the model")
     func movingToAHandlerThatTakesTheModel() throws {
         let dinner = try Dinner(.toSectionsPassing { _ in true }, takesModels: true), before = dinner.binder.snapshot
         #expect(before.sections.map { $0.movesTo?.text } == [#"["top"]"#, #"["top","bottom"]"#])
@@ -270,7 +270,7 @@ import Testing
 
     // MARK: Displaying
 
-    @Test("A section that becomes empty is hidden, and is displayed again when it has rows")
+    @Test("A section without data is hidden, and is displayed when it gets rows")
     func sectionsHide() throws {
         for (behavior, expected) in [
             (SectionDisplayBehavior<Part>.hidesSectionsWithNoData, [[Part.top, .bottom], [.top], [.top, .bottom]]),

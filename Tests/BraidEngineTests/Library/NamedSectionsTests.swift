@@ -21,7 +21,7 @@ import Testing
         return binder
     }
 
-    @Test("A section that a chain names is displayed even if it never had a model")
+    @Test("A section that a chain names exists even if it never had a model")
     func boundSectionsAreThere() throws {
         for (behavior, expected) in [
             (.hidesSectionsWithNoData, [.first, .second]), (.hidesSectionsWithNoCellData, [.first]),
@@ -101,7 +101,7 @@ import Testing
         #expect(binder.snapshot.ids == [["a"], []])
     }
 
-    @Test("If the section type is Comparable, the displayed sections are in its order")
+    @Test("With automatic display, sections of a Comparable type are displayed in the order of that type")
     func defaultOrder() throws {
         enum Rank: Int, TableSection, Comparable { case high = 3, low = 1, middle = 2 }
         let binder = SectionedTableBinder(sectionedBy: Rank.self)

@@ -103,7 +103,7 @@ import Testing
     }
 
     /// Two chains have the same model type, and models move between their sections. Every update must lead to the
-    /// models that the closures return, and each model must keep the number that stands for it.
+    /// models that the closures return.
     @Test("Every update leads to the models that the closures return", arguments: 0..<20)
     func everyUpdateLeadsToWhatTheClosuresGive(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))

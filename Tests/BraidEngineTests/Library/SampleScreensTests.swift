@@ -176,7 +176,7 @@ import Testing
             toggled.stages.flatMap(\.deleteRows) == [path(1, 2)]
                 && toggled.stages.flatMap(\.insertRows).map(\.at) == [path(1, 2)])
         #expect((form.name, form.date) == ("Lunch", "tomorrow"))
-        // A tap in a section without a tap handler changes nothing.
+        // A tap in a section without a tap handler changes no row.
         #expect(try form.binder.tap(at: path(2, 0)).stages.isEmpty)
     }
 

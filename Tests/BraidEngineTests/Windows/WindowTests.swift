@@ -20,7 +20,7 @@ import Testing
         .init(section: section, id: RowID(id))
     }
 
-    @Test("A window by position contains rows from its offset on, and the sections in or next to them")
+    @Test("A window by position contains the rows from its offset on, their sections and adjacent empty sections")
     func byPosition() {
         #expect(shown(table.cut(offset: 0, limit: 2)) == "A[0/3]: a b @0")
         #expect(shown(table.cut(offset: 2, limit: 2)) == "A[2/3]: c; B[0/0]: ; C[0/4]: d @2")
@@ -91,7 +91,7 @@ import Testing
         )
     }
 
-    @Test("A change outside of a window sends only changed row counts, and nothing if none has changed")
+    @Test("A change that shifts no row of a window sends only changed row counts, and nothing if no count changed")
     func outsideTheWindow() throws {
         let old = table.cut(section: "C", offset: 0, limit: 2)
         let longer = Snapshot.make("A: a b c", "B:", "C: d e f g h", "D:", revision: 1)
@@ -104,7 +104,8 @@ import Testing
         #expect(try WindowUpdate(from: old, to: step(old, table.snapshot, changed)).isEmpty)
     }
 
-    @Test("If a window's anchor is deleted, the nearest row becomes the anchor, of two the later one")
+    @Test(
+        "If a window's anchor is deleted, the nearest remaining row, or the later of two such rows, becomes the anchor")
     func lostAnchor() throws {
         let window = table.cut(around: anchor("C", "e"), before: 1, after: 1)
         func next(_ sections: String...) throws -> TableWindow.Anchor? {
@@ -119,7 +120,7 @@ import Testing
         #expect(try next("D~: -1 -2") == nil)
     }
 
-    @Test("If the table was empty, the first row that is inserted becomes the window's anchor")
+    @Test("If the table was empty, the first row of the next table becomes the window's anchor")
     func anchorAfterAnEmptyTable() throws {
         let old = table.cut(around: anchor("C", "e"), before: 1, after: 1)
         let nothing = Snapshot.make("A:", revision: 1), some = Snapshot.make("A: x y z", revision: 2)

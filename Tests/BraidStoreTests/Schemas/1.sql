@@ -1,11 +1,12 @@
--- The tables of a Braid Server database in SQLite. The binary contains this file.
+-- The tables of a Braid Server database in SQLite with schema version 1, for the tests of upgrades.
 --
--- Times are milliseconds since 1970. JSON is stored as text, as the client has sent it.
+-- Times are milliseconds since 1970. JSON is stored as text. JSON of a client keeps the order of its members and the
+-- written form of its numbers, but not the white space.
 --
 -- Sections, rows and journal records have a key that starts with the number of their session: `session << 32 | n`. So
--- the entries of one session are next to each other in a table, and one range of keys selects all of them. A change
--- writes only one or two leaf pages of a table, however large the table is. There are no foreign keys: when a session
--- ends, the server deletes the session's entries by their range of keys.
+-- the entries of one session are next to each other in a table, and one range of keys selects all of them. A change of
+-- one row writes only one or two leaf pages of a table, however large the table is. There are no foreign keys: when a
+-- session ends, the server deletes the session's entries by their range of keys.
 
 PRAGMA application_id = 1114792297; -- "Brai"
 PRAGMA user_version = 1;
@@ -25,7 +26,7 @@ CREATE TABLE table_description (
 -- these sessions then have new epochs, although only one row has changed.
 CREATE TABLE epoch_suffix (
     suffix TEXT NOT NULL,
-    last_session INTEGER NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    last_session INTEGER NOT NULL, -- sessions with numbers up to this one have epochs that end with the suffix
     -- 1: the next start of a server replaces the suffix, because this file is a backup, or because a server uses it
     -- with --synchronous normal
     is_due INTEGER NOT NULL
@@ -91,7 +92,7 @@ CREATE TABLE model (
     key INTEGER PRIMARY KEY,
     section INTEGER NOT NULL, -- the number of the row's section
     rank INTEGER NOT NULL,
-    id TEXT, -- the row's id; null: models of this type have no ids
+    id TEXT, -- the row's id; null: the row has no id
     body TEXT NOT NULL
 ) STRICT;
 
@@ -146,7 +147,7 @@ CREATE TABLE answer (
     request INTEGER NOT NULL, -- a hash of the request's method, target and body
     answer TEXT NOT NULL, -- the stored answer: {"status", "headers", "body" or "snapshot"}
     cost_before INTEGER NOT NULL, -- the sum of the costs of the requester's earlier answers
-    cost INTEGER NOT NULL, -- the cost of this answer: about its size in bytes
+    cost INTEGER NOT NULL, -- the cost of this answer: about its size in bytes, at least 1,024
     PRIMARY KEY (session, requester, key)
 ) STRICT, WITHOUT ROWID;
 

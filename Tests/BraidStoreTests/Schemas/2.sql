@@ -1,4 +1,4 @@
--- The tables of a Braid Server database in SQLite. The binary contains this file.
+-- The tables of a Braid Server database in SQLite with schema version 2, for the tests of upgrades.
 --
 -- Times are milliseconds since 1970. JSON is stored as text. JSON of a client keeps the order of its members and the
 -- written form of its numbers, but not the white space.
@@ -155,7 +155,7 @@ CREATE TABLE answer (
     request INTEGER NOT NULL, -- a hash of the request's method, target and body
     answer TEXT NOT NULL, -- the stored answer: {"status", "headers", "body" or "snapshot"}
     cost_before INTEGER NOT NULL, -- the sum of the costs of the requester's earlier answers
-    cost INTEGER NOT NULL, -- the cost of this answer: about its size in bytes
+    cost INTEGER NOT NULL, -- the cost of this answer: about its size in bytes, at least 1,024
     PRIMARY KEY (session, requester, key)
 ) STRICT, WITHOUT ROWID;
 

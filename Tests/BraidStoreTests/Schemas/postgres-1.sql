@@ -1,13 +1,14 @@
--- The tables of a Braid Server database in PostgreSQL. The binary contains this file. The tables are those of
--- schema.sql, which explains more about each table.
+-- The tables of a Braid Server database in PostgreSQL with schema version 1, for the tests of upgrades. Most tables are
+-- those of 1.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server` and
+-- `crash_detector`.
 --
--- Times are milliseconds since 1970. JSON is stored as `text`, as the client has sent it: `jsonb` would lose the order
--- of members and the written form of numbers. Names that clients choose are stored as `bytea`, in UTF-8: a name can
--- contain U+0000, which `text` cannot store, and `bytea` is sorted by bytes.
+-- Times are milliseconds since 1970. JSON is stored as `text`, without white space between tokens. `jsonb` would lose
+-- the order of members and the written form of numbers. Names that clients choose are stored as `bytea`, in UTF-8: a
+-- name can contain U+0000, which `text` cannot store, and `bytea` is sorted by bytes.
 --
--- The entries of a session have a key that starts with the session's number, so that one range of the index, or one
--- shard, contains all of them. The large tables (section, model, journal) have no foreign keys, which each command
--- would have to check.
+-- The sections, models and journal records of a session have a key that starts with the session's number, so that one
+-- range of the index, or one shard, contains all of them. The large tables (section, model, journal) have no foreign
+-- keys, which each command would have to check.
 
 CREATE TABLE braid_server (
     application TEXT NOT NULL,
@@ -28,17 +29,18 @@ CREATE TABLE table_description (
 -- these sessions then have new epochs.
 CREATE TABLE epoch_suffix (
     suffix BYTEA NOT NULL,
-    last_session BIGINT NOT NULL, -- the suffix belongs to the sessions with numbers up to this one
+    last_session BIGINT NOT NULL, -- sessions with numbers up to this one have epochs that end with the suffix
     -- the cluster, timeline, database and table for which the suffix was made. If the present ones differ, this is a
     -- restored copy, or a standby that took over
     place TEXT NOT NULL,
-    -- whether a server uses the database with --synchronous normal, so that a crash of the database may lose commits
+    -- whether a server has used the database with --synchronous normal since the suffix was made, so that a crash of
+    -- the database may lose commits
     loses_commits BOOLEAN NOT NULL
 );
 INSERT INTO epoch_suffix (suffix, last_session, place, loses_commits) VALUES ('', 0, '', false);
 
--- This table has one row while `loses_commits` is true. PostgreSQL empties an unlogged table after a crash, and its
--- rows do not exist on a standby. So if the row is missing, commits may be lost.
+-- A server that sets `loses_commits` stores one row in this table. PostgreSQL empties an unlogged table after a crash,
+-- and its rows do not exist on a standby. So if the row is missing, commits may be lost.
 CREATE UNLOGGED TABLE crash_detector (
     is_set BOOLEAN NOT NULL
 );
@@ -101,7 +103,7 @@ CREATE TABLE model (
     key BIGINT NOT NULL,
     section BIGINT NOT NULL, -- the number of the row's section
     rank BIGINT NOT NULL,
-    id BYTEA, -- the row's id; null: models of this type have no ids
+    id BYTEA, -- the row's id; null: the row has no id
     body TEXT NOT NULL,
     PRIMARY KEY (session, key)
 );
@@ -159,7 +161,7 @@ CREATE TABLE answer (
     request BIGINT NOT NULL, -- a hash of the request's method, target and body
     answer TEXT NOT NULL,
     cost_before BIGINT NOT NULL, -- the sum of the costs of the requester's earlier answers
-    cost BIGINT NOT NULL, -- the cost of this answer: about its size in bytes
+    cost BIGINT NOT NULL, -- the cost of this answer: about its size in bytes, at least 1,024
     PRIMARY KEY (session, requester, key)
 );
 

@@ -1,5 +1,5 @@
--- The tables of a Braid Server database in PostgreSQL. The binary contains this file. Most tables are those of
--- schema.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server` and
+-- The tables of a Braid Server database in PostgreSQL with schema version 2, for the tests of upgrades. Most tables are
+-- those of 2.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server` and
 -- `crash_detector`.
 --
 -- Times are milliseconds since 1970. JSON is stored as `text`, without white space between tokens. `jsonb` would lose
@@ -165,7 +165,7 @@ CREATE TABLE answer (
     request BIGINT NOT NULL, -- a hash of the request's method, target and body
     answer TEXT NOT NULL,
     cost_before BIGINT NOT NULL, -- the sum of the costs of the requester's earlier answers
-    cost BIGINT NOT NULL, -- the cost of this answer: about its size in bytes
+    cost BIGINT NOT NULL, -- the cost of this answer: about its size in bytes, at least 1,024
     PRIMARY KEY (session, requester, key)
 );
 
