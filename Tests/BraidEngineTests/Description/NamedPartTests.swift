@@ -102,8 +102,8 @@ import Testing
             #expect(
                 try Self.faults(
                     #""handlers":{\#(handlers),"edit":[]},"bindings":[{"cell":"C","onTap":"\#(name)"}]"#) == [
-                    "/bindings/0/onTap unknown-name: `handlers` contains no handler \"\(name)\"; did you mean `\(meant)`?"
-                ])
+                        "/bindings/0/onTap unknown-name: `handlers` contains no handler \"\(name)\"; did you mean `\(meant)`?"
+                    ])
         }
     }
 
