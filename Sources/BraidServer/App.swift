@@ -493,19 +493,20 @@ package final class App: HTTPHandler {
 
     /// Encodes the response's body in the coding that the client prefers.
     ///
-    /// The bytes of a large body need a lease of memory while they are compressed. If the quota refuses the lease, the
-    /// body stays plain.
+    /// The bytes of a large body need a lease of memory while they are compressed. If the response has a lease, it
+    /// serves this purpose. If the quota refuses the lease, the body stays plain.
     private func compress(_ response: inout HTTPResponse, _ exchange: HandledRequest, isOnLoop: Bool) {
         var coding = isOnLoop ? nil : response.coding(for: exchange.head)
         var lease: Quota.Lease?
         if let wanted = coding, let size = response.body.count, size > Self.longBytes,
             response.needsCompression(in: wanted)
         {
-            lease = try? sessions.streams.buffers.lease(size, to: exchange.account)
-            if lease == nil { coding = nil }
+            let memory = response.lease ?? Quota.Lease(of: sessions.streams.buffers, to: exchange.account)
+            do { try memory.grow(to: size) } catch { coding = nil }
+            lease = memory
         }
         response.encode(in: coding, for: exchange.head)
-        lease?.end()
+        if response.lease == nil { lease?.end() }
     }
 
     private func isPretty(_ head: HTTPRequestHead) -> Bool {
