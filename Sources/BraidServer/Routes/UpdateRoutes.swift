@@ -62,7 +62,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                     if let window {
                         try await session.windowUpdates(
                             since: since, waiting: .seconds(wait), unless: isKnown, window, from: old,
-                            isSequential: isSequential)
+                            isSequential: isSequential, for: context.account)
                     } else {
                         try await session.updates(
                             since: since, waiting: .seconds(wait), unless: isKnown, form, for: context.account)

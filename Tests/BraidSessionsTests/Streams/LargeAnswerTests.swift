@@ -50,6 +50,35 @@ struct LargeAnswerTests {
         other.end()
     }
 
+    @Test("A window for whose rows the quota has no memory is refused, and a window of small rows is not")
+    func windows() async throws {
+        let buffers = Quota(10_000)
+        let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
+        let text = String(repeating: "x", count: 6_000)
+        let body = try JSONText(parsing: #"{"id":"w","rows":[{"id":"1","text":"\#(text)"},{"id":"2"}]}"#)
+        let session = try await test.sessions.open(SessionOpening(body), text: body)
+        let large = WindowQuery(section: nil, .rows(offset: 0, limit: 1))
+        let small = WindowQuery(section: nil, .rows(offset: 1, limit: 1))
+        func updates(since epoch: String?, from old: WindowQuery? = nil) async throws -> UpdateList {
+            try await session.windowUpdates(
+                since: Position(epoch: epoch, revision: 0), waiting: .zero, unless: { _ in false }, large, from: old,
+                isSequential: false, for: Quota.Account())
+        }
+        try await Self.expectRefusal(buffers) { _ = try session.encodedWindow(large, for: Quota.Account()) }
+        try await Self.expectRefusal(buffers) { _ = try await updates(since: "bogus") }
+        try await Self.expectRefusal(buffers) { _ = try await updates(since: nil, from: small) }
+        let other = try buffers.lease(10_000)
+        #expect(try session.encodedWindow(small, for: Quota.Account()).lease == nil)
+        other.end()
+        var window: EncodedWindow? = try session.encodedWindow(large, for: Quota.Account())
+        #expect(window?.lease != nil && (6_000..<8_000).contains(buffers.taken))
+        window = nil
+        var list: UpdateList? = try await updates(since: "bogus")
+        #expect(list?.lease != nil && (12_000..<16_000).contains(buffers.taken))
+        list = try await updates(since: nil)
+        #expect(list?.lease == nil && buffers.taken == 0, "an empty list needs no lease")
+    }
+
     @Test("A session encodes large snapshots in place of updates one after the other")
     func resetsWait() async throws {
         let test = try await TestSession()
