@@ -468,10 +468,12 @@ package final class App: HTTPHandler {
         // A route with an alternative answers in two media types, so caches must store the answers separately for each
         // `Accept` field (RFC 9110, 12.5.5).
         if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
-        if isPretty(head), let bytes = response.body.bytes, !bytes.isEmpty,
-            let text = try? JSONText(parsing: bytes, depthLimit: 1000)
+        if isPretty(head), let bytes = response.body.bytes, !bytes.isEmpty, bytes.count <= limits.prettyBytes,
+            let text = try? JSONText(parsing: bytes, depthLimit: 1000),
+            var pretty = text.pretty(limit: limits.prettyBytes)
         {
-            response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
+            pretty.append(UInt8(ascii: "\n"))
+            response.body = .bytes(pretty)
         }
         if let testMode, TestMode.concerns(head) {
             let tested = exchange.tested ?? TestedExchange(refused: head)

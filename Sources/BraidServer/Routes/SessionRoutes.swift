@@ -159,7 +159,9 @@ extension Session {
         if let window = request.window {
             return snapshotResponse(try encodedWindow(window, of: table, for: request.context.account))
         }
-        let isStreamed = Session.isStreamed(table.snapshot) && !request.isPretty
+        let isStreamed =
+            Session.isStreamed(table.snapshot)
+            && (!request.isPretty || table.snapshot.isLarger(than: request.context.limits.prettyBytes))
         return snapshotResponse(
             isStreamed ? .stream(stream(of: table.snapshot)) : .bytes(encoded(table.snapshot)), at: revision)
     }
@@ -170,7 +172,10 @@ extension Session {
         if let window = request.window {
             return snapshotResponse(try encodedWindow(window, for: request.context.account))
         }
-        return isTooLargeToCache && !request.isPretty ? streamedSnapshotResponse() : snapshotResponse()
+        // The server does not indent a snapshot above `prettyBytes`, so it can stream the snapshot.
+        let isStreamed =
+            isTooLargeToCache && (!request.isPretty || isSnapshotLarger(than: request.context.limits.prettyBytes))
+        return isStreamed ? streamedSnapshotResponse() : snapshotResponse()
     }
 
     func snapshotResponse(isCached: Bool = true) -> HTTPResponse {

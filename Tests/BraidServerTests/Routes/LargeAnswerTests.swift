@@ -12,8 +12,10 @@ import Testing
     private let app: App
 
     init() throws {
+        var limits = ServerLimits()
+        limits.prettyBytes = 10_000
         app = App(
-            store: try SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]),
+            store: try SQLiteStore(path: ":memory:"), limits: limits, controllers: ControllerTokens(["t"]),
             streams: StreamLimits(largeBytes: 1_000, buffers: buffers))
     }
 
@@ -54,5 +56,22 @@ import Testing
         #expect(response.lease != nil && buffers.taken >= 6_000)
         response.lease?.end()
         #expect(buffers.taken == 0)
+    }
+
+    @Test("An answer that would become too long with `pretty` stays compact")
+    func longPrettyAnswers() {
+        func finished(_ count: Int) -> String {
+            let ones = [String](repeating: "1", count: count).joined(separator: ",")
+            let text = String(repeating: "[", count: 20) + ones + String(repeating: "]", count: 20)
+            let head = parsedHead("GET", "/v1/sessions/s?pretty", [("Host", "localhost")])
+            let response = app.finish(
+                HTTPResponse(status: 200, body: .bytes(Array(text.utf8))),
+                App.HandledRequest(head: head, id: "request", start: 0))
+            return String(decoding: response.body.bytes ?? [], as: UTF8.self)
+        }
+        // Each 1 becomes a line of 43 bytes.
+        #expect(finished(1).hasPrefix("[\n  [\n"))
+        let long = finished(1_000)
+        #expect(long.hasPrefix("[[") && long.contains("1,1]]") && !long.contains("\n"))
     }
 }
