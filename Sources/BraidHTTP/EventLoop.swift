@@ -337,9 +337,10 @@ extension EventLoop {
 }
 
 extension HTTPResponse {
-    /// Closes the stream of an unsent response's body. The stream's producer learns that no client will read the
-    /// response.
+    /// Closes the stream of an unsent response's body, and ends the lease of the body's memory. The stream's producer
+    /// learns that no client will read the response.
     func abandon() {
         if case .stream(let stream) = body { stream.close() }
+        lease?.end()
     }
 }

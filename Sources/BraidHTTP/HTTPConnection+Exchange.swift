@@ -193,7 +193,8 @@ extension HTTPConnection {
 
     /// Leases memory for the body of an answer of more than 1 MiB, until the body is sent. For a stream, twice its
     /// limit counts as the size: the stream's queue and the connection's output queue. Each large piece of a stream has
-    /// a separate lease.
+    /// a separate lease. If the application has already taken a lease for the answer, this method takes over that lease
+    /// and changes it to the size of the body.
     ///
     /// If no memory can be leased for the answer to a GET or HEAD, the client gets 503 or 429 instead. A command may
     /// already have been applied, and these statuses would make the client send the command again. So if no memory can
@@ -207,9 +208,14 @@ extension HTTPConnection {
             } else {
                 response.body.count ?? 0
             }
-        guard bytes > 1 << 20 else { return response }
+        guard bytes > 1 << 20 else {
+            response.lease?.end()
+            return response
+        }
         do {
-            answerLease = try loop.load.outgoing.lease(bytes, to: response.account)
+            let lease = response.lease ?? Quota.Lease(of: loop.load.outgoing, to: response.account)
+            try lease.resize(to: bytes)
+            answerLease = lease
             return response
         } catch {
             guard let method = head?.method, ["GET", "HEAD"].contains(method) else {

@@ -321,6 +321,8 @@ extension HTTPConnection {
         guard output.isEmpty else { return }
         pieceLeases = []
         if case .streaming = phase { return }
+        // The task that made the answer may hold another reference to the lease for a moment.
+        answerLease?.end()
         answerLease = nil
     }
 

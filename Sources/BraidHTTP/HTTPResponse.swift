@@ -10,6 +10,9 @@ public struct HTTPResponse: Sendable {
     public var account: Quota.Account
     /// Whether the server closes the connection instead of sending this answer.
     public var isWithheld = false
+    /// The lease of memory that the application has taken for the body before it built the body. The connection takes
+    /// over the lease. No other answer may have the same lease. `nil` if the application has taken no lease.
+    public var lease: Quota.Lease?
 
     public init(
         status: Int, headers: [(String, String)] = [], body: HTTPBody = .none,

@@ -148,5 +148,15 @@ public final class Quota: Sendable {
             try quota.take(wanted - own, own: own, for: account)
             amount.store(wanted, ordering: .relaxed)
         }
+
+        /// Changes the lease to the amount `wanted`. If the lease is larger, the rest is free again in the quota at
+        /// once. If the quota refuses, the lease keeps its amount. Only one caller at a time may call this method on a
+        /// lease.
+        public func resize(to wanted: Int) throws(Refusal) {
+            let own = amount.load(ordering: .relaxed)
+            guard wanted < own else { return try grow(to: wanted) }
+            amount.store(wanted, ordering: .relaxed)
+            quota.give(own - wanted, from: account)
+        }
     }
 }

@@ -468,10 +468,12 @@ package final class App: HTTPHandler {
         // A route with an alternative answers in two media types, so caches must store the answers separately for each
         // `Accept` field (RFC 9110, 12.5.5).
         if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
-        if isPretty(head), let bytes = response.body.bytes, !bytes.isEmpty,
-            let text = try? JSONText(parsing: bytes, depthLimit: 1000)
+        if isPretty(head), let bytes = response.body.bytes, !bytes.isEmpty, bytes.count <= limits.prettyBytes,
+            let text = try? JSONText(parsing: bytes, depthLimit: 1000),
+            var pretty = text.pretty(limit: limits.prettyBytes)
         {
-            response.body = .bytes(text.pretty() + [UInt8(ascii: "\n")])
+            pretty.append(UInt8(ascii: "\n"))
+            response.body = .bytes(pretty)
         }
         if let testMode, TestMode.concerns(head) {
             let tested = exchange.tested ?? TestedExchange(refused: head)
@@ -493,19 +495,20 @@ package final class App: HTTPHandler {
 
     /// Encodes the response's body in the coding that the client prefers.
     ///
-    /// The bytes of a large body need a lease of memory while they are compressed. If the quota refuses the lease, the
-    /// body stays plain.
+    /// The bytes of a large body need a lease of memory while they are compressed. If the response has a lease, it
+    /// serves this purpose. If the quota refuses the lease, the body stays plain.
     private func compress(_ response: inout HTTPResponse, _ exchange: HandledRequest, isOnLoop: Bool) {
         var coding = isOnLoop ? nil : response.coding(for: exchange.head)
         var lease: Quota.Lease?
         if let wanted = coding, let size = response.body.count, size > Self.longBytes,
             response.needsCompression(in: wanted)
         {
-            lease = try? sessions.streams.buffers.lease(size, to: exchange.account)
-            if lease == nil { coding = nil }
+            let memory = response.lease ?? Quota.Lease(of: sessions.streams.buffers, to: exchange.account)
+            do { try memory.grow(to: size) } catch { coding = nil }
+            lease = memory
         }
         response.encode(in: coding, for: exchange.head)
-        lease?.end()
+        if response.lease == nil { lease?.end() }
     }
 
     private func isPretty(_ head: HTTPRequestHead) -> Bool {

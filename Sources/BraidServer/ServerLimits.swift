@@ -9,6 +9,8 @@ package struct ServerLimits: Sendable {
     package var bodyBytes = 16 << 20
     /// The deepest nesting of arrays and objects in a request's JSON. `POST /v1/diff` accepts 12 levels more.
     package var jsonDepth = 128
+    /// The most bytes of an indented answer. The server does not indent an answer that would become longer.
+    var prettyBytes = 16 << 20
     /// The most requests to `/v1` that the server answers at the same time. Open event streams, waiting long polls and
     /// `observe` requests do not count.
     package var requests = 2_048

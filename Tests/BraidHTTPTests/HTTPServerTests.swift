@@ -469,6 +469,27 @@ struct HTTPAddressTests {
         }
     }
 
+    @Test(
+        "An answer for whose body a lease was taken before counts once in the quota, with its own size",
+        arguments: [2_000_000, 1_000])
+    func leasedAnswers(size: Int) async throws {
+        let outgoing = Quota(4 << 20)
+        try await withServer(outgoing: outgoing) { server, application in
+            // The quota grants every lease while it has no other lease.
+            let other = try outgoing.lease(1 << 20), lease = try outgoing.lease(3 << 20)
+            application.lease.withLock { $0 = lease }
+            let client = try Client(server)
+            try client.get("/large?n=\(size)")
+            let answer = try client.answer()
+            #expect(status(answer.head) == 200 && answer.body.utf8.count == size)
+            #expect(eventually { outgoing.taken == 1 << 20 })
+            try client.send("HEAD /large?n=2000000 HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(status(try client.answer(isHead: true).head) == 200)
+            #expect(eventually { outgoing.taken == 1 << 20 })
+            withExtendedLifetime((other, lease)) {}
+        }
+    }
+
     @Test("The server answers requests at an IPv6 address") func ipv6() async throws {
         try await withServer(address: .tcp(host: "::1", port: 0)) { server, _ in
             let client = try Client(server)

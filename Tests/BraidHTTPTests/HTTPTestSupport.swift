@@ -14,6 +14,8 @@ final class TestApplication: HTTPHandler {
     let closedStreams = Atomic<Int>(0)
     let answeredSoon = Atomic<Int>(0)
     let readFailures = Mutex<[String]>([])
+    /// The lease that the next answer to a request for `/large` has.
+    let lease = Mutex<Quota.Lease?>(nil)
     /// A request for `/held` is answered only after a test has finished this stream.
     let gate = AsyncStream<Void>.makeStream()
     let bodyLimit = 100_000
@@ -47,7 +49,12 @@ final class TestApplication: HTTPHandler {
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("soon \(number)".utf8)))
             }
         case "large":
-            return .ready(HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 120, count: number))))
+            var response = HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 120, count: number)))
+            response.lease = lease.withLock { lease in
+                defer { lease = nil }
+                return lease
+            }
+            return .ready(response)
         case "none":
             return .ready(HTTPResponse(status: number, body: .bytes([1])))
         case "stream":
@@ -156,12 +163,12 @@ extension HTTPHeaders {
 /// need.
 func withServer(
     _ limits: HTTPServer.Limits = .patient, address: HTTPAddress = .tcp(host: "127.0.0.1", port: 0),
-    maxConnections: Int = 10_000,
+    maxConnections: Int = 10_000, outgoing: Quota = Quota(256 << 20),
     _ body: @escaping @Sendable (HTTPServer, TestApplication) throws -> Void
 ) async throws {
     let application = TestApplication()
     let configuration = HTTPServer.Configuration(
-        address: address, limits: limits, maxConnections: maxConnections, loops: 2)
+        address: address, limits: limits, maxConnections: maxConnections, outgoing: outgoing, loops: 2)
     let server = HTTPServer(configuration: configuration, handler: application)
     try server.start()
     let result: Result<Void, any Error> = await onThread { Result { try body(server, application) } }

@@ -40,6 +40,21 @@ import Testing
         #expect(quota.taken == 0)
     }
 
+    @Test("A lease that becomes smaller gives the rest back to the quota and to the account's share")
+    func resize() throws {
+        let quota = Quota(10, resourcePart: 2), account = Quota.Account(resource: "s")
+        let lease = try quota.lease(5, to: account)
+        #expect(throws: Quota.Refusal.share) { try quota.lease(2, to: account) }
+        try lease.resize(to: 3)
+        #expect(quota.taken == 3)
+        let second = try quota.lease(2, to: account)
+        #expect(throws: Quota.Refusal.share) { try lease.resize(to: 4) }
+        #expect(quota.taken == 5, "a refused lease keeps its amount")
+        lease.end()
+        second.end()
+        #expect(quota.taken == 0)
+    }
+
     @Test("A session and a token may use only their shares of a quota; other accounts are not affected")
     func shares() throws {
         let quota = Quota(100, resourcePart: 2, clientPart: 4)

@@ -4,16 +4,23 @@ extension JSONText {
     ///
     /// - Returns: UTF-8 bytes without a line feed at the end.
     /// - Complexity: O(bytes).
-    public func pretty() -> [UInt8] {
+    public func pretty() -> [UInt8] { pretty(limit: .max) ?? [] }
+
+    /// Returns the JSON text as ``pretty()`` does, or `nil` if the indented text has more than `limit` bytes.
+    ///
+    /// In a deeply nested text, the indentation of each line can be much longer than the line's value. So the indented
+    /// text can be more than a hundred times as long as this text.
+    /// - Complexity: O(bytes of the result), and O(limit) if the result is `nil`.
+    package func pretty(limit: Int) -> [UInt8]? {
         var output: [UInt8] = []
         withBytes { bytes in
-            output.reserveCapacity(2 * bytes.count)
+            output.reserveCapacity(min(2 * bytes.count, limit))
             var cursor = JSONCursor(bytes), depth = 0
             func breakLine() {
                 output.append(0x0A)
                 output.append(contentsOf: repeatElement(0x20, count: 2 * depth))
             }
-            while cursor.at < bytes.count {
+            while cursor.at < bytes.count, output.count <= limit {
                 let start = cursor.at, byte = bytes[start]
                 cursor.at += 1
                 switch byte {
@@ -41,6 +48,6 @@ extension JSONText {
                 }
             }
         }
-        return output
+        return output.count <= limit ? output : nil
     }
 }

@@ -28,12 +28,16 @@ extension Snapshot {
     /// Returns the snapshot as UTF-8 JSON. `place` writes additional members before the member `sections`, such as a
     /// window's place.
     func encoded(session: String?, table: String?, epoch: String?, place: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter(
-            capacity: sections.reduce(256 + state.count) { $0 + $1.encodedSize })
+        var writer = JSONWriter(capacity: encodedSize)
         writeStart(session: session, table: table, epoch: epoch, to: &writer, place: place)
         for section in sections { section.write(to: &writer) }
         writeEnd(to: &writer)
         return writer.bytes
+    }
+
+    /// An estimate of the number of bytes that `encoded` returns. O(rows).
+    package var encodedSize: Int {
+        sections.reduce(256 + state.count + (empty?.count ?? 0)) { $0 + $1.encodedSize }
     }
 
     /// Returns the bytes of ``encoded(session:table:epoch:)`` as a sequence of pieces, encoded one at a time.

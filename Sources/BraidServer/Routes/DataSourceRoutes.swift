@@ -27,12 +27,15 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
             let path = RowPath(section: try context.index("section"), row: try context.index("row"))
             let id = context.parameter("id")
             let model = try await sessions.current(id).storedSnapshot.modelObject(at: path)
-            return .json {
+            let lease = try sessions.streams.lease(model.count, for: context.account)
+            var response = HTTPResponse.json {
                 $0.beginObject()
                 $0.name("model")
                 $0.value(model)
                 $0.endObject()
             }
+            response.lease = lease
+            return response
         },
         Route("GET", "/v1/sessions/{id}/sections/{section}/rows/{rowId}") { context in
             let session = try await sessions.current(context.parameter("id"))
@@ -40,7 +43,10 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
                 of: RowID(context.parameter("rowId")), in: SectionID(context.parameter("section")))
             let tag = session.position(at: revision).entityTag
             if let unchanged = context.head.notModified(tag) { return unchanged }
-            return .json(headers: [("ETag", tag)]) { $0.value(model) }
+            let lease = try sessions.streams.lease(model.count, for: context.account)
+            var response = HTTPResponse.json(headers: [("ETag", tag)]) { $0.value(model) }
+            response.lease = lease
+            return response
         },
         Route("GET", "/v1/sessions/{id}/sections/{section}/data") { context in
             let section = try context.index("section")

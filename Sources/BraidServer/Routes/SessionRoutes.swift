@@ -158,9 +158,11 @@ extension Session {
         let table = try await table(at: position), revision = table.snapshot.revision
         if let unchanged = request.context.head.notModified(self.position(at: revision).entityTag) { return unchanged }
         if let window = request.window {
-            return snapshotResponse(.bytes(try encodedWindow(window, of: table)), at: revision)
+            return snapshotResponse(try encodedWindow(window, of: table, for: request.context.account))
         }
-        let isStreamed = Session.isStreamed(table.snapshot) && !request.isPretty
+        let isStreamed =
+            Session.isStreamed(table.snapshot)
+            && (!request.isPretty || table.snapshot.isLarger(than: request.context.limits.prettyBytes))
         return snapshotResponse(
             isStreamed ? .stream(stream(of: table.snapshot)) : .bytes(encoded(table.snapshot)), at: revision)
     }
@@ -168,8 +170,13 @@ extension Session {
     fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {
         try request.context.require(self)
         if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
-        if let window = request.window { return try snapshotResponse(window: window) }
-        return isTooLargeToCache && !request.isPretty ? streamedSnapshotResponse() : snapshotResponse()
+        if let window = request.window {
+            return snapshotResponse(try encodedWindow(window, for: request.context.account))
+        }
+        // The server does not indent a snapshot above `prettyBytes`, so it can stream the snapshot.
+        let isStreamed =
+            isTooLargeToCache && (!request.isPretty || isSnapshotLarger(than: request.context.limits.prettyBytes))
+        return isStreamed ? streamedSnapshotResponse() : snapshotResponse()
     }
 
     func snapshotResponse(isCached: Bool = true) -> HTTPResponse {
@@ -182,9 +189,10 @@ extension Session {
         return snapshotResponse(.stream(stream), at: revision)
     }
 
-    func snapshotResponse(window: WindowQuery) throws -> HTTPResponse {
-        let (revision, bytes) = try encodedWindow(window)
-        return snapshotResponse(.bytes(bytes), at: revision)
+    private func snapshotResponse(_ window: EncodedWindow) -> HTTPResponse {
+        var response = snapshotResponse(.bytes(window.bytes), at: window.revision)
+        response.lease = window.lease
+        return response
     }
 
     /// Returns the answer whose body is the session's snapshot at a revision, or a window of this snapshot.

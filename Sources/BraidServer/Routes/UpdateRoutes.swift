@@ -62,13 +62,17 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                     if let window {
                         try await session.windowUpdates(
                             since: since, waiting: .seconds(wait), unless: isKnown, window, from: old,
-                            isSequential: isSequential)
+                            isSequential: isSequential, for: context.account)
                     } else {
                         try await session.updates(
                             since: since, waiting: .seconds(wait), unless: isKnown, form, for: context.account)
                     }
                 let etag = list.position.entityTag
-                if let json = list.json { return .json(json, headers: [("ETag", etag)]) }
+                if let json = list.json {
+                    var response = HTTPResponse.json(json, headers: [("ETag", etag)])
+                    response.lease = list.lease
+                    return response
+                }
                 return HTTPResponse(status: 304, headers: [("ETag", head.knownTag(etag) ?? etag)])
             }
         }

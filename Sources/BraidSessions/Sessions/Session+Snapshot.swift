@@ -30,6 +30,9 @@ extension Session {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
+    /// Returns whether the JSON of the current snapshot's rows and titles is larger than a number of bytes.
+    package func isSnapshotLarger(than bytes: Int) -> Bool { current.snapshot.isLarger(than: bytes) }
+
     /// Whether compressing the session's snapshot is too much work for the short worker pool.
     var isLongToCompress: Bool { current.snapshot.isLarger(than: 64 * 1024) }
 

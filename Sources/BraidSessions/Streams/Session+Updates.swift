@@ -20,6 +20,8 @@ package struct UpdateList: Sendable {
     /// The updates, or a snapshot, as JSON. `nil` if the client already has this answer, according to its
     /// `If-None-Match`.
     package var json: [UInt8]?
+    /// The lease of memory that was taken for `json` before `json` was made. `nil` if no lease was taken.
+    package var lease: Quota.Lease?
 }
 
 extension Session {
@@ -61,13 +63,18 @@ extension Session {
     /// session, the list contains a snapshot instead.
     /// - Parameter isKnown: returns whether the client already has the answer that leads to the given position. If the
     ///   client has the answer, the method makes no JSON.
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for a large snapshot or a long history.
     package func updates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
         _ form: UpdateListForm, for account: Quota.Account
     ) async throws -> UpdateList {
         guard let from = revision(at: position) else {
             let now = self.position
-            return isKnown(now) ? UpdateList(position: now) : reset()
+            if isKnown(now) { return UpdateList(position: now) }
+            guard isTooLargeToCache else { return try reset(for: account) }
+            return try await withTaskExecutorPreference(Workers.shared.long) {
+                try await largeReads.withLock { try reset(for: account) }
+            }
         }
         var recent = feed.recent.changes
         if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
@@ -84,10 +91,9 @@ extension Session {
         }
         return try await withTaskExecutorPreference(Workers.shared.long) {
             try await largeReads.withLock {
-                try await withHistory(after: from, count: recent.last - from, for: account) { records in
-                    guard records.first?.revision == from + 1, records.count == recent.last - from else {
-                        return reset()
-                    }
+                let known = try await withHistory(after: from, count: recent.last - from, for: account) {
+                    records -> UpdateList? in
+                    guard records.first?.revision == from + 1, records.count == recent.last - from else { return nil }
                     if form.isCoalesced {
                         return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form)
                     }
@@ -95,6 +101,8 @@ extension Session {
                         try records.map { try $0.updateText(sequential: form.isSequential) }, from: from,
                         to: from + records.count)
                 }
+                // The lease of the history has ended, so the account's share may have room for the snapshot.
+                return try known ?? reset(for: account)
             }
         }
     }
@@ -122,14 +130,25 @@ extension Session {
         }
     }
 
-    private func reset() -> UpdateList {
-        let (revision, bytes) = encodedSnapshot()
-        return reset(bytes.plain, at: position(at: revision))
+    /// Returns the list that replaces the client's copy by the session's current snapshot. Leases memory for a large
+    /// snapshot before it encodes the snapshot.
+    private func reset(for account: Quota.Account) throws -> UpdateList {
+        let snapshot = current.snapshot
+        // The snapshot's JSON and its copy in the list are in memory at the same time.
+        guard cachedSnapshot == nil,
+            let lease = try feed.limits.lease(snapshot.encodedSize, copies: 2, for: account)
+        else {
+            let (revision, bytes) = encodedSnapshot()
+            return reset(bytes.plain, at: position(at: revision))
+        }
+        return reset(encoded(snapshot), at: position(at: snapshot.revision), lease)
     }
 
     /// Returns the list that replaces the client's copy by a snapshot.
-    func reset(_ snapshot: [UInt8], at position: Position) -> UpdateList {
-        UpdateList(position: position) { writer in
+    ///
+    /// - Parameter lease: the lease of the memory for the list. `nil` if the snapshot is small.
+    func reset(_ snapshot: [UInt8], at position: Position, _ lease: Quota.Lease? = nil) -> UpdateList {
+        UpdateList(position: position, lease, capacity: snapshot.count + 64) { writer in
             writer.beginObject()
             writer.name("reset")
             writer.value(true)
@@ -141,9 +160,11 @@ extension Session {
 }
 
 extension UpdateList {
-    fileprivate init(position: Position, _ write: (inout JSONWriter) -> Void) {
-        var writer = JSONWriter()
+    fileprivate init(
+        position: Position, _ lease: Quota.Lease? = nil, capacity: Int = 0, _ write: (inout JSONWriter) -> Void
+    ) {
+        var writer = JSONWriter(capacity: capacity)
         write(&writer)
-        self.init(position: position, json: writer.bytes)
+        self.init(position: position, json: writer.bytes, lease: lease)
     }
 }

@@ -21,8 +21,8 @@ package struct StreamLimits: Sendable {
     /// The number of bytes that a request for history reads from the journal at once (a page). A history of more than
     /// one page needs a lease of memory from `buffers`.
     var longHistoryBytes: Int
-    /// The size in bytes above which encoded events need a lease of memory from `buffers` until they are sent. All
-    /// event streams that send the same events share one lease.
+    /// The size in bytes above which encoded events and answers need a lease of memory from `buffers` until they are
+    /// sent. All event streams that send the same events share one lease.
     var largeBytes: Int
     /// The quota of memory for the large answers of all sessions, which include large events and long histories.
     package var buffers: Quota
@@ -43,5 +43,23 @@ package struct StreamLimits: Sendable {
         self.longHistoryBytes = longHistoryBytes
         self.largeBytes = largeBytes
         self.buffers = buffers
+    }
+
+    /// Leases memory for an answer before the answer is built. Returns `nil` for a small answer, which needs no lease.
+    /// The method never waits for memory.
+    ///
+    /// - Parameters:
+    ///   - bytes: the approximate size of the answer, in bytes.
+    ///   - copies: how many times the answer is in memory while it is built.
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the answer.
+    package func lease(
+        _ bytes: Int, copies: Int = 1, for account: Quota.Account
+    ) throws(SessionError) -> Quota.Lease? {
+        guard bytes > largeBytes else { return nil }
+        do {
+            return try buffers.lease(copies * bytes, to: account)
+        } catch {
+            throw SessionError(noRoomForAnswer: error)
+        }
     }
 }

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 import Synchronization
 
 /// A window in the form in which a request names it. The request may leave out the section of the window's anchor.
@@ -19,6 +20,14 @@ package struct WindowQuery: Sendable {
         self.section = section
         self.run = run
     }
+}
+
+/// A window at one revision, as JSON.
+package struct EncodedWindow: Sendable {
+    package var revision: Int
+    package var bytes: [UInt8]
+    /// The lease of the memory for `bytes`. `nil` if the window is small.
+    package var lease: Quota.Lease?
 }
 
 extension WindowQuery {
@@ -102,18 +111,38 @@ extension Session {
         return snapshot.revision == revision && recent.last <= revision ? (WindowSource(snapshot), []) : nil
     }
 
-    /// Returns a window of the session's current table as JSON. Throws `Refusal` if the window's section or anchor does
-    /// not exist, or if the anchor is ambiguous.
-    package func encodedWindow(_ query: WindowQuery) throws -> (revision: Int, bytes: [UInt8]) {
+    /// Returns a window of the session's current table as JSON.
+    ///
+    /// - Throws: `Refusal` if the window's section or anchor does not exist, or if the anchor is ambiguous.
+    ///   `unavailable` or `quotaExceeded` if there is no memory for a large window.
+    package func encodedWindow(_ query: WindowQuery, for account: Quota.Account) throws -> EncodedWindow {
         feed.noteWindowReader()
-        let window = try currentWindow(query)
-        return (window.snapshot.revision, encoded(window))
+        return try encoded(currentWindow(query), for: account)
     }
 
-    /// Returns a window of one of the session's earlier tables as JSON. Throws `Refusal` if the window's section or
-    /// anchor does not exist in that table, or if the anchor is ambiguous.
-    package func encodedWindow(_ query: WindowQuery, of table: SessionTable) throws -> [UInt8] {
-        encoded(try query.cut(from: WindowSource(table.snapshot), table.model))
+    /// Returns a window of one of the session's earlier tables as JSON.
+    ///
+    /// - Throws: `Refusal` if the window's section or anchor does not exist in that table, or if the anchor is
+    ///   ambiguous. `unavailable` or `quotaExceeded` if there is no memory for a large window.
+    package func encodedWindow(
+        _ query: WindowQuery, of table: SessionTable, for account: Quota.Account
+    ) throws -> EncodedWindow {
+        try encoded(query.cut(from: WindowSource(table.snapshot), table.model), for: account)
+    }
+
+    /// Returns a window as JSON. Leases memory for a large window before it encodes the window: a window has few rows,
+    /// but each row can have megabytes.
+    private func encoded(_ window: WindowedSnapshot, for account: Quota.Account) throws -> EncodedWindow {
+        let lease = try feed.limits.lease(window.snapshot.encodedSize, for: account)
+        return EncodedWindow(revision: window.snapshot.revision, bytes: encoded(window), lease: lease)
+    }
+
+    /// Returns the list that replaces the client's copy by a window. Leases memory for a large window before it encodes
+    /// the window.
+    private func reset(to window: WindowedSnapshot, for account: Quota.Account) throws -> UpdateList {
+        // The window's JSON and its copy in the list are in memory at the same time.
+        let lease = try feed.limits.lease(window.snapshot.encodedSize, copies: 2, for: account)
+        return reset(encoded(window), at: position(at: window.snapshot.revision), lease)
     }
 
     func encoded(_ window: WindowedSnapshot) -> [UInt8] { window.encoded(session: id, table: table, epoch: epoch) }
@@ -153,16 +182,17 @@ extension Session {
     /// The update leads from the window `old` at the position to the window `query` at the newest revision. If the
     /// update cannot be computed, the answer contains a snapshot of the window instead. For example, the table at the
     /// position is no longer in memory, or the position is of another epoch.
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for a large window.
     package func windowUpdates(
         since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
-        _ query: WindowQuery, from old: WindowQuery?, isSequential: Bool
+        _ query: WindowQuery, from old: WindowQuery?, isSequential: Bool, for account: Quota.Account
     ) async throws -> UpdateList {
         feed.noteWindowReader()
         guard let from = revision(at: position), let (source, changes) = table(at: from),
             let before = try? (old ?? query).cut(from: source, current.model)
         else {
             let window = try currentWindow(query), now = self.position(at: window.snapshot.revision)
-            return isKnown(now) ? UpdateList(position: now) : reset(encoded(window), at: now)
+            return isKnown(now) ? UpdateList(position: now) : try reset(to: window, for: account)
         }
         // The anchor of `query` can be a row that was inserted after `from`, so the cut can fail. Then `window` is
         // `nil`.
@@ -180,7 +210,13 @@ extension Session {
             if !update.isEmpty {
                 let now = self.position(at: revision)
                 if old == nil, isKnown(now) { return UpdateList(position: now) }
-                return list([isSequential ? update.sequentialJSON : update.json], from: from, to: revision)
+                // An update between two windows can contain all rows of the new window.
+                let lease =
+                    old == nil
+                    ? nil : try feed.limits.lease(new.snapshot.encodedSize, copies: 2, for: account)
+                var updates = list([isSequential ? update.sequentialJSON : update.json], from: from, to: revision)
+                updates.lease = lease
+                return updates
             }
             let rest = deadline - .now
             let recent = rest > .zero ? await feed.changes(after: revision, waiting: rest) : feed.recent.changes
@@ -190,8 +226,7 @@ extension Session {
                 return isKnown(now) ? UpdateList(position: now) : list([], from: from, to: revision)
             }
             guard more.allSatisfy({ $0.tables != nil }) else {
-                let window = try currentWindow(query)
-                return reset(encoded(window), at: self.position(at: window.snapshot.revision))
+                return try reset(to: currentWindow(query), for: account)
             }
             window = new
             pending = more

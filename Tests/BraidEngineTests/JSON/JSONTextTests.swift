@@ -109,6 +109,17 @@ struct JSONTextTests {
         #expect(JSONText.number(1).pretty() == [0x31])
     }
 
+    @Test("A JSON text is not indented if the indented text would be longer than the limit")
+    func prettyLimit() throws {
+        let nested = String(repeating: "[", count: 50) + "1,1,1,1" + String(repeating: "]", count: 50)
+        for source in [nested, #"{"a":[1,{"b":[]}],"c":{},"d":"text"}"#, "[]", "1"] {
+            let text = try JSONText(parsing: source), pretty = text.pretty()
+            #expect(text.pretty(limit: pretty.count) == pretty)
+            #expect(text.pretty(limit: pretty.count - 1) == nil)
+            #expect(text.pretty(limit: 0) == nil)
+        }
+    }
+
     @Test("Every escape sequence in a JSON string is decoded")
     func unescapesEverything() throws {
         #expect(

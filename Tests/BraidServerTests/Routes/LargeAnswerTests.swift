@@ -1,0 +1,77 @@
+import BraidEngine
+import BraidHTTP
+import BraidRuntime
+import BraidSessions
+import BraidStore
+import Testing
+
+@testable import BraidServer
+
+@Suite struct LargeAnswerTests {
+    private let buffers = Quota(20_000)
+    private let app: App
+
+    init() throws {
+        var limits = ServerLimits()
+        limits.prettyBytes = 10_000
+        app = App(
+            store: try SQLiteStore(path: ":memory:"), limits: limits, controllers: ControllerTokens(["t"]),
+            streams: StreamLimits(largeBytes: 1_000, buffers: buffers))
+    }
+
+    private func answer(_ method: String, _ target: String, _ body: String = "") async -> HTTPResponse {
+        let fields = [("Host", "localhost"), ("Authorization", "Bearer t"), ("Content-Type", "application/json")]
+        switch app.handle(HTTPRequest(head: parsedHead(method, target, fields), body: Array(body.utf8))) {
+        case .ready(let response): return response
+        case .task(_, _, let work): return await work()
+        }
+    }
+
+    /// Opens the session `s`, whose only row has about 6,000 bytes.
+    private func openSession() async throws {
+        let text = String(repeating: "x", count: 6_000)
+        let table =
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1","text":"\#(text)"}]}]}"#
+        let response = await answer("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#)
+        try #require(response.status == 201)
+    }
+
+    @Test(
+        "A large answer is refused before it is built if there is no memory, and otherwise has a lease of its memory",
+        arguments: [
+            "snapshot?offset=0&limit=1", "snapshot?at=0&offset=0&limit=1", "updates?since=bogus.1",
+            "updates?since=bogus.1&offset=0&limit=1", "rows/0/0", "sections/table/rows/1",
+        ])
+    func largeAnswers(target: String) async throws {
+        try await openSession()
+        // The quota grants every lease while it has no other lease.
+        let other = try buffers.lease(18_000)
+        let refusal = await answer("GET", "/v1/sessions/s/\(target)")
+        #expect(refusal.status == 503 && refusal.headers.contains { $0 == ("Retry-After", "1") })
+        let document = try JSONText(parsing: refusal.body.bytes ?? [])
+        #expect(document["type"]?.stringValue == "/problems/unavailable")
+        other.end()
+        let response = await answer("GET", "/v1/sessions/s/\(target)")
+        #expect(response.status == 200 && response.body.count ?? 0 > 6_000)
+        #expect(response.lease != nil && buffers.taken >= 6_000)
+        response.lease?.end()
+        #expect(buffers.taken == 0)
+    }
+
+    @Test("An answer that would become too long with `pretty` stays compact")
+    func longPrettyAnswers() {
+        func finished(_ count: Int) -> String {
+            let ones = [String](repeating: "1", count: count).joined(separator: ",")
+            let text = String(repeating: "[", count: 20) + ones + String(repeating: "]", count: 20)
+            let head = parsedHead("GET", "/v1/sessions/s?pretty", [("Host", "localhost")])
+            let response = app.finish(
+                HTTPResponse(status: 200, body: .bytes(Array(text.utf8))),
+                App.HandledRequest(head: head, id: "request", start: 0))
+            return String(decoding: response.body.bytes ?? [], as: UTF8.self)
+        }
+        // Each 1 becomes a line of 43 bytes.
+        #expect(finished(1).hasPrefix("[\n  [\n"))
+        let long = finished(1_000)
+        #expect(long.hasPrefix("[[") && long.contains("1,1]]") && !long.contains("\n"))
+    }
+}
